@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -279,5 +280,106 @@ func TestWorkloadOfMarginals(t *testing.T) {
 		if r := must(t, s, text); !r.Answer.Verified {
 			t.Errorf("%s has no error bar", text)
 		}
+	}
+}
+
+// TestGroupByPublishedTexts groups by the keys that releases published, over rows in the file and on
+// a server. A key of 1,000 rows is published but with probability below e^-700, and a text of one
+// row with probability below 1e-9. Counts lie within a tenth of the multiple of 1,000, since the
+// rows of rare texts are fewer than 100. An interval at the confidence 1 − 1e-9 misses with less
+// than that probability.
+func TestGroupByPublishedTexts(t *testing.T) {
+	t.Parallel()
+	const texts = `('ASH', 'X', 1), ('ash', 'x', 1), ('Ash', 'y', 2), ('ELM', 'Z', 2), (NULL, 'OTHER', 3), ('box', NULL, 3)`
+	const rare = `INSERT INTO raw VALUES ('oak', 'rare 1', 1), ('OAK', 'rare 2', 1), ('yew', 'rare 3', 2)`
+	file := []string{`CREATE TABLE few (tree TEXT, code TEXT, n INTEGER)`, `INSERT INTO few VALUES ` + texts, multiplied, rare}
+	server := []string{`CREATE TABLE few (tree text, code varchar, n integer)`, `INSERT INTO few VALUES ` + texts, multiplied, rare}
+	overBoth(t, `tree TEXT COLLATE NOCASE, code TEXT, n INTEGER IN (1, 2, 3)`, file, server, func(t *testing.T, s *engine.Session) {
+		const trees = `SELECT tree, COUNT(*) AS c FROM rows GROUP BY tree`
+		refused(t, s, sqlerr.Unsupported, trees)
+		must(t, s, `CREATE RELEASE trees ON rows (tree) USING PROJECTION WITH (epsilon = 50, delta = 1e-9, heavy = named, memory = '4 KiB')`)
+		must(t, s, `CREATE RELEASE codes ON rows (code, n) USING PROJECTION WITH (epsilon = 50, delta = 1e-9, clip = 3, rows = 4096)`)
+		must(t, s, `SET confidence = 0.999999999`)
+		before := ledger(t, s)
+		about := func(text, want string) {
+			t.Helper()
+			r := must(t, s, text)
+			got := ""
+			for i, row := range r.Rows {
+				last := len(row) - 1
+				in, ok := r.Answer.Intervals[i][last].(engine.Interval)
+				thousands := math.Round(float64(row[last].(int64)) / times)
+				if math.Abs(float64(row[last].(int64))-times*thousands) > times/10 || !ok || in.Low > times*thousands+3 || in.High < times*thousands {
+					t.Errorf("%s: %v in %v", text, row, in)
+				}
+				got += fmt.Sprint(row[:last], thousands, " ")
+			}
+			if got != want {
+				t.Errorf("%s: %s, want %s", text, got, want)
+			}
+		}
+		// The number of rows was bought for the release. OTHER is what the keys leave of it.
+		about(trees, "[<nil>] 1 [ash] 3 [box] 1 [elm] 1 [OTHER] 0 ")
+		if r := must(t, s, trees); !slices.Contains(r.Warnings, "OTHER has the rows of every tree that is not in trees: rarer keys are in it") || r.Answer.Via != "trees, the number of rows" {
+			t.Errorf("%q, by %s", r.Warnings, r.Answer.Via)
+		}
+		refused(t, s, sqlerr.Uncovered, `SELECT code, COUNT(*) FROM rows WHERE n < 3 GROUP BY code`) // no release has all rows with n < 3
+		must(t, s, `CREATE RELEASE ns ON rows (n) USING PROJECTION WITH (epsilon = 50)`)
+		before = ledger(t, s)
+		about(trees+` HAVING tree <> 'ash' OR tree IS NULL`, "[<nil>] 1 [box] 1 [elm] 1 [OTHER] 0 ")
+		about(`SELECT code, COUNT(*) FROM rows WHERE n < 3 GROUP BY code`, "[<nil>] 0 [X] 1 [Z] 1 [x] 1 [y] 1 [OTHER] 0 ")
+		about(`SELECT code, n, COUNT(*) FROM rows WHERE code NOT IN ('X', 'Z') GROUP BY code, n`, "[x 1] 1 [x 2] 0 [x 3] 0 [y 1] 0 [y 2] 1 [y 3] 0 [OTHER 1] 0 [OTHER 2] 0 [OTHER 3] 1 ")
+		about(`SELECT SUM(n) FROM rows WHERE code <> 'X'`, "[] 8 ")
+		about(`SELECT COUNT(*) FROM rows WHERE tree NOT IN ('ASH', 'ELM') OR tree IS NULL`, "[] 2 ")
+		if r := must(t, s, `DESCRIBE rows`); !strings.Contains(fmt.Sprint(r.Rows), "any text or NULL COLLATE NOCASE, keys in trees") || !strings.Contains(fmt.Sprint(r.Rows), "any text or NULL, keys in codes") {
+			t.Error(r.Rows)
+		}
+		if text := fmt.Sprint(must(t, s, `EXPLAIN SELECT COUNT(*) FROM rows WHERE tree <> 'ash'`).Rows); !strings.Contains(text, "all texts of tree by ns, less those named by trees") {
+			t.Error(text)
+		}
+		public := filepath.Join(t.TempDir(), "public.db")
+		must(t, s, `EXPORT RELEASE codes TO '`+public+`'`)
+		if after := ledger(t, s); after != before {
+			t.Errorf("charged\n%s", after)
+		}
+
+		// An exported file has the texts, and nothing that counts all rows.
+		s = open(t, public, engine.Options{}).NewSession()
+		must(t, s, `SET confidence = 0.999999999`)
+		if e := refused(t, s, sqlerr.Uncovered, `SELECT code, COUNT(*) FROM rows WHERE n = 1 GROUP BY code`); !strings.Contains(e.Message, "of 6 queries of the statement 1 cannot be answered") {
+			t.Error(e)
+		}
+		about(`SELECT code, COUNT(*) FROM rows WHERE n = 1 AND code IN ('x', 'y') GROUP BY code`, "[x] 1 [y] 0 ")
+	})
+}
+
+// TestPublishedTextsOfUnits has a text of which one unit has nearly all rows. It is not published:
+// two rows are kept of each unit. A text of 2,000 units is, but with probability below e^-700.
+func TestPublishedTextsOfUnits(t *testing.T) {
+	t.Parallel()
+	s := open(t, filepath.Join(t.TempDir(), "visits.db"), engine.Options{}).NewSession()
+	fill(t, s, `CREATE TABLE raw (patient INTEGER, zip TEXT)`, `INSERT INTO raw SELECT i, 'town' FROM `+numbers(2000), `INSERT INTO raw SELECT -1, 'lonely' FROM `+numbers(2000))
+	must(t, s, `CREATE PRIVATE TABLE visits (zip TEXT) FROM raw WITH (epsilon = 100, delta = 1e-6, unit = patient, max_rows = 2)`)
+	must(t, s, `CREATE RELEASE zips ON visits (zip) USING PROJECTION WITH (epsilon = 40, delta = 1e-10, heavy = named, memory = '4 KiB')`)
+	if r := must(t, s, `SELECT zip, COUNT(*) FROM visits GROUP BY zip`); len(r.Rows) != 3 || r.Rows[1][0] != "town" {
+		t.Errorf("%v", r.Rows)
+	}
+}
+
+// TestPublishedTextsInARehearsal plans a statement over keys that the script has published.
+func TestPublishedTextsInARehearsal(t *testing.T) {
+	t.Parallel()
+	s := towns(t, filepath.Join(t.TempDir(), "towns.db"))
+	r := rehearsal(t, s)
+	out, err := r.Plan(t.Context(), `SELECT zip, COUNT(*) FROM people GROUP BY zip`, nil)
+	if err != nil || strings.Contains(fmt.Sprint(out.Rows), "unknown") {
+		t.Errorf("keys that are known: %v, %v", out, err)
+	}
+	if _, err := r.Plan(t.Context(), publishPlans, nil); err != nil {
+		t.Fatal(err)
+	}
+	out, err = r.Plan(t.Context(), `SELECT plan, COUNT(*) FROM people GROUP BY plan`, nil)
+	if err != nil || !strings.Contains(fmt.Sprint(out.Rows), "the keys that plans publishes are not known yet") {
+		t.Errorf("%v, %v", out, err)
 	}
 }

@@ -41,7 +41,7 @@ func readings(sn *rows.Snapshot, paid *pay.Receipt) map[string]error {
 	_, _, out["Counts of one"] = sn.Counts(ctx, paid, []query.Query{all}, nil)
 	_, _, out["Counts of two"] = sn.Counts(ctx, paid, []query.Query{all, query.None(t.Universe)}, nil)
 	_, _, out["Counts of units"] = sn.Counts(ctx, paid, nil, []query.Query{all})
-	_, out["Cells"] = sn.Cells(ctx, paid, columns, query.NewCoder(t.Over(columns), [16]byte{}), math.MaxInt, nil)
+	_, out["Cells"] = sn.Cells(ctx, paid, columns, query.NewCoder(t.Over(columns), [16]byte{}), math.MaxInt, false, nil)
 	_, out["Keys"] = sn.Keys(ctx, paid, 0)
 	out["CountPairs"] = sn.CountPairs(ctx, paid, columns, []smw.Table{})
 	return out

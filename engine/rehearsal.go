@@ -601,7 +601,7 @@ func (r *Rehearsal) release(ctx context.Context, st *syntax.CreateRelease) (*Res
 	if err != nil {
 		return nil, err
 	}
-	about, err := json.Marshal(stored.ReleaseAbout{Fitted: p.Fitted})
+	about, err := json.Marshal(stored.ReleaseAbout{Fitted: p.Fitted, Texts: p.Texts})
 	if err != nil {
 		return nil, err
 	}

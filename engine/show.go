@@ -200,7 +200,13 @@ func describe(v *view.View, t *view.Table, full bool) *Result {
 	}
 	for i, c := range t.Columns {
 		row := []any{c.Name, c.TypeName(), strings.TrimSpace("any text or NULL " + c.DomainText()), nil, view.UnitText(t.Unit, t.MaxRows), placeOf(t), textOrNull(limits)}
-		if lists := t.Lists[i]; lists != nil {
+		lists := slices.Clone(t.Lists[i])
+		for _, r := range stored.WithTexts(v.Releases, &t.Table, i) {
+			if !slices.Contains(lists, r.Name) {
+				lists = append(lists, r.Name)
+			}
+		}
+		if lists != nil {
 			row[2] = fmt.Sprint(row[2], ", keys in ", strings.Join(lists, ", "))
 		}
 		brief := slices.Clone(row[:5])

@@ -163,6 +163,44 @@ func (c Coder) wideCode(tuple []Value) (x Element, ok bool) {
 // name combines a sum of hashes and a code into an element.
 func (c Coder) name(sum Element, code uint64) Element { return Element{sum.Hi, sum.Lo&c.mask + code} }
 
+// TextsOf encodes what a record has in the columns without a domain. A record has one value a
+// column. Records of a cell have one encoding, since a cell is one record.
+func (u *Universe) TextsOf(record []Value) string {
+	var b []byte
+	for i, c := range u.columns {
+		switch v := record[i]; {
+		case c.Domain.Finite():
+		case v.IsNull():
+			b = append(b, 0)
+		default:
+			b = append(binary.AppendUvarint(b, uint64(len(v.s))+1), v.s...)
+		}
+	}
+	return string(b)
+}
+
+// CutTexts reads an encoding by TextsOf from the beginning of b. It returns the values of the
+// columns without a domain, in their order, and what is left of b. It is false for what TextsOf
+// does not write.
+func (u *Universe) CutTexts(b []byte) (values []Value, rest []byte, ok bool) {
+	for _, c := range u.columns {
+		if c.Domain.Finite() {
+			continue
+		}
+		n, size := binary.Uvarint(b)
+		switch {
+		case size <= 0 || size > 1 && b[size-1] == 0 || n > uint64(len(b)-size)+1:
+			return nil, nil, false
+		case n == 0:
+			values, b = append(values, Null()), b[size:]
+		default:
+			end := size + int(n-1)
+			values, b = append(values, Text(string(b[size:end]))), b[end:]
+		}
+	}
+	return values, b, true
+}
+
 func (c Coder) hash(encoding []byte) Element {
 	hi, lo := siphash.Hash128(c.k0, c.k1, encoding)
 	return Element{hi, lo}

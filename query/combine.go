@@ -211,6 +211,56 @@ type Branch struct {
 	To Query
 }
 
+// Rest returns two queries whose difference is q, which depends on a column without a domain. all
+// weighs each record as q weighs one with a text there that q does not name, and so does not
+// depend on the column. listed has weights for values only that q names there. It is false where
+// q weighs such a value more than the texts that it does not name.
+func (q Query) Rest(column int) (all, listed Query, ok bool) {
+	f := forgetter{u: q.u, column: column, done: make(map[*node]*node)}
+	all = Query{q.u, f.forget(q.root)}
+	listed, err := all.combined(q, func(a, b int64) (int64, error) {
+		if b > a {
+			return 0, errWeight()
+		}
+		return a - b, nil
+	})
+	return all, listed, err == nil
+}
+
+// forgetter makes a column lead where all values lead that are not listed.
+type forgetter struct {
+	u      *Universe
+	column int
+	done   map[*node]*node
+}
+
+func (f *forgetter) forget(n *node) *node {
+	switch {
+	case n.level > f.column:
+		return n
+	case n.level == f.column:
+		return n.rest
+	case f.done[n] != nil:
+		return f.done[n]
+	}
+	var m *node
+	if n.rest == nil {
+		spans := make([]span, len(n.spans))
+		for i, s := range n.spans {
+			spans[i] = span{s.Range, f.forget(s.to)}
+		}
+		m = newSpans(n.level, f.u.columns[n.level].Domain, spans)
+	} else {
+		cases := make([]valueCase, len(n.cases))
+		for i, c := range n.cases {
+			cases[i] = valueCase{c.value, f.forget(c.to)}
+		}
+		m = newCases(n.level, cases, f.forget(n.rest))
+	}
+	f.done[n] = m
+	return m
+}
+
 // Switch returns the query that equals Branch.To where the column's ordinal
 // lies in the branch's range, and is 0 elsewhere. The ranges are sorted and
 // disjoint. Each To depends on later columns only.

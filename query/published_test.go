@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"dpsql/query"
@@ -219,5 +220,114 @@ func TestRecast(t *testing.T) {
 	t.Logf("%d recast, %d refused", recast, refused)
 	if recast < 40 || refused < 40 {
 		t.Errorf("%d recast and %d refused: the cases are too much alike", recast, refused)
+	}
+}
+
+// TestRest takes queries of infinitely many texts apart: each record has the weight of the first
+// part less that of the second, the first part does not depend on the column, and the second one
+// has weights for the texts alone that the query names. It refuses a query that weighs a text more
+// than the unnamed ones.
+func TestRest(t *testing.T) {
+	text := query.Unbounded()
+	u, err := query.NewUniverse([]query.Column{{Name: "n", Domain: must(query.NewRange(0, 3, false))}, {Name: "a", Domain: text}, {Name: "b", Domain: text}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	values := []query.Value{query.Null(), query.Text("x"), query.Text("y"), query.Text("z"), query.Text("unnamed"), query.Text("")}
+	some := func() (picked []query.Value) {
+		for _, v := range values[:4] {
+			if r.IntN(2) == 0 {
+				picked = append(picked, v)
+			}
+		}
+		return picked
+	}
+	apart, refused := 0, 0
+	for range 200 {
+		q := query.All(u)
+		for range 1 + r.IntN(4) {
+			column := r.IntN(3)
+			s := text.SetOf(some()...)
+			if column == 0 {
+				s = u.Columns()[0].Domain.SetOf(query.Int(r.Int64N(4)), query.Int(r.Int64N(4)))
+			}
+			if r.IntN(3) > 0 {
+				s = s.Complement()
+			}
+			if p := query.Where(u, column, s); r.IntN(3) == 0 {
+				q = must(q.Plus(must(p.Times(r.Int64N(3)))))
+			} else {
+				q = must(q.And(p))
+			}
+		}
+		if !slices.Contains(q.Columns(), 1) {
+			continue
+		}
+		all, listed, ok := q.Rest(1)
+		heavier := false
+		for n := range int64(4) {
+			for _, a := range values {
+				for _, b := range values {
+					record, other := []query.Value{query.Int(n), a, b}, []query.Value{query.Int(n), query.Text("unnamed"), b}
+					heavier = heavier || q.Weight(record) > q.Weight(other)
+					if !ok {
+						continue
+					}
+					if q.Weight(record) != all.Weight(record)-listed.Weight(record) || all.Weight(record) != q.Weight(other) {
+						t.Errorf("%v is not %v less %v at %v", q, all, listed, record)
+					}
+				}
+			}
+		}
+		if ok == heavier || ok && (slices.Contains(all.Columns(), 1) || listed.Weight([]query.Value{query.Int(0), query.Text("unnamed"), query.Null()}) != 0) {
+			t.Errorf("%v: %v, %v, %v", q, all, listed, ok)
+		}
+		if ok {
+			apart++
+		} else {
+			refused++
+		}
+	}
+	t.Logf("%d apart, %d not", apart, refused)
+	if apart == 0 || refused == 0 { // with probability below 1e-12: a query is of either kind with more than 0.25
+		t.Errorf("%d queries are taken apart, %d are not", apart, refused)
+	}
+}
+
+// TestTextsOf reads what records have in the columns without a domain, one record behind another.
+func TestTextsOf(t *testing.T) {
+	u, err := query.NewUniverse([]query.Column{{Name: "a", Domain: query.Unbounded()}, {Name: "n", Domain: must(query.NewRange(0, 3, false))}, {Name: "b", Domain: query.Unbounded()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := []query.Value{query.Null(), query.Text(""), query.Text("x"), query.Text("\x00\x01"), query.Text(strings.Repeat("é", 200)), query.Text("NULL")}
+	var all []byte
+	seen := make(map[string]bool)
+	for _, a := range texts {
+		for _, b := range texts {
+			one := u.TextsOf([]query.Value{a, query.Int(2), b})
+			if seen[one] || one != u.TextsOf([]query.Value{a, query.Int(1), b}) {
+				t.Errorf("%q for %v and %v", one, a, b)
+			}
+			seen[one] = true
+			all = append(all, one...)
+		}
+	}
+	for _, a := range texts {
+		for _, b := range texts {
+			values, rest, ok := u.CutTexts(all)
+			if !ok || len(values) != 2 || values[0] != a || values[1] != b {
+				t.Fatalf("%v, %v: want %v, %v", values, ok, a, b)
+			}
+			all = rest
+		}
+	}
+	for _, damaged := range []string{"", "\x00", "\x00\x03x", "\x00\x81\x00", "\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", "\x80"} {
+		if values, _, ok := u.CutTexts([]byte(damaged)); ok {
+			t.Errorf("%q is read as %v", damaged, values)
+		}
 	}
 }

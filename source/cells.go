@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"dpsql/query"
 )
@@ -23,11 +24,11 @@ func (s sqlite) Cells(ctx context.Context, p Permit, t Table, columns []int, cod
 	if err != nil {
 		return nil, err
 	}
-	cells := NewTally(coder, most)
+	cells := NewTally(t, coder, most)
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
 	err = stream(reading, s.q, t, columns, func(tuple []query.Value) {
-		if e, ok := coder.Code(tuple); ok && !cells.Add(e, 1) {
+		if e, ok := cells.Name(tuple); ok && !cells.Add(e, 1) {
 			stop()
 		}
 	})
@@ -53,13 +54,19 @@ type Tally struct {
 	counts []int64 // 0 where the slot is free
 	shift  uint    // a hash's high bits are the slot
 	prints map[query.Element]int64
+
+	naming sync.Mutex
+	texts  map[query.Element]string // what Name has named; nil if no texts are kept
 }
 
 const firstSlots = 10 // bits
 
-// NewTally returns an empty tally of at most most cells, named by the coder.
-func NewTally(coder query.Coder, most int) *Tally {
+// NewTally returns an empty tally of at most most cells of a table, named by the coder.
+func NewTally(of Table, coder query.Coder, most int) *Tally {
 	t := &Tally{coder: coder, most: most, coded: coder.Universe().Coded()}
+	if of.Texts {
+		t.texts = make(map[query.Element]string)
+	}
 	if !t.coded {
 		t.prints = make(map[query.Element]int64)
 		return t
@@ -71,13 +78,28 @@ func NewTally(coder query.Coder, most int) *Tally {
 // Format prints the type and none of the counts.
 func (t *Tally) Format(s fmt.State, _ rune) { fmt.Fprint(s, "tally") }
 
+// Name returns the name of a record's cell, or false if the record lies outside the domains. It
+// is safe for concurrent use.
+func (t *Tally) Name(record []query.Value) (query.Element, bool) {
+	e, ok := t.coder.Code(record)
+	if t.texts == nil || !ok {
+		return e, ok
+	}
+	t.naming.Lock()
+	defer t.naming.Unlock()
+	if _, known := t.texts[e]; !known {
+		t.texts[e] = t.coder.Universe().TextsOf(record)
+	}
+	return e, true
+}
+
 // Histogram returns the counts. Add must not be called afterwards. It returns
 // ErrTooManyCells if an Add returned false.
 func (t *Tally) Histogram() (*Histogram, error) {
 	if t.over {
 		return nil, ErrTooManyCells
 	}
-	h := &Histogram{coder: t.coder, prints: t.prints}
+	h := &Histogram{coder: t.coder, prints: t.prints, texts: t.texts}
 	if !t.coded {
 		return h, nil
 	}

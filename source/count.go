@@ -248,6 +248,8 @@ type Histogram struct {
 	shift uint
 
 	prints map[query.Element]int64 // the counts, if the universe is not coded
+
+	texts map[query.Element]string // nil if none were kept
 }
 
 // buildIndex makes an index of about one bucket a code.
@@ -272,6 +274,10 @@ func (h Histogram) Format(s fmt.State, _ rune) { fmt.Fprint(s, "histogram") }
 
 // Len returns the number of occupied cells.
 func (h *Histogram) Len() int { return len(h.codes) + len(h.prints) }
+
+// Texts returns what an occupied cell has in the columns without a domain, encoded by
+// query.Universe.TextsOf. Table.Texts must have asked for it.
+func (h *Histogram) Texts(cell query.Element) string { return h.texts[cell] }
 
 // All yields the occupied cells with their counts. The order is ascending if the
 // universe is coded.

@@ -377,7 +377,7 @@ func TestHistogramIndex(t *testing.T) {
 	for name, codes := range map[string][]uint64{"none": nil, "first": {0}, "last": {99}, "dense": {3, 4, 5, 6, 7, 8}, "ends": {0, 99},
 		"some": {1, 2, 30, 31, 64, 65, 98}} {
 		u := universe(t, []query.Column{{Name: "a", Domain: between(t, 0, 99)}})
-		cells := source.NewTally(query.NewCoder(u, [16]byte{}), math.MaxInt)
+		cells := source.NewTally(source.Table{}, query.NewCoder(u, [16]byte{}), math.MaxInt)
 		for _, c := range codes {
 			cells.Add(query.Element{Lo: c}, int64(c)+1)
 		}
@@ -413,7 +413,7 @@ func histogram(t *testing.T, cells *source.Tally) *source.Histogram {
 // TestTallyGrows counts many codes, some of them often.
 func TestTallyGrows(t *testing.T) {
 	u := universe(t, []query.Column{{Name: "a", Domain: between(t, 0, 1<<40)}})
-	cells, want := source.NewTally(query.NewCoder(u, [16]byte{}), math.MaxInt), make(map[uint64]int64)
+	cells, want := source.NewTally(source.Table{}, query.NewCoder(u, [16]byte{}), math.MaxInt), make(map[uint64]int64)
 	for i := range uint64(20_000) {
 		code := i * i % 9_973 << (i % 27)
 		cells.Add(query.Element{Lo: code}, 1)
@@ -459,7 +459,7 @@ func TestWeightedSumsSaturate(t *testing.T) {
 
 func TestHistogramPrintsNothing(t *testing.T) {
 	u := universe(t, []query.Column{{Name: "a", Domain: between(t, 0, 9)}})
-	cells := source.NewTally(query.NewCoder(u, [16]byte{}), math.MaxInt)
+	cells := source.NewTally(source.Table{}, query.NewCoder(u, [16]byte{}), math.MaxInt)
 	cells.Add(query.Element{Lo: 7}, 31337)
 	h := histogram(t, cells)
 	for _, format := range []string{"%v", "%+v", "%#v", "%d", "%s", "%x"} {

@@ -127,6 +127,9 @@ type Table struct {
 	// PostgreSQL reads the cells of partitions side by side. It must not call the
 	// reader. The numbers do not depend on the rows.
 	Progress func(done, all int)
+
+	// Texts asks Cells to keep what each cell has in the columns without a domain.
+	Texts bool
 }
 
 // CheckUnit returns an Invalid error if t has a unit but no MaxRows or no Key.

@@ -40,7 +40,8 @@ type Undecided interface {
 	Undecided(column int) bool
 }
 
-// Listed is a Table with columns that have no domain, of which keys are listed in public tables.
+// Listed is a Table with columns that have no domain, of which keys are listed: in public tables,
+// or in releases.
 type Listed interface {
 	// Keys returns the listed keys of a column, in any order and possibly some twice, and the
 	// names of the lists, of which there may be none.

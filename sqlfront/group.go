@@ -370,7 +370,7 @@ func (o *outputs) columnKey(e *sqlparser.ColName) (key, error) {
 }
 
 // listedKey divides the selected records by the values of a column without a domain. A cell has
-// each key that a list has, another one NULL, and the last one, OTHER, all other texts: so each
+// each key that a list has, as the column compares it, another one NULL, and the last one, OTHER, all other texts: so each
 // record is in one cell.
 func (o *outputs) listedKey(e *sqlparser.ColName, column int) (key, error) {
 	c := o.u.Columns()[column]
@@ -385,7 +385,11 @@ func (o *outputs) listedKey(e *sqlparser.ColName, column int) (key, error) {
 	if len(lists) == 0 {
 		return key{}, o.g.FirstToken(e).Unsupported("GROUP BY "+c.Name+", which has no declared domain,").
 			WithHint("list the values to group by: WHERE %s IN ('…', '…') GROUP BY %[1]s; or have the curator find them: "+
-				"CREATE PUBLIC TABLE keys AS SELECT DISTINCT %[1]s FROM %s WITH (epsilon = …)", c.Name, o.table.Name())
+				"CREATE PUBLIC TABLE keys AS SELECT DISTINCT %[1]s FROM %[2]s WITH (epsilon = …), or CREATE RELEASE r ON %[2]s (%[1]s) USING PROJECTION WITH (epsilon = …, heavy = named)",
+				c.Name, o.table.Name())
+	}
+	for i, v := range keys {
+		keys[i], _ = c.Canonical(v)
 	}
 	// A key that reads OTHER is one of the others, so that the result has one such row.
 	slices.SortFunc(keys, query.Value.Compare)

@@ -19,7 +19,8 @@ type Builder struct {
 	coder  query.Coder
 	sketch vector // A·D; Dense: √T·A·D, once it is gathered
 	heavy  heavyCells
-	sums   []int64 // Dense: √T·A·D of the cells multiplied so far
+	texts  func(query.Element) string // nil if the release has none
+	sums   []int64                    // Dense: √T·A·D of the cells multiplied so far
 	buffer []weighted
 	mass   int64 // Dense: Σ D, which bounds every sum
 	done   bool
@@ -53,6 +54,20 @@ func NewBuilder(u *query.Universe, p Params, src *noise.Source) (*Builder, error
 // universe without codes, the coder's key is part of the matrix.
 func (b *Builder) Coder() query.Coder { return b.coder }
 
+// WithTexts makes the release say what its published cells have in the columns without a
+// domain. texts returns that of a cell that Build gets, by query.Universe.TextsOf. Without heavy
+// cells, or such a column, it does nothing.
+func (b *Builder) WithTexts(texts func(cell query.Element) string) {
+	if b.p.HasTexts(b.u) {
+		b.texts = texts
+	}
+}
+
+// HasTexts reports whether a release over u can have texts.
+func (p Params) HasTexts(u *query.Universe) bool {
+	return p.Heavy.Form != Whole && u.Size() == nil
+}
+
 // add adds count records named x to the database. A release with heavy cells
 // needs the whole count of a cell in one call.
 func (b *Builder) add(x query.Element, count int64) error {
@@ -77,7 +92,7 @@ func (b *Builder) addSparse(x query.Element, count int64) error {
 		return err
 	}
 	if heavy {
-		b.heavy = append(b.heavy, published{x, noisy})
+		b.heavy = append(b.heavy, published{x: x, noisy: noisy})
 	}
 	p := b.matrix.sketch.at(x)
 	return checkFits(b.sketch.add(p.row(), light^p.sign()-p.sign()))
@@ -128,10 +143,15 @@ func (b *Builder) Build(cells iter.Seq2[query.Element, int64]) (*Release, error)
 	if err := b.heavy.sorted(); err != nil {
 		return nil, err
 	}
+	if b.texts != nil {
+		for i, c := range b.heavy {
+			b.heavy[i].texts = b.texts(c.x)
+		}
+	}
 	if err := perturb(b.sketch, b.p, b.src); err != nil {
 		return nil, err
 	}
-	return newRelease(b.u, b.p, b.matrix, narrowed(b.sketch), b.heavy), nil
+	return newRelease(b.u, b.p, b.matrix, narrowed(b.sketch), b.heavy, b.texts != nil), nil
 }
 
 // gather moves the sums into the sketch.

@@ -17,8 +17,8 @@ import (
 // with version and the number of sections as 16-bit numbers, lengths as 64-bit
 // numbers and names of four bytes. All numbers are little-endian. The checksum
 // covers everything before it. It guards against accidents, not against
-// forgery. The sections below come in this order, the last one only if heavy
-// cells are published. Versions differ in how they name the records of a
+// forgery. The sections below come in this order, HEAV only if heavy cells are
+// published and TEXT only if these have texts. Versions differ in how they name the records of a
 // universe without codes. A reader refuses versions and sections it does not
 // know, so a section can be added without a new version.
 const (
@@ -31,6 +31,7 @@ const (
 	sectionMatrix = "MATR"
 	sectionCells  = "CELL"
 	sectionHeavy  = "HEAV"
+	sectionTexts  = "TEXT"
 )
 
 // The sizes of the parts of the envelope.
@@ -54,6 +55,9 @@ func (r *Release) MarshalBinary() ([]byte, error) {
 	}
 	if r.p.Heavy.Form != Whole {
 		sections = append(sections, section{sectionHeavy, r.encodeHeavy()})
+	}
+	if r.texts {
+		sections = append(sections, section{sectionTexts, r.encodeTexts()})
 	}
 	size := headerSize + sha256.Size
 	for _, s := range sections {
@@ -97,7 +101,12 @@ func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
 	if err := r.decodeHeavy(heavy, present); err != nil {
 		return nil, err
 	}
-	return newRelease(u, r.p, m, sketch, r.heavy), nil
+	texts, present := sections[sectionTexts]
+	out := newRelease(u, r.p, m, sketch, r.heavy, present)
+	if err := out.decodeTexts(texts); err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // openEnvelope verifies the envelope and returns the payloads by name, and the version.
@@ -120,7 +129,7 @@ func openEnvelope(data []byte) (sections map[string][]byte, v uint16, err error)
 // split cuts the body into its sections. They must be those of this version.
 func split(body []byte, count int) (map[string][]byte, error) {
 	sections := make(map[string][]byte)
-	order := []string{sectionParams, sectionMatrix, sectionCells, sectionHeavy}
+	order := []string{sectionParams, sectionMatrix, sectionCells, sectionHeavy, sectionTexts}
 	for i := range count {
 		if len(body) < sectionHeaderSize {
 			return nil, damaged("a section is cut short")
@@ -135,7 +144,7 @@ func split(body []byte, count int) (map[string][]byte, error) {
 		}
 		sections[name], body = body[:size], body[size:]
 	}
-	if len(body) > 0 || len(sections) < len(order)-1 {
+	if len(body) > 0 || len(sections) < len(order)-2 {
 		return nil, damaged("its sections are incomplete")
 	}
 	return sections, nil
@@ -346,6 +355,40 @@ func (r *Release) decodeCells(count uint64, b []byte) error {
 		if i > 0 && byName(r.heavy[i-1], *c) >= 0 || !r.possible(*c) {
 			return damaged("its heavy cells are not in normal form")
 		}
+	}
+	return nil
+}
+
+// encodeTexts writes the texts of the cells one after the other, as query.Universe.TextsOf does.
+func (r *Release) encodeTexts() (out []byte) {
+	for _, c := range r.heavy {
+		out = append(out, c.texts...)
+	}
+	return out
+}
+
+// decodeTexts reads the section, if there is one. It accepts only what encodeTexts writes.
+func (r *Release) decodeTexts(b []byte) error {
+	if !r.texts {
+		return nil
+	}
+	if !r.p.HasTexts(r.u) {
+		return damaged("it has texts, and none of its columns can")
+	}
+	for i, c := range r.heavy {
+		values, rest, ok := r.u.CutTexts(b)
+		if !ok {
+			return damaged("the texts of its heavy cells cannot be read")
+		}
+		if len(values) == len(r.u.Columns()) {
+			if x, _ := r.coder.Code(values); x != c.x {
+				return damaged("the texts of its heavy cells are not theirs")
+			}
+		}
+		r.heavy[i].texts, b = string(b[:len(b)-len(rest)]), rest
+	}
+	if len(b) > 0 {
+		return damaged("the texts of its heavy cells are too long")
 	}
 	return nil
 }

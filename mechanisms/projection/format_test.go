@@ -53,11 +53,12 @@ func stored(t testing.TB) map[string]*Release {
 		"version 2":      &summed,
 		"clip":           build(t, u, clipped(t, 17, 20, laplace(t, 1, 1), 0.1), src, d.cells()),
 		"named":          build(t, u, naming(t, 17, 0.1), src, d.cells()),
-		"clip, no codes": heavyText(t, text, src),
+		"clip, no codes": heavyText(t, text, src, false),
+		"texts":          heavyText(t, text, src, true),
 	}
 }
 
-func heavyText(t testing.TB, text *query.Universe, src *noise.Source) *Release {
+func heavyText(t testing.TB, text *query.Universe, src *noise.Source, texts bool) *Release {
 	t.Helper()
 	b, err := NewBuilder(text, clipped(t, 9, 5, laplace(t, 1, 1), 0.1), src)
 	if err != nil {
@@ -65,6 +66,11 @@ func heavyText(t testing.TB, text *query.Universe, src *noise.Source) *Release {
 	}
 	x, _ := b.Coder().Code([]query.Value{query.Text("a"), query.Int(3)})
 	y, _ := b.Coder().Code([]query.Value{query.Text("b"), query.Null()})
+	if texts {
+		b.WithTexts(func(cell query.Element) string {
+			return text.TextsOf([]query.Value{query.Text(map[query.Element]string{x: "a", y: "b"}[cell]), query.Null()})
+		})
+	}
 	r, err := b.Build(named{{x, 1200}, {y, 300}}.cells())
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +127,7 @@ func TestGoldenBytes(t *testing.T) {
 	for i, x := range []int64{-3, 127, -128, 1000} {
 		v.add(uint64(i), x)
 	}
-	r := newRelease(u, Params{Transform: Sparse, Rows: 4, Law: laplace(t, 5, 2), Bulk: true}, m, v, nil)
+	r := newRelease(u, Params{Transform: Sparse, Rows: 4, Law: laplace(t, 5, 2), Bulk: true}, m, v, nil, false)
 	universe := sha256.Sum256([]byte("\x01\x00\x00\x00\x00\x00\x00\x00x" + string([]byte{byte(query.TypeInteger)}) +
 		"\x10\x00\x00\x00\x00\x00\x00\x00BETWEEN 0 AND 39"))
 	body := "dpsqlprj" + "\x01\x00" + "\x03\x00" +

@@ -57,6 +57,12 @@ const (
 // c = 0. Given the names, named counts and the sketch of the rest are
 // disjoint parts of D, which together change by at most L in ℓ1 and get noise
 // of Law: (ε₂, 0). Composed, adaptively, (ε₁ + ε₂, δ).
+//
+// A cell is a record, and both arguments are about the set of records that are
+// published. So a release may say of each of them what it is, in texts as well as
+// by its name. The texts follow from the record alone (query.Universe.TextsOf),
+// whichever row has it, and which records are published follows from the noisy
+// counts alone. It costs nothing more. Of all other records it has no text.
 type Heavy struct {
 	Form Form
 	// Clip is c, at least 1; 0 unless Clipped.
@@ -123,6 +129,7 @@ func rare(law noise.Law, n int64, delta float64) int64 {
 type published struct {
 	x     query.Element
 	noisy int64
+	texts string // by query.Universe.TextsOf, if the release has texts
 }
 
 // judge decides how much of one cell's count goes into the sketch and whether

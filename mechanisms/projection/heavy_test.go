@@ -1,8 +1,12 @@
 package projection
 
 import (
+	"bytes"
+	"fmt"
 	"math"
 	"math/big"
+	"slices"
+	"strconv"
 	"testing"
 
 	"dpsql/noise"
@@ -251,5 +255,74 @@ func TestHeavyRefusals(t *testing.T) {
 	}
 	if _, err := NewBuilder(line(t, 10), Params{Transform: Identity, Rows: 10, Law: law, Heavy: clipped(t, 1, 1, law, 0.1).Heavy}, src); sqlerr.CodeOf(err) != sqlerr.Invalid {
 		t.Errorf("identity with heavy cells: %v", err)
+	}
+}
+
+// TestTexts builds releases with texts. The published cells have theirs. The texts of others are
+// not even asked for. A cell of 4,000 rows is published but with probability e^-300, one
+// of 1 row with probability below 1e-9, and there are 60.
+func TestTexts(t *testing.T) {
+	src, _ := seeded(t)
+	u, err := query.NewUniverse([]query.Column{{Name: "a", Domain: query.Unbounded()}, {Name: "b", Domain: query.Unbounded()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := [][2]query.Value{{query.Text("x"), query.Text("p")}, {query.Text("y"), query.Text("p")}, {query.Text("y"), query.Null()}, {query.Null(), query.Text("q")}}
+	for i := range 30 {
+		records = append(records, [2]query.Value{query.Text("rare " + strconv.Itoa(i)), query.Text("p")})
+	}
+	for _, p := range []Params{clipped(t, 40, 5, laplace(t, 10, 1), 1e-9), naming(t, 40, 1e-9)} {
+		b, err := NewBuilder(u, p, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cells named
+		of := make(map[query.Element]string)
+		for i, record := range records {
+			x, _ := b.Coder().Code(record[:])
+			of[x] = u.TextsOf(record[:])
+			cells = append(cells, struct {
+				x      query.Element
+				weight int64
+			}{x, []int64{4000, 1}[min(i/4, 1)]})
+		}
+		asked := 0
+		b.WithTexts(func(x query.Element) string { asked++; return of[x] })
+		r, err := b.Build(cells.cells())
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := marshal(t, r)
+		back, err := Unmarshal(u, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range []*Release{r, back} {
+			for column, want := range [][]query.Value{{query.Text("x"), query.Text("y")}, {query.Text("p"), query.Text("q")}} {
+				if got, ok := r.Texts(column); !ok || !slices.Equal(got, want) {
+					t.Errorf("%s: column %d has %v, %v, want %v", p.Heavy.Form, column, got, ok, want)
+				}
+			}
+		}
+		if asked != 4 || bytes.Contains(data, []byte("rare")) {
+			t.Errorf("%s: %d texts are asked for, or the release has a rare one", p.Heavy.Form, asked)
+		}
+		for _, damaged := range [][]byte{bytes.Replace(data, []byte("\x02x"), []byte("\x02z"), 1), bytes.Replace(data, []byte("\x02x"), []byte("\x09x"), 1)} {
+			if _, err := Unmarshal(u, seal(damaged[:len(damaged)-32])); sqlerr.CodeOf(err) != sqlerr.Corrupt {
+				t.Errorf("%s: with other texts: %v", p.Heavy.Form, err)
+			}
+		}
+		early := build(t, u, p, src, cells.cells()) // as an earlier dpsql built it
+		if _, ok := early.Texts(0); ok {
+			t.Errorf("%s: it has texts that nobody gave it", p.Heavy.Form)
+		}
+	}
+	for _, r := range stored(t) {
+		if texts, ok := r.Texts(0); ok != r.texts || ok && fmt.Sprint(texts) != "['a' 'b']" {
+			t.Errorf("%v, %v", texts, ok)
+		}
+		if _, ok := r.Texts(len(r.Universe().Columns()) - 1); ok {
+			t.Error("a column with a domain has texts")
+		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"hash/maphash"
 	"math"
 	"math/big"
+	"slices"
 
 	"dpsql/noise"
 	"dpsql/query"
@@ -169,6 +170,7 @@ type Release struct {
 	coder   query.Coder
 	sketch  vector
 	heavy   heavyCells
+	texts   bool           // the heavy cells have texts
 	summary summary        // of the sketch
 	laws    [2]*coordinate // of the error of a coordinate of the sketch, and of a published cell
 	widths  *widths        // remembered quantiles, for margins
@@ -177,8 +179,8 @@ type Release struct {
 	salt    uint64 // of the slots of meetings
 }
 
-func newRelease(u *query.Universe, p Params, m matrix, sketch vector, heavy heavyCells) *Release {
-	r := &Release{u: u, p: p, matrix: m, coder: m.newCoder(u), sketch: sketch, heavy: heavy, summary: summarise(sketch), widths: newWidths()}
+func newRelease(u *query.Universe, p Params, m matrix, sketch vector, heavy heavyCells, texts bool) *Release {
+	r := &Release{u: u, p: p, matrix: m, coder: m.newCoder(u), sketch: sketch, heavy: heavy, texts: texts, summary: summarise(sketch), widths: newWidths()}
 	r.lift = p.Heavy.liftOf(p.Law)
 	r.salt = maphash.Bytes(maphash.MakeSeed(), nil) | 1
 	r.largest = max(r.summary.largest, heavy.largest(p.Heavy.Clip))
@@ -205,6 +207,29 @@ func (r *Release) Keys() (key [16]byte, names []query.Element, ok bool) {
 		names = append(names, c.x)
 	}
 	return r.matrix.key, names, true
+}
+
+// Texts returns the texts that the heavy cells have in a column without a domain, sorted, each
+// once. It is false for a release without texts, such as those of an earlier dpsql.
+func (r *Release) Texts(column int) (texts []query.Value, ok bool) {
+	columns := r.u.Columns()
+	if !r.texts || columns[column].Domain.Finite() {
+		return nil, false
+	}
+	place := 0 // of the column among those without a domain
+	for _, c := range columns[:column] {
+		if !c.Domain.Finite() {
+			place++
+		}
+	}
+	for _, c := range r.heavy {
+		values, _, _ := r.u.CutTexts([]byte(c.texts)) // decodeTexts has read them before
+		if v := values[place]; v.IsText() {
+			texts = append(texts, v)
+		}
+	}
+	slices.SortFunc(texts, query.Value.Compare)
+	return slices.Compact(texts), true
 }
 
 // Cells returns the noisy cells of an identity release, one for each code; false where the

@@ -37,15 +37,15 @@ func (r *reader) Cells(ctx context.Context, p source.Permit, t source.Table, col
 				return err
 			}
 		}
-		tally := source.NewTally(coder, most)
+		tally := source.NewTally(t, coder, most)
 		p := newPlan(rows, columns)
 		switch {
 		case t.Unit != "":
-			cells, err = r.bounded(ctx, tally, most, func() error { return r.tallyKept(ctx, rel, rows, t, columns, coder, tally) })
+			cells, err = r.bounded(ctx, tally, most, func() error { return r.tallyKept(ctx, rel, rows, t, columns, tally) })
 		case len(rel.shares) > 0 && len(p.fetch) == p.asked && !r.alone && !r.answered:
-			cells, err = r.share(ctx, rel.shares, p, coder, tally, most, t.Progress)
+			cells, err = r.share(ctx, rel.shares, p, tally, most, t.Progress)
 		default:
-			cells, err = r.bounded(ctx, tally, most, func() error { return r.tally(ctx, p, coder, tally) })
+			cells, err = r.bounded(ctx, tally, most, func() error { return r.tally(ctx, p, tally) })
 		}
 		if err == nil {
 			allRead(t, rel)
@@ -128,13 +128,13 @@ func (r *reader) bounded(ctx context.Context, cells *source.Tally, most int, rea
 }
 
 // tally adds the groups of rows to the cells, until there are too many.
-func (r *reader) tally(ctx context.Context, p plan, coder query.Coder, cells *source.Tally) error {
+func (r *reader) tally(ctx context.Context, p plan, cells *source.Tally) error {
 	tuple := make([]query.Value, len(p.fetch))
 	return r.rows(ctx, p.statement(), func(row [][]byte) bool {
 		if !p.tuple(row, tuple) {
 			return true
 		}
-		e, ok := coder.Code(tuple[:p.asked])
+		e, ok := cells.Name(tuple[:p.asked])
 		return !ok || cells.Add(e, int8Of(row[len(p.fetch)]))
 	})
 }
@@ -142,13 +142,13 @@ func (r *reader) tally(ctx context.Context, p plan, coder query.Coder, cells *so
 // tallyKept is tally for the rows that are kept of each unit. The ranks are computed
 // here: fetching all rows of a table sorted by unit takes a third of the time in which
 // the server ranks them (BenchmarkCells).
-func (r *reader) tallyKept(ctx context.Context, rel *relation, all rowset, t source.Table, columns []int, coder query.Coder, cells *source.Tally) error {
+func (r *reader) tallyKept(ctx context.Context, rel *relation, all rowset, t source.Table, columns []int, cells *source.Tally) error {
 	u, err := rel.unit(t)
 	if err != nil {
 		return err
 	}
 	return r.streamKept(ctx, rel, all, t, u, columns, func(tuple []query.Value) bool {
-		e, ok := coder.Code(tuple)
+		e, ok := cells.Name(tuple)
 		return !ok || cells.Add(e, 1)
 	}, nil)
 }

@@ -79,8 +79,8 @@ func ranked(t testing.TB, r *reader, table source.Table, coder query.Coder) *sou
 	for i := range columns {
 		columns[i] = i
 	}
-	tally := source.NewTally(coder, 1<<20)
-	must(t, r.tally(ctx, newPlan(rows, columns), coder, tally))
+	tally := source.NewTally(source.Table{}, coder, 1<<20)
+	must(t, r.tally(ctx, newPlan(rows, columns), tally))
 	cells, err := tally.Histogram()
 	must(t, err)
 	return cells

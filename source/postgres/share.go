@@ -82,7 +82,6 @@ type sharing struct {
 	snapshot string
 	parts    []*relation
 	plan     plan
-	coder    query.Coder
 	most     int // the largest number of cells allowed
 	stop     context.CancelFunc
 	progress func(done, all int) // may be nil
@@ -100,14 +99,14 @@ type sharing struct {
 // one of those that read. If it is lost, so is the snapshot, and the caller starts
 // over. Any other connection that is lost is replaced by one on the same snapshot,
 // which reads the partition again.
-func (r *reader) share(ctx context.Context, parts []*relation, p plan, coder query.Coder, cells *source.Tally, most int, progress func(done, all int)) (*source.Histogram, error) {
+func (r *reader) share(ctx context.Context, parts []*relation, p plan, cells *source.Tally, most int, progress func(done, all int)) (*source.Histogram, error) {
 	snapshot, err := r.export(ctx)
 	if err != nil {
 		return nil, err
 	}
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &sharing{snapshot: snapshot, parts: parts, plan: p, coder: coder, most: most, stop: stop, progress: progress, all: len(parts), cells: cells}
+	s := &sharing{snapshot: snapshot, parts: parts, plan: p, most: most, stop: stop, progress: progress, all: len(parts), cells: cells}
 	return r.bounded(ctx, cells, most, func() error { return s.read(reading, r) })
 }
 
@@ -239,7 +238,7 @@ func (s *sharing) groups(ctx context.Context, r *reader, part *relation) (groups
 	tuple := make([]query.Value, len(p.fetch))
 	err = r.rows(ctx, p.statement(), func(row [][]byte) bool {
 		if p.tuple(row, tuple) {
-			if e, ok := s.coder.Code(tuple[:p.asked]); ok {
+			if e, ok := s.cells.Name(tuple[:p.asked]); ok {
 				groups = append(groups, group{e, int8Of(row[len(p.fetch)])})
 			}
 		}

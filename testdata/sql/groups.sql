@@ -203,7 +203,7 @@ SELECT zip, COUNT(*) FROM visits WHERE zip IN ('15213', '15217', '99999') AND ag
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 476014 such statements
 SELECT zip, COUNT(*) FROM visits GROUP BY zip;
 --> error unsupported at 43: GROUP BY zip, which has no declared domain, is outside the dialect
---> hint: list the values to group by: WHERE zip IN ('…', '…') GROUP BY zip; or have the curator find them: CREATE PUBLIC TABLE keys AS SELECT DISTINCT zip FROM visits WITH (epsilon = …)
+--> hint: list the values to group by: WHERE zip IN ('…', '…') GROUP BY zip; or have the curator find them: CREATE PUBLIC TABLE keys AS SELECT DISTINCT zip FROM visits WITH (epsilon = …), or CREATE RELEASE r ON visits (zip) USING PROJECTION WITH (epsilon = …, heavy = named)
 
 -- What is not grouped has no single value.
 SELECT town, age, COUNT(*) FROM visits GROUP BY town;

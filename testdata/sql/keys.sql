@@ -132,18 +132,12 @@ SELECT COUNT(*) FROM visits WHERE zip <> '15213' AND sex = 'M';
 SELECT COUNT(*) FROM visits WHERE zip NOT IN ('15213', '15217');
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
---> under sparse; sparse, clip:
---> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); infinite support, as zip has no domain and is not pinned (zips)
---> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
---> under sparse, named:
---> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); infinite support, as zip has no domain and is not pinned (zips)
---> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+--> under sparse; sparse, clip; sparse, named; marginals, keys; direct:
+--> count
+--> 0
 --> under dense:
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
---> under marginals, keys; direct:
---> count
---> 0
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (live)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 5530 such answers
@@ -227,12 +221,9 @@ SELECT COUNT(*) FROM visits WHERE zip IN ('15213', '99999') AND age = 4;
 SELECT COUNT(*) FROM visits WHERE zip <> '99999';
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
---> under sparse; sparse, clip:
---> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); infinite support, as zip has no domain and is not pinned (zips)
---> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
---> under sparse, named:
---> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); infinite support, as zip has no domain and is not pinned (zips)
---> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+--> under sparse; sparse, clip; sparse, named; direct:
+--> count
+--> 228
 --> under dense:
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
@@ -245,24 +236,15 @@ SELECT COUNT(*) FROM visits WHERE zip <> '99999';
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
---> under direct:
---> count
---> 228
 SELECT COUNT(*) FROM visits WHERE (zip = '99999' OR zip <> '99999') AND age = 4;
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
---> under sparse; sparse, clip:
---> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); infinite support, as zip has no domain and is not pinned (zips)
---> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
---> under sparse, named:
---> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); infinite support, as zip has no domain and is not pinned (zips)
---> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+--> under sparse; sparse, clip; sparse, named; marginals, keys; direct:
+--> count
+--> 50
 --> under dense:
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
---> under marginals, keys; direct:
---> count
---> 50
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (live)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 5530 such answers

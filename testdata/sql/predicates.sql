@@ -156,12 +156,9 @@ SELECT COUNT(*) FROM visits WHERE zip = '15213' AND age = 3;
 SELECT COUNT(*) FROM visits WHERE zip <> '15213' AND age = 3;
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
---> under sparse; sparse, clip:
---> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); infinite support, as zip has no domain and is not pinned (zips)
---> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
---> under sparse, named:
---> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); infinite support, as zip has no domain and is not pinned (zips)
---> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
+--> under sparse; sparse, clip; sparse, named; direct:
+--> count
+--> 17
 --> under dense:
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
@@ -171,6 +168,3 @@ SELECT COUNT(*) FROM visits WHERE zip <> '15213' AND age = 3;
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
---> under direct:
---> count
---> 17

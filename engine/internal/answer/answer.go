@@ -344,7 +344,7 @@ func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, all []Sel
 		t, err := v.Selected(s.Select)
 		if err == nil {
 			var b *sqlfront.Bound
-			if b, err = s.bound(schemas.Bindable(ctx, db.store, t, who.Now)); err == nil {
+			if b, err = s.bound(schemas.Bindable(ctx, db.store, t, who.Now, db.textsOf(ctx, v, t))); err == nil {
 				st.add(t, b)
 			}
 		}

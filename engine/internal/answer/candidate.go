@@ -64,6 +64,7 @@ type Candidate struct {
 	starts    accounting.Rho                       // the part of a mechanism's reserve that its next run takes, if none is open
 	Refusal   string                               // why it cannot answer; "" if it can
 	guards    string                               // the release whose table a mechanism started from
+	parts     []Candidate                          // those whose difference answers; else nil
 	Note      string                               // a remark for EXPLAIN; nothing else depends on it
 	offer     func() string                        // a hint with the price, for a direct answer
 	failure   *sqlerr.Error                        // why it is refused, if the reason is a fault rather than a fact
@@ -306,6 +307,13 @@ func (db *Database) Candidates(ctx context.Context, v *view.View, r Request) ([]
 			}
 			all = append(all, c)
 		}
+	}
+	c, ok, err := db.rest(ctx, v, r)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		all = append(all, c)
 	}
 	if r.Table.Source == "" || !r.considers("direct", "direct") { // an exported release has no rows to count
 		return all, nil

@@ -2,9 +2,12 @@ package answer
 
 import (
 	"context"
+	"encoding/json"
 	"math"
+	"slices"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlfront"
@@ -39,6 +42,141 @@ func (r Request) eachValue() ([]query.Query, error) {
 		}
 	}
 	return all, nil
+}
+
+// rest returns a candidate for a query of infinitely many texts of a column, such as those in
+// OTHER: the answer about all texts, less the answer about those that the query excepts. Each of
+// the two has an interval at the confidence 1 − (1−c)/2. By the union bound both hold at once with
+// the confidence c, and then so does their difference. It takes answers that are free and have a
+// margin, the tightest for each part. It is false where there are none.
+func (db *Database) rest(ctx context.Context, v *view.View, r Request) (c Candidate, ok bool, err error) {
+	if r.Question != sqlfront.Weight {
+		return c, false, nil
+	}
+	column, ok := r.unlisted()
+	if !ok {
+		return c, false, nil
+	}
+	all, listed, ok := r.Query.Rest(column)
+	if !ok {
+		return c, false, nil
+	}
+	half := func(confidence float64) float64 { return 1 - (1-confidence)/2 }
+	r.fresh = false
+	r.Settings.Accuracy, r.Settings.Margins, r.Settings.Confidence = 0, Proven, half(r.Settings.Confidence)
+	for _, q := range []query.Query{all, listed} {
+		r.Query = q
+		part, err := db.tightest(ctx, v, r)
+		if err != nil || part == nil {
+			return c, false, err
+		}
+		c.parts = append(c.parts, *part)
+	}
+	a, b := c.parts[0], c.parts[1]
+	c.Origin, c.Known, c.Margin = fromRelease, true, a.Margin+b.Margin
+	c.Name, c.Kind, c.Columns = a.Name, a.Kind, r.Query.Columns()
+	c.support = view.SupportSize{Infinite: true}
+	c.Note = "all texts of " + r.Table.Columns[column].Name + " by " + a.Name + ", less those named by " + b.Name
+	if b.Name != a.Name {
+		c.Name += ", " + b.Name
+	}
+	if b.Kind != a.Kind {
+		c.Kind += ", " + b.Kind
+	}
+	switch {
+	case a.Origin == FromScript || b.Origin == FromScript:
+		c.Origin = FromScript
+		return c, true, nil
+	case a.Origin == fromStored || b.Origin == fromStored:
+		c.Origin = fromStored
+	}
+	c.Answer = func(ctx context.Context) (reply, error) {
+		from, err := a.Answer(ctx)
+		if err != nil {
+			return reply{}, err
+		}
+		less, err := b.Answer(ctx)
+		return reply{Estimate: from.Estimate.less(less.Estimate, half)}, err
+	}
+	return c, true, nil
+}
+
+// less returns the difference of two estimates. half is the confidence of each at one of both.
+func (e Estimate) less(f Estimate, half func(confidence float64) float64) Estimate {
+	minus := func(a, b post.Interval) post.Interval {
+		return post.Interval{Low: a.Low - b.High, High: a.High - b.Low}
+	}
+	return Estimate{Value: e.Value - f.Value, Error: minus(e.Error, f.Error), Verified: e.Verified && f.Verified,
+		at: func(confidence float64) (post.Interval, error) {
+			a, err := e.at(half(confidence))
+			if err != nil {
+				return a, err
+			}
+			b, err := f.at(half(confidence))
+			return minus(a, b), err
+		}}
+}
+
+// mostUnlisted bounds the columns that rest takes apart: for n of them there are 2^n parts.
+const mostUnlisted = 3
+
+// unlisted returns the first column without a domain that the query depends on, if its support is
+// infinite: then it has weights for texts that it does not name. It is false for too many columns.
+func (r Request) unlisted() (column int, ok bool) {
+	if view.SupportOf(r.Query).Infinite {
+		columns := slices.DeleteFunc(r.Query.Columns(), func(c int) bool { return r.Table.Columns[c].Domain.Finite() })
+		if n := len(columns); n > 0 && n <= mostUnlisted {
+			return columns[0], true
+		}
+	}
+	return 0, false
+}
+
+// tightest returns the free answer with the least margin from what is stored, from releases and
+// from the noisy number of rows, or nil if there is none.
+func (db *Database) tightest(ctx context.Context, v *view.View, r Request) (best *Candidate, err error) {
+	candidates, err := db.Candidates(ctx, v, r)
+	if err != nil {
+		return nil, err
+	}
+	if n := r.Table.NHat; n != nil && r.Query.Equal(query.All(r.Table.Universe)) {
+		c, err := db.rowCount(*n, r.Settings.Confidence)
+		if err != nil {
+			return nil, err
+		}
+		candidates = append(candidates, c)
+	}
+	for i := range candidates {
+		c := &candidates[i]
+		simple := c.Origin == fromConstant || c.Origin == fromStored || c.Origin == fromRelease || c.Origin == FromScript
+		if simple && c.Refusal == "" && c.Known && c.Allowed(r.Settings.Mechanism) && (best == nil || c.Margin < best.Margin) {
+			best = c
+		}
+	}
+	return best, nil
+}
+
+// rowCount returns the candidate that is the noisy number of rows of a table. That is at least 1,
+// whatever was drawn, and so it may err by 1 more than by 0.
+func (db *Database) rowCount(n catalog.NHat, confidence float64) (Candidate, error) {
+	law, err := json.Marshal(n.Law)
+	if err != nil {
+		return Candidate{}, err
+	}
+	width := func(confidence float64) (float64, error) {
+		width, err := db.Margin(catalog.AnswerDirect, law, confidence)
+		return max(1, width), err
+	}
+	c := Candidate{Origin: fromStored, Name: "the number of rows", Kind: "rows", Known: true}
+	if c.Margin, err = width(confidence); err != nil {
+		return c, err
+	}
+	c.Answer = answeredBy(Estimate{Value: n.Value, Error: post.Within(c.Margin), Verified: true,
+		at: func(confidence float64) (post.Interval, error) {
+			width, err := width(confidence)
+			return post.Within(width), err
+		}})
+	return c, nil
 }
 
 // notLinear returns the candidate of a release for a question that is no linear query.

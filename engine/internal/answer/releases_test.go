@@ -172,3 +172,57 @@ func TestGapsOfCells(t *testing.T) {
 		t.Error("1/π has whole weights")
 	}
 }
+
+// TestRestCovers draws pairs of identity releases, and takes the answer of one from that of the
+// other. The interval of each holds the truth with a probability of 90 % or more, so that of the
+// difference does with 80 % or more. By Hoeffding's inequality more than n/5 + √(7n) misses in n
+// draws have a probability below e^-14. The difference errs by more than each of two margins alone
+// in some draws: none of 1,000 would miss with probability below 1e-8 (a miss has more than 0.02).
+func TestRestCovers(t *testing.T) {
+	const draws = 1000
+	d, err := query.NewRange(0, 9, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := query.NewUniverse([]query.Column{{Name: "x", Domain: d}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	law, err := noise.NewLaplace(big.NewRat(3, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := func(confidence float64) float64 { return 1 - (1-confidence)/2 }
+	few := query.Where(u, 0, d.SetOf(query.Int(3), query.Int(4)))
+	answer := func(q query.Query) Estimate {
+		b, err := projection.NewBuilder(u, projection.Params{Transform: projection.Identity, Rows: 10, Law: law}, noise.NewSource())
+		if err != nil {
+			t.Fatal(err)
+		}
+		release, err := b.Build(func(yield func(query.Element, int64) bool) {
+			_ = yield(query.Element{Lo: 3}, 1000) && yield(query.Element{Lo: 7}, 50)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := evaluate(t.Context(), Sketch{Release: release}, q, Settings{Confidence: half(0.8)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	missed := 0
+	for range draws {
+		e := answer(query.All(u)).less(answer(few), half)
+		if again, err := e.at(0.8); err != nil || again != e.Error || !e.Verified {
+			t.Fatalf("%v, %v: want %v", again, err, e.Error)
+		}
+		if low, high := float64(e.Value)+e.Error.Low, float64(e.Value)+e.Error.High; low > 50 || high < 50 {
+			missed++
+		}
+	}
+	if most := draws/5 + math.Sqrt(7*draws); missed == 0 || float64(missed) > most {
+		t.Errorf("%d of %d intervals miss, and at most %.0f should", missed, draws, most)
+	}
+	t.Logf("%d of %d intervals miss", missed, draws)
+}

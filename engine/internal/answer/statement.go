@@ -333,13 +333,24 @@ func (st *Statement) Origin() (via, kind string) {
 	var names, kinds []string
 	for i := range st.Asks {
 		if c := st.Asks[i].Best; c.Origin != fromConstant {
-			names, kinds = appendNew(names, c.Name), appendNew(kinds, c.Kind)
+			names, kinds = c.origin(names, kinds)
 		}
 	}
 	if len(names) == 0 {
 		return "constant", "constant"
 	}
 	return strings.Join(names, ", "), strings.Join(kinds, ", ")
+}
+
+// origin adds the names and kinds of what answers.
+func (c *Candidate) origin(names, kinds []string) ([]string, []string) {
+	for i := range c.parts {
+		names, kinds = c.parts[i].origin(names, kinds)
+	}
+	if c.parts == nil {
+		names, kinds = appendNew(names, c.Name), appendNew(kinds, c.Kind)
+	}
+	return names, kinds
 }
 
 // released reports whether releases gave all answers that are not constant.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/query"
@@ -121,6 +122,27 @@ func storedKeys(r *catalog.Release, own *query.Universe, from []syntax.Name) (k 
 		}
 	}
 	return keyed{universe: own, keys: about.Keys}, true
+}
+
+// textsOf returns what reads the texts that the releases of a table publish.
+func (s *Statement) textsOf(ctx context.Context, t *view.Table) schemas.Texts {
+	return func(column int) ([]query.Value, []string, error) {
+		v, err := s.view(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		return stored.Texts(v.Releases, &t.Table, column, func(r *catalog.Release) (stored.Texted, error) {
+			payload, err := s.payload(ctx, r)
+			if err == nil && payload == nil {
+				err = &view.UnreadError{Name: r.Name, Release: true}
+			}
+			if err != nil {
+				return nil, err
+			}
+			release, _, err := stored.DecodeProjection(t.Over(r.Columns), payload)
+			return release, err
+		})
+	}
 }
 
 // payload returns the bytes of a release of the view. In a rehearsal they are nil for a release

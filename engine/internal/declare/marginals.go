@@ -189,7 +189,7 @@ func (s *Statement) createMarginals(ctx context.Context, name string, p marginal
 		}
 		steps.read(0, 1)
 		var cells *source.Histogram
-		if cells, err = sn.Cells(ctx, paid, p.columns, query.NewWideCoder(p.universe), math.MaxInt, steps.read); err != nil {
+		if cells, err = sn.Cells(ctx, paid, p.columns, query.NewWideCoder(p.universe), math.MaxInt, false, steps.read); err != nil {
 			return err
 		}
 		measured, err = marginals.Measure(p.universe, p.params, cells.All())

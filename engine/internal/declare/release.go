@@ -89,7 +89,7 @@ func (s *Statement) buildProjection(ctx context.Context, b *pay.Bill, name strin
 		if builder, err = projection.NewBuilder(p.universe, p.params, s.Random()); err != nil {
 			return err
 		}
-		cells, err = sn.Cells(ctx, paid, p.columns, builder.Coder(), math.MaxInt, steps.read)
+		cells, err = sn.Cells(ctx, paid, p.columns, builder.Coder(), math.MaxInt, p.params.HasTexts(p.universe), steps.read)
 		return err
 	})
 	if err != nil {
@@ -97,6 +97,7 @@ func (s *Statement) buildProjection(ctx context.Context, b *pay.Bill, name strin
 	}
 	kept := context.WithoutCancel(ctx) // the release is paid for and its rows are read, so keep it even if cancelled
 	steps.done(1)
+	builder.WithTexts(cells.Texts)
 	release, err := builder.Build(cells.All())
 	if err != nil {
 		return err
@@ -130,7 +131,7 @@ func (s *Statement) storeProjection(ctx context.Context, name string, p projecti
 func (p projectionPlan) about(release *projection.Release) stored.ReleaseAbout {
 	h := p.params.Heavy
 	about := stored.ReleaseAbout{Transform: string(p.params.Transform), Rows: p.params.Rows, Law: p.params.Law.String(), Sampler: "exact",
-		Heavy: string(h.Form), Clip: h.Clip, Threshold: h.Threshold, Published: release.Published()}
+		Heavy: string(h.Form), Clip: h.Clip, Threshold: h.Threshold, Published: release.Published(), Texts: p.params.HasTexts(p.universe)}
 	if p.params.Bulk {
 		about.Sampler = "table"
 	}
@@ -212,6 +213,7 @@ type Plan struct {
 	Outlook    string          // the errors that are predicted, of a release of marginals
 	Size       string          // what is stored, for people
 	Largest    []int           // the columns of the largest marginal of a release of marginals, among its own
+	Texts      bool            // its heavy cells have texts, or may have
 	Sketch     bool            // other records raise the margins of the noise
 	// Noise returns the margin that the noise alone gives an answer of a sketch or identity
 	// release. It is nil for other releases.
@@ -254,6 +256,7 @@ func (s *Statement) PlanRelease(ctx context.Context, st *syntax.CreateRelease, v
 		p, err = p.complete(*t.NHat, p.cost)
 	}
 	plan.Cost, plan.MaxSupport, plan.Fitted = p.cost, p.support, p.wishes.fitted && p.wishes.estimate != ""
+	plan.Texts = p.params.HasTexts(p.universe) || p.complete != nil && p.universe.Size() == nil && p.wishes.transform != "dense" && p.cost.Delta > 0
 	if p.complete != nil {
 		plan.Open = p.open(t.Unclear(columns))
 	} else if err == nil {

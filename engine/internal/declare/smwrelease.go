@@ -157,7 +157,7 @@ func (s *Statement) buildHypothesis(ctx context.Context, b *pay.Bill, name strin
 		if err := src.Bytes(key[:]); err != nil {
 			return pay.ErrRandom()
 		}
-		if cells, err = sn.Cells(ctx, paid, columns, query.NewCoder(u, key), math.MaxInt, nil); err != nil {
+		if cells, err = sn.Cells(ctx, paid, columns, query.NewCoder(u, key), math.MaxInt, false, nil); err != nil {
 			return err
 		}
 		published.Prior, err = s.learnPrior(ctx, sn, paid, columns, p)
@@ -294,7 +294,7 @@ func (s *Statement) workloadQueries(ctx context.Context, in syntax.Input, t *vie
 
 // boundQueries returns the queries of a SELECT of a workload.
 func (s *Statement) boundQueries(ctx context.Context, sel *syntax.Select, at func(position int) int, t *view.Table, cover func(query.Query) view.Coverage) ([]query.Query, error) {
-	b, err := sqlfront.Bind(sel, schemas.Bindable(ctx, s.Store, t, time.Now()), nil)
+	b, err := sqlfront.Bind(sel, schemas.Bindable(ctx, s.Store, t, time.Now(), s.textsOf(ctx, t)), nil)
 	if err != nil {
 		return nil, sqlerr.Move(err, at)
 	}

@@ -156,7 +156,7 @@ func (r reading) loadCells(ctx context.Context, columns []int, before catalog.Ro
 		return nil, pay.ErrRandom()
 	}
 	start := time.Now()
-	h, err := r.cells(ctx, columns, query.NewCoder(t.Over(columns), key), maxCells, nil)
+	h, err := r.cells(ctx, columns, query.NewCoder(t.Over(columns), key), maxCells, false, nil)
 	if errors.Is(err, source.ErrTooManyCells) {
 		c.end(k, nil, before, overflow)
 		return nil, nil

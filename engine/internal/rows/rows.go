@@ -171,13 +171,13 @@ func (r reading) countRows(ctx context.Context, q query.Query) (n int64, err err
 }
 
 // cells counts the rows by cell; see Snapshot.Cells.
-func (r reading) cells(ctx context.Context, columns []int, coder query.Coder, most int, progress func(done, all int)) (h *source.Histogram, err error) {
+func (r reading) cells(ctx context.Context, columns []int, coder query.Coder, most int, texts bool, progress func(done, all int)) (h *source.Histogram, err error) {
 	if columns == nil {
 		columns = view.AllColumns(r.table)
 	}
 	err = r.from(ctx, func(from source.Reader) error {
 		rows := r.table.Rows()
-		rows.Progress = progress
+		rows.Progress, rows.Texts = progress, texts
 		h, err = from.Cells(ctx, r.paid, rows, columns, coder, most)
 		return err
 	})
@@ -273,7 +273,7 @@ func (r reading) countCells(ctx context.Context, queries []query.Query) ([]int64
 			return nil, false, nil
 		}
 	}
-	h, err := r.cells(ctx, columns, query.NewCoder(u, key), maxCells, nil)
+	h, err := r.cells(ctx, columns, query.NewCoder(u, key), maxCells, false, nil)
 	if errors.Is(err, source.ErrTooManyCells) {
 		return nil, false, nil
 	}
@@ -303,15 +303,15 @@ func columnsOf(queries []query.Query) []int {
 }
 
 // Cells counts the rows by cell over some columns; nil means all. It returns an error
-// if more than most cells are occupied. progress is called with the number of parts
-// read; it may be nil.
-func (s *Snapshot) Cells(ctx context.Context, paid *pay.Receipt, columns []int, coder query.Coder, most int, progress func(done, all int)) (*source.Histogram, error) {
+// if more than most cells are occupied. The cells have their texts if these are asked for.
+// progress is called with the number of parts read; it may be nil.
+func (s *Snapshot) Cells(ctx context.Context, paid *pay.Receipt, columns []int, coder query.Coder, most int, texts bool, progress func(done, all int)) (*source.Histogram, error) {
 	r, err := s.open(paid)
 	if err != nil {
 		return nil, err
 	}
 	defer r.end()
-	return r.cells(ctx, columns, coder, most, progress)
+	return r.cells(ctx, columns, coder, most, texts, progress)
 }
 
 // Keys returns how many units have a kept row with each text in a column.

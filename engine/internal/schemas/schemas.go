@@ -308,19 +308,27 @@ type joinable struct {
 	ctx   context.Context
 	store *catalog.Store
 	now   time.Time
+	texts Texts
 }
+
+// Texts returns the texts of a column that releases publish, and the names of these releases.
+type Texts func(column int) (texts []query.Value, releases []string, err error)
 
 // Bindable returns the table in the form that the front end binds a statement against,
 // which began at now. It is valid until ctx is done.
-func Bindable(ctx context.Context, store *catalog.Store, t *view.Table, now time.Time) sqlfront.Table {
-	return joinable{bound{t}, ctx, store, now}
+func Bindable(ctx context.Context, store *catalog.Store, t *view.Table, now time.Time, texts Texts) sqlfront.Table {
+	return joinable{bound{t}, ctx, store, now, texts}
 }
 
 // Now implements sqlfront.Clock.
 func (b joinable) Now() time.Time { return b.now }
 
-// Keys implements sqlfront.Listed. It reads the lists as Public does.
+// Keys implements sqlfront.Listed. It reads the lists as Public does, and then those of releases.
 func (b joinable) Keys(column int) (keys []query.Value, lists []string, err error) {
+	keys, lists, err = b.texts(column)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, name := range b.t.Lists[column] {
 		rows, err := b.Public(name)
 		if err != nil {
@@ -329,7 +337,9 @@ func (b joinable) Keys(column int) (keys []query.Value, lists []string, err erro
 		if rows == nil {
 			continue
 		}
-		lists = append(lists, name)
+		if !slices.Contains(lists, name) { // a release can have the name, too
+			lists = append(lists, name)
+		}
 		for _, row := range rows.Rows {
 			if text, ok := row[0].(string); ok {
 				keys = append(keys, query.Text(text))

@@ -84,6 +84,7 @@ type ReleaseAbout struct {
 	Clip      int64  `json:"clip,omitempty"`
 	Threshold int64  `json:"threshold,omitempty"`
 	Published int    `json:"published,omitempty"` // heavy cells that the release names
+	Texts     bool   `json:"texts,omitempty"`     // with their texts
 	Fitted    bool   `json:"fitted,omitempty"`    // a table was fitted to the cells
 	Unfitted  bool   `json:"unfitted,omitempty"`  // a table is yet to be fitted to them
 	Chooses   bool   `json:"chooses,omitempty"`   // the table answers only where it is predicted to err less than the cells
@@ -244,6 +245,48 @@ func decodeFit(u *query.Universe, r *catalog.Release, payload []byte) (fit *marg
 		_, fit, err = DecodeProjection(u, payload)
 	}
 	return fit, err
+}
+
+// WithTexts lists the releases of a table whose heavy cells have texts of a column that has no
+// domain.
+func WithTexts(releases []catalog.Release, t *catalog.Table, column int) (names []*catalog.Release) {
+	if t.Columns[column].Domain.Finite() {
+		return nil
+	}
+	for i := range releases {
+		r := &releases[i]
+		var about ReleaseAbout
+		if r.TableID == t.ID && r.Using == "projection" && (r.Columns == nil || slices.Contains(r.Columns, column)) &&
+			json.Unmarshal(r.Params, &about) == nil && about.Texts {
+			names = append(names, r)
+		}
+	}
+	return names
+}
+
+// A Texted release has the texts of its heavy cells. *projection.Release is one.
+type Texted interface {
+	// Texts returns those of a column of the release, or false if it has none.
+	Texts(column int) (texts []query.Value, ok bool)
+}
+
+// Texts returns the texts of a column in the releases that WithTexts lists, and the names of
+// these. load reads a release.
+func Texts(releases []catalog.Release, t *catalog.Table, column int, load func(*catalog.Release) (Texted, error)) (texts []query.Value, names []string, err error) {
+	for _, r := range WithTexts(releases, t, column) {
+		release, err := load(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		place := column
+		if r.Columns != nil {
+			place = slices.Index(r.Columns, column)
+		}
+		if found, ok := release.Texts(place); ok {
+			texts, names = append(texts, found...), append(names, r.Name)
+		}
+	}
+	return texts, names, nil
 }
 
 // HasFit reports, from what is stored about a release, whether it has a fitted table.

@@ -75,11 +75,20 @@ type Table struct {
 	Unread map[string]bool
 }
 
-// UnreadError says that a SELECT of a rehearsal joins an Unread table.
-type UnreadError struct{ Name string }
+// UnreadError says that a SELECT of a rehearsal needs the rows of an Unread table, or the keys of
+// a release that is not built.
+type UnreadError struct {
+	Name    string
+	Release bool
+}
 
 // Error implements error.
-func (e *UnreadError) Error() string { return e.Name + " is not declared public yet" }
+func (e *UnreadError) Error() string {
+	if e.Release {
+		return "the keys that " + e.Name + " publishes are not known yet"
+	}
+	return e.Name + " is not declared public yet"
+}
 
 // Unclear returns the reason why one of the columns has no known domain, or "". Nil
 // means all columns.
