@@ -31,6 +31,7 @@ type Client struct {
 // All are the clients, in the order in which they are run.
 var All = []Client{
 	{"psql", "apt-get install postgresql-client", []string{"psql", "--version"}, []string{"sh", "psql.sh"}},
+	{"tools", "apt-get install postgresql-client", []string{"psql", "--version"}, []string{"sh", "tools.sh"}}, // not a client: see its script
 	{"watch", "apt-get install postgresql-client", []string{"psql", "--version"}, []string{"sh", "watch.sh"}},
 	{"pgbench", "apt-get install postgresql-contrib", []string{"pgbench", "--version"}, []string{"sh", "pgbench.sh"}},
 	{"pgbouncer", "apt-get install pgbouncer postgresql-client", []string{"/usr/sbin/pgbouncer", "--version"}, []string{"sh", "pgbouncer.sh"}},
@@ -85,9 +86,9 @@ type Server struct {
 	TLS                  bool // ask for it: sslmode=require
 }
 
-// environment is that of a client: the variables of libpq, which most clients read, and a
+// Environment is that of a client: the variables of libpq, which most clients read, and a
 // folder to write to.
-func (s Server) environment(scratch string) []string {
+func (s Server) Environment(scratch string) []string {
 	mode := "disable"
 	if s.TLS {
 		mode = "require"
@@ -104,7 +105,7 @@ func (c Client) Run(ctx context.Context, s Server, scratch string) (string, erro
 		return "", err
 	}
 	run := exec.CommandContext(ctx, c.command[0], c.command[1:]...)
-	run.Dir, run.Env = folder, s.environment(scratch)
+	run.Dir, run.Env = folder, s.Environment(scratch)
 	var out bytes.Buffer
 	run.Stdout, run.Stderr = &out, &out
 	err = run.Run()

@@ -30,7 +30,7 @@ INI
   done
   echo "mode: $mode"
   for _ in 1 2 3; do
-    PGSSLMODE=disable PGHOST=127.0.0.1 PGPORT=$port psql -X -t -A -F ' ' <<'SQL' 2>&1 | sed -E 's/^ERROR:.*/error/'
+    PGSSLMODE=disable PGHOST=127.0.0.1 PGPORT=$port psql -X -t -A -F ' ' <<'SQL' 2>&1 | grep -vE '^( *\^|LINE|HINT|NOTICE)' | sed -E 's/^ERROR:.*/error/'
 SET application_name = 'pooled';
 SELECT COUNT(*) AS women FROM visits WHERE sex = 'F' AND smoker = TRUE \gset
 \echo released women: :women

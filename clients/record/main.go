@@ -117,7 +117,7 @@ func start() (*pgtest.Cluster, clients.Server, error) {
 		return nil, clients.Server{}, err
 	}
 	_, err = c.Exec("CREATE DATABASE clinic;\n\\c clinic\n" + clients.Postgres +
-		"\\copy visits FROM STDIN (FORMAT csv, HEADER)\n" + clients.Visits() + "\\.\n" +
+		"\\copy visits FROM STDIN (FORMAT csv, HEADER)\n" + clients.Visits(clients.Rows) + "\\.\n" +
 		"\\copy wards FROM STDIN (FORMAT csv, HEADER)\n" + clients.Wards + "\\.\n" +
 		"ALTER DATABASE clinic OWNER TO curator;\nANALYZE;")
 	if err != nil {

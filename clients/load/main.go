@@ -1,0 +1,232 @@
+// Command load measures dpsql serve under pgbench, beside PostgreSQL with the same rows in
+// the same run, and prints a table. Both answer the same count with another parameter each
+// time, by prepared statements:
+//
+//	SELECT COUNT(*) FROM visits WHERE age = :age AND sex = 'F'
+//
+// dpsql answers from an identity release, PostgreSQL by reading rows, with an index and
+// without. Servers and pgbench share the machine's processors.
+//
+//	go run ./clients/load
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpsql/clients"
+	"dpsql/internal/pgtest"
+)
+
+const script = "\\set age random(0, 99)\nSELECT COUNT(*) FROM visits WHERE age = :age AND sex = 'F';\n"
+
+func main() {
+	rows := flag.Int("rows", 50_000, "private rows")
+	duration := flag.Duration("time", 10*time.Second, "of each measurement")
+	log := flag.String("log", os.DevNull, "the `FILE` for the server's log")
+	flag.Parse()
+	if err := measure(context.Background(), *rows, *duration, *log); err != nil {
+		fmt.Fprintln(os.Stderr, "load:", err)
+		os.Exit(1)
+	}
+}
+
+func measure(ctx context.Context, rows int, duration time.Duration, log string) error {
+	dir, err := os.MkdirTemp("", "load")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	m := meter{dir: dir, duration: duration}
+	if err := os.WriteFile(m.script(), []byte(script), 0o600); err != nil {
+		return err
+	}
+	fmt.Printf("%d rows, %d processors, %s\n\n", rows, runtime.NumCPU(), load())
+	fmt.Println("| server | connections | answers a second | median ms | p99 ms |\n| --- | ---: | ---: | ---: | ---: |")
+	if err := m.postgres(rows); err != nil {
+		return err
+	}
+	return m.dpsql(ctx, rows, log)
+}
+
+// load is the machine's load averages, where it tells them.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "load unknown"
+	}
+	return "load " + strings.Join(strings.Fields(string(text))[:3], " ")
+}
+
+// meter runs pgbench and prints lines of the table.
+type meter struct {
+	dir      string
+	duration time.Duration
+}
+
+func (m meter) script() string { return filepath.Join(m.dir, "ask.sql") }
+
+// postgres measures PostgreSQL, without an index and with one.
+func (m meter) postgres(rows int) (err error) {
+	host := fmt.Sprintf("127.%d.%d.1", os.Getpid()/250%250+1, os.Getpid()%250+1)
+	c, err := pgtest.New("listen_addresses='"+host+"'", "max_connections=100")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	_, err = c.Exec(clients.Postgres + "\\copy visits FROM STDIN (FORMAT csv, HEADER)\n" + clients.Visits(rows) + "\\.\nVACUUM ANALYZE visits;")
+	if err != nil {
+		return err
+	}
+	server := clients.Server{Host: host, Port: "5432", Database: "postgres", User: "ana"}
+	if err := m.line("PostgreSQL, no index", server, 64); err != nil {
+		return err
+	}
+	if _, err := c.Exec("CREATE INDEX ON visits (age, sex); VACUUM ANALYZE visits;"); err != nil {
+		return err
+	}
+	return m.line("PostgreSQL, index", server, 64)
+}
+
+// dpsql measures the command of this tree.
+func (m meter) dpsql(ctx context.Context, rows int, log string) (err error) {
+	out, err := os.Create(log)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	s, err := clients.Serve(ctx, m.dir, out, rows, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	server := s.Server
+	for _, n := range []int{64, 1, 8, 256, 1000} {
+		if err := m.line("dpsql", server, n); err != nil {
+			return err
+		}
+	}
+	server.TLS = true
+	if err := m.line("dpsql, TLS", server, 64); err != nil {
+		return err
+	}
+	if err := m.line("dpsql, TLS, a login each time", server, 8, "-C"); err != nil {
+		return err
+	}
+	return idle(ctx, s, 900)
+}
+
+// line measures one row of the table.
+func (m meter) line(name string, server clients.Server, connections int, more ...string) error {
+	logs := filepath.Join(m.dir, "log")
+	args := append([]string{"-n", "-M", "prepared", "-c", strconv.Itoa(connections), "-j", strconv.Itoa(min(2, connections)),
+		"-T", strconv.Itoa(int(m.duration.Seconds())), "-f", m.script(), "-l", "--sampling-rate=0.25", "--log-prefix=" + logs}, more...)
+	run := exec.Command("pgbench", args...)
+	run.Env = server.Environment(m.dir)
+	said, err := run.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("pgbench: %w: %s", err, said)
+	}
+	rate := regexp.MustCompile(`tps = (\d+)`).FindSubmatch(said)
+	failed := regexp.MustCompile(`failed transactions: (\d+)`).FindSubmatch(said)
+	if rate == nil || failed == nil || string(failed[1]) != "0" {
+		return fmt.Errorf("pgbench said: %s", said)
+	}
+	times, err := m.times(logs)
+	if err != nil {
+		return err
+	}
+	at := func(q float64) float64 { return times[int(q*float64(len(times)-1))] / 1000 }
+	fmt.Printf("| %s | %d | %s | %.1f | %.1f |\n", name, connections, rate[1], at(0.5), at(0.99))
+	return nil
+}
+
+// times reads what pgbench logged, a line an answer with its microseconds in the third
+// column, and returns the times in order.
+func (m meter) times(prefix string) (out []float64, err error) {
+	files, err := filepath.Glob(prefix + ".*")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			if fields := strings.Fields(lines.Text()); len(fields) > 2 {
+				us, err := strconv.ParseFloat(fields[2], 64)
+				if err != nil {
+					return nil, err
+				}
+				out = append(out, us)
+			}
+		}
+		f.Close()
+		os.Remove(name)
+	}
+	if len(out) == 0 {
+		return nil, io.ErrUnexpectedEOF
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// idle prints how much memory the server takes for each of n connections that wait.
+func idle(ctx context.Context, s *clients.Service, n int) error {
+	before, err := resident(s.PID)
+	if err != nil {
+		return err
+	}
+	dsn := fmt.Sprintf("host=%s port=%s user=%s password=%s dbname=%s sslmode=", s.Host, s.Port, s.User, s.Password, s.Database)
+	for _, mode := range []string{"disable", "require"} {
+		var open []*pgx.Conn
+		for range n {
+			c, err := pgx.Connect(ctx, dsn+mode)
+			if err != nil {
+				return err
+			}
+			open = append(open, c)
+			if _, err := c.Exec(ctx, "SELECT COUNT(*) FROM visits"); err != nil {
+				return err
+			}
+		}
+		after, err := resident(s.PID)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("\n%d idle connections that have asked once, sslmode=%s: %d KiB resident more, %.0f KiB each\n", n, mode, after-before, float64(after-before)/float64(n))
+		for _, c := range open {
+			c.Close(ctx)
+		}
+	}
+	return nil
+}
+
+// resident is a process's memory in KiB.
+func resident(pid int) (int, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	found := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(text)
+	if found == nil {
+		return 0, errors.New("the system does not say how much memory a process has")
+	}
+	return strconv.Atoi(string(found[1]))
+}
