@@ -1,0 +1,408 @@
+package pgcatalog
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"dpsql/sqlerr"
+)
+
+// function is a function with values as arguments and result.
+type function struct {
+	args   []uint32
+	out    uint32 // anyelement: the type of the first argument, or of its elements
+	loose  bool   // it is called with NULLs too
+	shared bool   // the engine has it as well: a call tells nothing of who should answer
+	eval   func(r *run, a []any) any
+}
+
+// functionTable has the functions by name, made of the texts of functionList.
+var functionTable = sync.OnceValue(func() map[string][]*function {
+	out := make(map[string][]*function)
+	for _, f := range functionList {
+		for _, s := range strings.Split(f.signatures, ";") {
+			open, shut := strings.Index(s, "("), strings.LastIndex(s, ")")
+			name := strings.TrimSpace(s[:open])
+			one := &function{out: signatureType(s[shut+1:]), loose: f.loose, shared: f.shared, eval: f.eval}
+			for _, a := range strings.Split(s[open+1:shut], ",") {
+				if a != "" {
+					one.args = append(one.args, signatureType(a))
+				}
+			}
+			out[name] = append(out[name], one)
+		}
+	}
+	return out
+})
+
+func signatureType(s string) uint32 {
+	s = strings.TrimSpace(s)
+	base, isArray := strings.CutSuffix(s, "[]")
+	t := typeNamed(base)
+	if isArray {
+		t = arrayOfType(t)
+	}
+	if t == 0 {
+		panic("pgcatalog: no type " + s)
+	}
+	return t
+}
+
+// aggregate is a call of an aggregate function.
+type aggregate struct {
+	args     []expr
+	distinct bool
+	order    []expr
+	keys     []outputKey // the places of order in the rows
+	filter   func(*frame) any
+	compute  func(r *run, rows [][]any) any
+}
+
+// setCall is a call of a function that returns a set.
+type setCall struct {
+	out    expr // the type of an element
+	values func(f *frame) []any
+}
+
+// call binds a call.
+func (b *binder) call(s *scope, n call) expr {
+	if n.schema != "" && n.schema != "pg_catalog" && n.schema != "information_schema" {
+		fail(sqlerr.New(sqlerr.Unknown, "function %s.%s does not exist", n.schema, n.name).At(n.at()))
+	}
+	if n.over != nil {
+		return b.over(s, n)
+	}
+	if aggregates[n.name] != nil {
+		return b.aggregated(s, n)
+	}
+	if n.distinct || n.order != nil || n.filter != nil || n.star {
+		fail(sqlerr.New(sqlerr.Invalid, "%s is not an aggregate function", n.name).At(n.at()))
+	}
+	if _, isSet := sets[n.name]; isSet {
+		if s.level.noSets != "" {
+			unsupported(n.at(), "a function that returns a set, in %s,", s.level.noSets)
+		}
+		set := b.set(s, n)
+		i := len(s.level.sets)
+		s.level.sets = append(s.level.sets, set)
+		return expr{typ: set.out.typ, fields: set.out.fields, eval: func(f *frame) any { return f.sets[i] }}
+	}
+	if e, ok := b.special(s, n); ok {
+		return e
+	}
+	return b.function(s, n)
+}
+
+// special binds the functions that SQL treats in a way of their own.
+func (b *binder) special(s *scope, n call) (expr, bool) {
+	args := func() []expr {
+		list := make([]expr, len(n.args))
+		for i, a := range n.args {
+			list[i] = b.expr(s, a)
+		}
+		return list
+	}
+	switch n.name {
+	case "coalesce", "greatest", "least":
+		if len(n.args) == 0 {
+			return expr{}, false
+		}
+		list := args()
+		t := b.alike(list, strings.ToUpper(n.name), n.at())
+		return expr{typ: t, eval: chosen(n.name, list)}, true
+	case "nullif":
+		if len(n.args) != 2 {
+			return expr{}, false
+		}
+		l, r := b.expr(s, n.args[0]), b.expr(s, n.args[1])
+		l, r = b.matched(l, r, "=", n.at())
+		same := comparison(l, "=", r)
+		return expr{typ: l.typ, eval: func(f *frame) any {
+			if same.eval(f) == true {
+				return nil
+			}
+			return l.eval(f)
+		}}, true
+	case "concat", "concat_ws":
+		list := args()
+		for i := range list {
+			list[i] = b.converted(list[i], textOID, n.at())
+		}
+		return expr{typ: textOID, eval: concat(n.name == "concat_ws", list)}, len(list) > 0
+	case "array_to_string":
+		if len(n.args) != 2 && len(n.args) != 3 {
+			return expr{}, false
+		}
+		return b.arrayToString(args(), n.at()), true
+	case "json_build_object":
+		return b.jsonObject(args(), n.at()), true
+	}
+	return expr{}, false
+}
+
+func chosen(name string, list []expr) func(*frame) any {
+	return func(f *frame) any {
+		var out any
+		for _, e := range list {
+			v := e.eval(f)
+			switch {
+			case v == nil:
+			case name == "coalesce":
+				return v
+			case out == nil || (compare(v, out) > 0) == (name == "greatest"):
+				out = v
+			}
+		}
+		return out
+	}
+}
+
+func concat(separated bool, list []expr) func(*frame) any {
+	return func(f *frame) any {
+		var parts []string
+		for _, e := range list {
+			if v, ok := e.eval(f).(string); ok {
+				f.run.spend(len(v))
+				parts = append(parts, v)
+			}
+		}
+		if !separated {
+			return strings.Join(parts, "")
+		}
+		first, ok := list[0].eval(f).(string)
+		if !ok {
+			return nil
+		}
+		f.run.spend(len(first) * len(parts))
+		return strings.Join(parts[1:], first)
+	}
+}
+
+// function binds a call of an ordinary function.
+func (b *binder) function(s *scope, n call) expr {
+	args := make([]expr, len(n.args))
+	for i, a := range n.args {
+		args[i] = b.expr(s, a)
+	}
+	f := b.overload(functionTable()[n.name], args)
+	if f == nil {
+		titles := make([]string, len(args))
+		for i, a := range args {
+			titles[i] = b.catalog.typeTitle(a.typ)
+		}
+		fail(sqlerr.New(sqlerr.Unknown, "function %s(%s) does not exist", n.name, strings.Join(titles, ", ")).At(n.at()))
+	}
+	for i := range args {
+		args[i] = b.implied(args[i], f.args[i], n.at())
+	}
+	out := f.out
+	if out == anyelementOID || out == anyarrayOID {
+		out = args[0].typ
+	}
+	values := func(fr *frame) ([]any, bool) {
+		list := make([]any, len(args))
+		for i, a := range args {
+			if list[i] = a.eval(fr); list[i] == nil && !f.loose {
+				return nil, false
+			}
+		}
+		return list, true
+	}
+	return expr{typ: out, eval: func(fr *frame) any {
+		list, ok := values(fr)
+		if !ok {
+			return nil
+		}
+		return f.eval(fr.run, list)
+	}}
+}
+
+// overload chooses the function of a name that the arguments fit best.
+func (b *binder) overload(list []*function, args []expr) *function {
+	var found *function
+	best := -1
+	for _, f := range list {
+		if len(f.args) != len(args) {
+			continue
+		}
+		score := 0
+		for i, a := range args {
+			switch {
+			case a.untyped:
+				if f.args[i] == textOID {
+					score++
+				}
+			case a.typ == f.args[i]:
+				score += 3
+			case implicit(a.typ, f.args[i]):
+				score++
+			default:
+				score = -1000
+			}
+		}
+		if score > best {
+			found, best = f, score
+		}
+	}
+	return found
+}
+
+// aggregated binds a call of an aggregate.
+func (b *binder) aggregated(s *scope, n call) expr {
+	if s.level.clause != "" {
+		fail(sqlerr.New(sqlerr.Invalid, "aggregate functions are not allowed in %s", s.level.clause).At(n.at()))
+	}
+	a, out := b.aggregateCall(s, n)
+	i := len(s.level.aggregates)
+	s.level.aggregates = append(s.level.aggregates, a)
+	out.eval = func(f *frame) any { return f.aggregates[i] }
+	return out
+}
+
+func (b *binder) aggregateCall(s *scope, n call) (*aggregate, expr) {
+	saved := *s.level
+	s.level.clause, s.level.noSets = "the arguments of an aggregate", "the arguments of an aggregate"
+	defer func() { s.level.clause, s.level.noSets = saved.clause, saved.noSets }()
+	a := &aggregate{distinct: n.distinct}
+	for _, arg := range n.args {
+		a.args = append(a.args, b.expr(s, arg))
+	}
+	if n.star && n.name != "count" {
+		fail(sqlerr.New(sqlerr.Unknown, "function %s() does not exist", n.name).At(n.at()))
+	}
+	for i, k := range n.order {
+		a.order = append(a.order, b.settled(b.expr(s, k.node)))
+		a.keys = append(a.keys, outputKey{len(a.args) + i, k.desc, k.nullsFirst})
+	}
+	if n.filter != nil {
+		a.filter = b.condition(s, n.filter, "FILTER")
+	}
+	out := aggregates[n.name](b, a, n.at())
+	return a, out
+}
+
+// over binds a window function.
+func (b *binder) over(s *scope, n call) expr {
+	if s.level.clause != "" {
+		fail(sqlerr.New(sqlerr.Invalid, "window functions are not allowed in %s", s.level.clause).At(n.at()))
+	}
+	if n.over.name != "" {
+		unsupported(n.at(), "a named window inside another expression")
+	}
+	w := &windowCall{name: n.name}
+	out := expr{typ: int8OID}
+	switch {
+	case aggregates[n.name] != nil:
+		w.aggregate, out = b.aggregateCall(s, n)
+	case !slices.Contains([]string{"row_number", "rank", "dense_rank"}, n.name) || len(n.args) > 0:
+		unsupported(n.at(), "the window function %s", n.name)
+	}
+	saved := s.level.clause
+	s.level.clause = ""
+	for _, p := range n.over.partition {
+		w.partition = append(w.partition, b.settled(b.expr(s, p)))
+	}
+	for i, k := range n.over.order {
+		w.order = append(w.order, b.settled(b.expr(s, k.node)))
+		w.keys = append(w.keys, outputKey{i, k.desc, k.nullsFirst})
+	}
+	s.level.clause = saved
+	w.index = len(s.level.windows)
+	s.level.windows = append(s.level.windows, w)
+	out.eval = func(f *frame) any {
+		if w.index < len(f.windows) {
+			return f.windows[w.index]
+		}
+		return nil
+	}
+	return out
+}
+
+// set binds a call of a function that returns a set; nil if it is none.
+func (b *binder) set(s *scope, n call) *setCall {
+	bind := sets[n.name]
+	if bind == nil || n.over != nil {
+		return nil
+	}
+	args := make([]expr, len(n.args))
+	for i, a := range n.args {
+		args[i] = b.expr(s, a)
+	}
+	out := bind(b, args, n.at())
+	if out == nil {
+		fail(sqlerr.New(sqlerr.Unknown, "function %s with %d such arguments does not exist", n.name, len(args)).At(n.at()))
+	}
+	return out
+}
+
+// columnName returns the name that PostgreSQL gives to a column without AS.
+func columnName(n node) string {
+	if s, _ := namedBy(n); s != "" {
+		return s
+	}
+	return "?column?"
+}
+
+// namedBy returns a node's name, and whether it is stronger than that of a cast around it.
+func namedBy(n node) (name string, strong bool) {
+	switch n := n.(type) {
+	case enclosed:
+		return namedBy(n.node)
+	case column:
+		return n.parts[len(n.parts)-1], true
+	case field:
+		if n.name != "*" {
+			return n.name, true
+		}
+	case call:
+		return n.name, true
+	case index:
+		return namedBy(n.node)
+	case cast:
+		if name, strong := namedBy(n.node); strong {
+			return name, true
+		}
+		return strings.Trim(n.target.known(), `"`), false
+	case caseOf:
+		if n.otherwise != nil {
+			if name, strong := namedBy(n.otherwise); strong {
+				return name, true
+			}
+		}
+		return "case", false
+	case subquery:
+		return n.named()
+	case arrayOf:
+		return "array", true
+	case rowOf:
+		return "row", true
+	case constant:
+		if _, ok := n.value.(bool); ok {
+			return "bool", false
+		}
+	}
+	return "", false
+}
+
+// known is the name of a type as PostgreSQL's grammar turns it into one.
+func (t typeName) known() string {
+	if own := spellings[t.name]; own != "" && t.schema == "" {
+		return own
+	}
+	return t.name
+}
+
+func (n subquery) named() (string, bool) {
+	switch n.kind {
+	case "exists", "array":
+		return n.kind, true
+	}
+	if s, ok := n.query.body.(*selection); ok && len(s.items) == 1 {
+		if s.items[0].name != "" {
+			return s.items[0].name, true
+		}
+		return namedBy(s.items[0].node)
+	}
+	return "", false
+}

@@ -1,0 +1,460 @@
+package pgcatalog
+
+import (
+	"dpsql/sqlerr"
+)
+
+// binder gives the nodes of a statement types, and makes them a program.
+type binder struct {
+	catalog    *Catalog
+	parameters []uint32 // the types, from $1; 0 where nothing told one yet
+}
+
+// outColumn is a column of a source or of a result.
+type outColumn struct {
+	name   string
+	typ    uint32
+	fields []outColumn // of a record
+}
+
+// source is an item of FROM, as names see it.
+type source struct {
+	alias    string
+	columns  []outColumn
+	relation *relation       // nil but for tables
+	merged   map[string]bool // columns that USING merged with those of an item before
+}
+
+// scope is what the names of one SELECT can mean. While a statement runs, each scope has a
+// frame.
+type scope struct {
+	up      *scope
+	tables  *tables
+	sources []*source
+	used    uint64 // the sources that were named since it was set to 0
+	escaped bool   // a name meant a column of a scope above
+	level   *level
+}
+
+// level is what the expressions of one SELECT have, beside columns.
+type level struct {
+	aggregates []*aggregate
+	windows    []*windowCall
+	sets       []*setCall
+	clause     string // where the expression stands, if aggregates cannot be there; "" if they can
+	noSets     string // the same for functions that return sets
+}
+
+// tables are the queries of WITH that a name can mean.
+type tables struct {
+	up    *tables
+	name  string
+	plan  *plan
+	scope *scope // the one its plan is run in
+	loop  *loop  // of a recursive query, while it is bound
+}
+
+// maxSources is the number of items that FROM may have: the bits of scope.used.
+const maxSources = 60
+
+// expr is a bound expression.
+type expr struct {
+	typ       uint32
+	fields    []outColumn // of a record
+	eval      func(*frame) any
+	untyped   bool   // a literal or parameter whose type the context tells
+	literal   string // the text of an untyped literal
+	isNull    bool   // NULL as a literal
+	parameter int    // the number of an untyped parameter, 0 for others
+	source    int    // of a column of this SELECT: its source and place
+	column    int
+	isColumn  bool
+}
+
+// always returns an expression of one value.
+func always(t uint32, v any) expr {
+	return expr{typ: t, eval: func(*frame) any { return v }}
+}
+
+// track binds something and returns which sources of the scope it names.
+func (s *scope) track(bind func()) uint64 {
+	before := s.used
+	s.used = 0
+	bind()
+	found := s.used
+	s.used |= before
+	return found
+}
+
+// column returns the expression of a column by its name.
+func (b *binder) column(s *scope, c column) expr {
+	name := c.parts[len(c.parts)-1]
+	table := ""
+	if len(c.parts) > 1 {
+		table = c.parts[len(c.parts)-2]
+	}
+	depth := 0
+	for at := s; at != nil; at, depth = at.up, depth+1 {
+		if e, ok := b.columnIn(at, table, name, depth, c); ok {
+			for inner := s; inner != at; inner = inner.up {
+				inner.escaped = true
+			}
+			return e
+		}
+	}
+	if table != "" && s.source(table) == nil {
+		fail(sqlerr.New(sqlerr.Unknown, "missing FROM-clause entry for table %q", table).At(c.at()))
+	}
+	fail(sqlerr.New(sqlerr.Unknown, "column %q does not exist", joinNames(c.parts)).At(c.at()))
+	return expr{}
+}
+
+func joinNames(parts []string) string {
+	s := parts[0]
+	for _, p := range parts[1:] {
+		s += "." + p
+	}
+	return s
+}
+
+// source returns the source of a name that the scope or one above has.
+func (s *scope) source(name string) *source {
+	for ; s != nil; s = s.up {
+		for _, src := range s.sources {
+			if src.alias == name {
+				return src
+			}
+		}
+	}
+	return nil
+}
+
+func (b *binder) columnIn(s *scope, table, name string, depth int, c column) (found expr, ok bool) {
+	for i, src := range s.sources {
+		if table != "" && src.alias != table {
+			continue
+		}
+		for j, col := range src.columns {
+			if col.name != name || table == "" && src.merged[name] {
+				continue
+			}
+			if ok {
+				fail(sqlerr.New(sqlerr.Unknown, "column reference %q is ambiguous", name).At(c.at()))
+			}
+			found, ok = columnExpr(col, i, j, depth), true
+			s.used |= 1 << i
+		}
+		if !ok && name == "tableoid" && src.relation != nil && (table != "" || len(s.sources) == 1) {
+			oid := int64(src.relation.oid)
+			found, ok = expr{typ: oidOID, eval: func(f *frame) any {
+				if f.above(depth).rows[i] == nil {
+					return nil
+				}
+				return oid
+			}}, true
+			s.used |= 1 << i
+		}
+	}
+	if ok || table != "" {
+		return found, ok
+	}
+	for i, src := range s.sources { // the name of a table is its row
+		if src.alias == name {
+			s.used |= 1 << i
+			return expr{typ: recordOID, fields: src.columns, eval: func(f *frame) any {
+				if row := f.above(depth).rows[i]; row != nil {
+					return record(row)
+				}
+				return nil
+			}}, true
+		}
+	}
+	return found, false
+}
+
+func columnExpr(col outColumn, i, j, depth int) expr {
+	e := expr{typ: col.typ, fields: col.fields, source: i, column: j, isColumn: depth == 0}
+	switch depth {
+	case 0:
+		e.eval = func(f *frame) any { return f.value(i, j) }
+	case 1:
+		e.eval = func(f *frame) any { return f.up.value(i, j) }
+	default:
+		e.eval = func(f *frame) any { return f.above(depth).value(i, j) }
+	}
+	return e
+}
+
+// frame has the rows that a SELECT is at while it runs.
+type frame struct {
+	run        *run
+	up         *frame
+	rows       [][]any // of each source; nil where an outer join found none
+	aggregates []any
+	windows    []any
+	sets       []any
+}
+
+func (f *frame) value(i, j int) any {
+	if row := f.rows[i]; row != nil {
+		return row[j]
+	}
+	return nil
+}
+
+func (f *frame) above(depth int) *frame {
+	for ; depth > 0; depth-- {
+		f = f.up
+	}
+	return f
+}
+
+// star returns the columns that * or a.* means.
+func (b *binder) star(s *scope, n star) (out []item2) {
+	for i, src := range s.sources {
+		if n.table != "" && src.alias != n.table {
+			continue
+		}
+		for j, col := range src.columns {
+			if n.table == "" && src.merged[col.name] {
+				continue
+			}
+			out = append(out, item2{columnExpr(col, i, j, 0), col.name})
+		}
+		if n.table != "" {
+			return out
+		}
+	}
+	switch {
+	case n.table != "":
+		fail(sqlerr.New(sqlerr.Unknown, "missing FROM-clause entry for table %q", n.table).At(n.at()))
+	case len(s.sources) == 0:
+		fail(sqlerr.New(sqlerr.Malformed, "SELECT * with no tables specified is not valid").At(n.at()))
+	}
+	return out
+}
+
+// item2 is an expression of a select list with its name.
+type item2 struct {
+	expr
+	name string
+}
+
+// typed gives an untyped expression the type that the context tells. Other expressions stay.
+func (b *binder) typed(e expr, t uint32) expr {
+	if !e.untyped {
+		return e
+	}
+	switch {
+	case e.parameter > 0:
+		t = concrete(t)
+		if known := b.parameters[e.parameter-1]; known == 0 {
+			b.parameters[e.parameter-1] = t
+		} else if known != t {
+			out := b.argument(e.parameter)
+			return b.converted(out, t, 0)
+		}
+		return b.argument(e.parameter)
+	case e.isNull:
+		return always(t, nil)
+	}
+	return always(t, b.catalog.input(e.literal, t))
+}
+
+// concrete returns the type that an untyped expression takes where any is allowed.
+func concrete(t uint32) uint32 {
+	switch t {
+	case anyOID, anyelementOID, unknownOID, 0:
+		return textOID
+	case anyarrayOID:
+		return arrayOfType(textOID)
+	}
+	return t
+}
+
+// settled gives an expression that nothing told a type the type text.
+func (b *binder) settled(e expr) expr {
+	if e.untyped {
+		return b.typed(e, textOID)
+	}
+	return e
+}
+
+func (b *binder) argument(n int) expr {
+	t := b.parameters[n-1]
+	if t == 0 {
+		return expr{typ: unknownOID, untyped: true, parameter: n}
+	}
+	return expr{typ: t, eval: func(f *frame) any { return f.run.args[n-1] }}
+}
+
+// implicit reports whether a value of one type may stand where another is wanted.
+func implicit(from, to uint32) bool {
+	from, to = baseOf(from), baseOf(to)
+	if from == to || to == anyOID || to == anyelementOID {
+		return true
+	}
+	a, z := classOf(from), classOf(to)
+	switch {
+	case to == anyarrayOID:
+		return a == arrays
+	case a == strung && z == strung:
+		return isText(from) && (isText(to) || to == pgNodeTree)
+	case a == strung && isReg(to):
+		return from == textOID || from == varcharOID
+	case a == integers && z == integers:
+		switch {
+		case isReg(to) || to == oidOID:
+			return from != xidOID && from != cidOID
+		case isReg(from) || from == oidOID:
+			return to == int8OID
+		}
+		return widths[from] > 0 && widths[from] < widths[to]
+	case a == integers && z == floats:
+		return widths[from] > 0
+	case a == floats && z == floats:
+		return widths[from] < widths[to]
+	case a == arrays && z == arrays:
+		return elementOf(from) == elementOf(to)
+	}
+	return false
+}
+
+// widths order the types of numbers by what they can hold.
+var widths = map[uint32]int{int2OID: 1, int4OID: 2, int8OID: 3, numericOID: 4, float4OID: 5, float8OID: 6}
+
+// isText reports whether a type's values are texts that convert into each other.
+func isText(t uint32) bool {
+	switch baseOf(t) {
+	case textOID, varcharOID, bpcharOID, nameOID, charOID, unknownOID:
+		return true
+	}
+	return false
+}
+
+// converted casts an expression.
+func (b *binder) converted(e expr, to uint32, at int) expr {
+	if e.untyped {
+		return b.typed(e, to)
+	}
+	from := e.typ
+	if from == to {
+		return e
+	}
+	convert := b.catalog.conversion(from, to)
+	if convert == nil {
+		fail(sqlerr.New(sqlerr.Unsupported, "cannot cast type %s to %s", b.catalog.typeTitle(from), b.catalog.typeTitle(to)).At(at))
+	}
+	eval := e.eval
+	return expr{typ: to, eval: func(f *frame) any {
+		if v := eval(f); v != nil {
+			return convert(v)
+		}
+		return nil
+	}}
+}
+
+// conversion returns the function that casts values, or nil.
+func (c *Catalog) conversion(from, to uint32) func(any) any {
+	a, z := classOf(from), classOf(to)
+	switch {
+	case z == strung && (isText(to) || isText(from) || to == jsonOID):
+		return func(v any) any { return c.input(c.output(v, from), to) }
+	case a == strung && isText(from):
+		return func(v any) any { return c.input(v.(string), to) }
+	case a == integers && z == integers:
+		return func(v any) any { return c.ranged(v.(int64), to) }
+	case a == integers && z == floats:
+		return func(v any) any { return float64(v.(int64)) }
+	case a == floats && z == floats:
+		return func(v any) any { return v }
+	case a == floats && z == integers:
+		return func(v any) any { return c.rounded(v.(float64), to) }
+	case a == booleans && to == int4OID:
+		return func(v any) any { return int64(rank(v.(bool))) }
+	case from == int4OID && z == booleans:
+		return func(v any) any { return v != int64(0) }
+	case a == arrays && z == arrays:
+		return c.arrayConversion(from, to)
+	case a == strung && z == strung && baseOf(from) == baseOf(to):
+		return func(v any) any { return v }
+	}
+	return nil
+}
+
+func (c *Catalog) arrayConversion(from, to uint32) func(any) any {
+	one, two := elementOf(from), elementOf(to)
+	convert := func(v any) any { return v }
+	if one != two {
+		if convert = c.conversion(one, two); convert == nil {
+			return nil
+		}
+	}
+	return func(v any) any {
+		a := v.(*array)
+		out := &array{make([]any, len(a.elements)), a.lower}
+		for i, e := range a.elements {
+			if e != nil {
+				out.elements[i] = convert(e)
+			}
+		}
+		return out
+	}
+}
+
+// implied is converted where the types allow it without a cast.
+func (b *binder) implied(e expr, to uint32, at int) expr {
+	if e.untyped {
+		return b.typed(e, to)
+	}
+	if to == anyOID || to == anyelementOID || to == anyarrayOID || e.typ == to {
+		return e
+	}
+	if !implicit(e.typ, to) {
+		fail(sqlerr.New(sqlerr.Invalid, "a value of type %s cannot stand where %s is wanted", b.catalog.typeTitle(e.typ), b.catalog.typeTitle(to)).At(at))
+	}
+	return b.converted(e, to, at)
+}
+
+// condition is an expression that must be boolean.
+func (b *binder) condition(s *scope, n node, what string) func(*frame) any {
+	e := b.expr(s, n)
+	if e.untyped {
+		e = b.typed(e, boolOID)
+	}
+	if baseOf(e.typ) != boolOID {
+		fail(sqlerr.New(sqlerr.Invalid, "argument of %s must be type boolean, not type %s", what, b.catalog.typeTitle(e.typ)).At(n.at()))
+	}
+	return e.eval
+}
+
+// common returns the type that CASE, UNION and the like have for several expressions.
+func (b *binder) common(list []expr, what string, at int) uint32 {
+	out := uint32(0)
+	for _, e := range list {
+		switch {
+		case e.untyped || out == e.typ:
+		case out == 0:
+			out = e.typ
+		case implicit(out, e.typ) && (!implicit(e.typ, out) || preferred(e.typ) && !preferred(out)):
+			out = e.typ
+		case !implicit(e.typ, out):
+			fail(sqlerr.New(sqlerr.Invalid, "%s types %s and %s cannot be matched", what, b.catalog.typeTitle(out), b.catalog.typeTitle(e.typ)).At(at))
+		}
+	}
+	if out == 0 {
+		return textOID
+	}
+	return out
+}
+
+func preferred(t uint32) bool { return t == textOID || t == oidOID || t == float8OID || t == boolOID }
+
+// alike gives all expressions their common type.
+func (b *binder) alike(list []expr, what string, at int) uint32 {
+	t := b.common(list, what, at)
+	for i, e := range list {
+		list[i] = b.converted(e, t, at)
+	}
+	return t
+}

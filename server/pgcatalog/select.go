@@ -1,0 +1,805 @@
+package pgcatalog
+
+import (
+	"slices"
+
+	"dpsql/sqlerr"
+)
+
+// plan is a query that can be run. The frame is that of the scope above it.
+type plan struct {
+	columns    []outColumn
+	each       func(f *frame, emit func(row []any) bool)
+	correlated bool // it reads rows of scopes above
+}
+
+// loop is a recursive query of WITH.
+type loop struct{ columns []outColumn }
+
+// collect returns all rows. A plan that reads nothing from above is run once.
+func (p *plan) collect(f *frame) [][]any {
+	if rows, ok := f.run.rows[p]; ok {
+		return rows
+	}
+	rows := [][]any{}
+	p.each(f, func(row []any) bool {
+		f.run.kept(row)
+		rows = append(rows, row)
+		return true
+	})
+	if !p.correlated {
+		f.run.rows[p] = rows
+	}
+	return rows
+}
+
+// nested binds a query inside an expression.
+func (b *binder) nested(s *scope, q *query) *plan { return b.query(s, s.tables, q) }
+
+// query binds a query whose names can mean columns of the scope up.
+func (b *binder) query(up *scope, with *tables, q *query) *plan {
+	for _, c := range q.with {
+		with = b.with(up, with, c, q.recursive)
+	}
+	var p *plan
+	var keys []outputKey
+	if s, ok := q.body.(*selection); ok {
+		p, keys = b.selection(up, with, s, q.order)
+	} else {
+		p = b.body(up, with, q.body)
+		keys = b.outputKeys(p, q.order)
+	}
+	p = ordered(p, keys, len(p.columns))
+	return b.limited(up, with, p, q)
+}
+
+func (b *binder) with(up *scope, with *tables, c commonTable, recursive bool) *tables {
+	t := &tables{up: with, name: c.name, scope: up}
+	rename := func(columns []outColumn) []outColumn {
+		out := append([]outColumn{}, columns...)
+		for i, name := range c.columns {
+			if i < len(out) {
+				out[i].name = name
+			}
+		}
+		return out
+	}
+	body, isUnion := c.query.body.(*combination)
+	if !recursive || !isUnion || body.operator != "union" || len(c.query.with) > 0 || c.query.order != nil || c.query.limit != nil {
+		p := *b.query(up, with, c.query)
+		p.columns = rename(p.columns)
+		t.plan = &p
+		return t
+	}
+	first := b.body(up, with, body.left)
+	l := &loop{columns: rename(first.columns)}
+	t.loop = l
+	second := b.body(up, t, body.right)
+	if len(second.columns) != len(first.columns) {
+		fail(sqlerr.New(sqlerr.Invalid, "each UNION query must have the same number of columns").At(body.position))
+	}
+	second = b.recast(second, first.columns, body.position)
+	t.plan = &plan{columns: l.columns, correlated: first.correlated, each: func(f *frame, emit func([]any) bool) {
+		seen := make(map[any]bool)
+		fresh := func(rows [][]any) (out [][]any) {
+			for _, row := range rows {
+				f.run.kept(row)
+				if k := keyOfAll(row); body.all || !seen[k] {
+					seen[k] = !body.all
+					out = append(out, row)
+				}
+			}
+			return out
+		}
+		saved := f.run.working[l]
+		defer func() { f.run.working[l] = saved }()
+		for rows := fresh(first.collect(f)); len(rows) > 0; {
+			for _, row := range rows {
+				if !emit(row) {
+					return
+				}
+			}
+			f.run.working[l] = rows
+			var next [][]any
+			second.each(f, func(row []any) bool { next = append(next, row); f.run.kept(row); return true })
+			rows = fresh(next)
+		}
+	}}
+	return t
+}
+
+func (b *binder) body(up *scope, with *tables, n body) *plan {
+	switch n := n.(type) {
+	case *selection:
+		p, _ := b.selection(up, with, n, nil)
+		return p
+	case *query:
+		return b.query(up, with, n)
+	case values:
+		return b.values(up, with, n)
+	case *combination:
+		return b.combination(up, with, n)
+	}
+	fail(sqlerr.New(sqlerr.Internal, "the catalog cannot bind a %T", n))
+	return nil
+}
+
+func (b *binder) values(up *scope, with *tables, n values) *plan {
+	s := &scope{up: up, tables: with, level: &level{clause: "VALUES", noSets: "VALUES"}}
+	rows := make([][]expr, len(n.rows))
+	for i, row := range n.rows {
+		if len(row) != len(n.rows[0]) {
+			fail(sqlerr.New(sqlerr.Malformed, "VALUES lists must all be the same length").At(n.position))
+		}
+		for _, item := range row {
+			rows[i] = append(rows[i], b.expr(s, item))
+		}
+	}
+	p := &plan{}
+	for j := range rows[0] {
+		list := make([]expr, len(rows))
+		for i := range rows {
+			list[i] = rows[i][j]
+		}
+		t := b.alike(list, "VALUES", n.position)
+		for i := range rows {
+			rows[i][j] = list[i]
+		}
+		p.columns = append(p.columns, outColumn{name: "column" + itoa(j+1), typ: t, fields: list[0].fields})
+	}
+	p.correlated = s.escaped
+	p.each = func(up *frame, emit func([]any) bool) {
+		f := &frame{run: up.run, up: up}
+		for _, row := range rows {
+			out := make([]any, len(row))
+			for i, e := range row {
+				out[i] = e.eval(f)
+			}
+			if !emit(out) {
+				return
+			}
+		}
+	}
+	return p
+}
+
+func (b *binder) combination(up *scope, with *tables, n *combination) *plan {
+	l, r := b.body(up, with, n.left), b.body(up, with, n.right)
+	if len(l.columns) != len(r.columns) {
+		fail(sqlerr.New(sqlerr.Invalid, "each %s query must have the same number of columns", n.operator).At(n.position))
+	}
+	columns := append([]outColumn{}, l.columns...)
+	for i := range columns {
+		columns[i].typ = b.common([]expr{{typ: l.columns[i].typ, untyped: l.columns[i].typ == unknownOID}, {typ: r.columns[i].typ, untyped: r.columns[i].typ == unknownOID}}, n.operator, n.position)
+	}
+	l, r = b.recast(l, columns, n.position), b.recast(r, columns, n.position)
+	return &plan{columns: columns, correlated: l.correlated || r.correlated, each: func(f *frame, emit func([]any) bool) {
+		f.run.combine(n, l.collect(f), r, f, emit)
+	}}
+}
+
+// combine emits the rows of a UNION, EXCEPT or INTERSECT.
+func (r *run) combine(n *combination, left [][]any, second *plan, f *frame, emit func([]any) bool) {
+	right := second.collect(f)
+	count := make(map[any]int)
+	if n.operator != "union" {
+		for _, row := range right {
+			count[keyOfAll(row)]++
+		}
+	} else {
+		left = append(left[:len(left):len(left)], right...)
+	}
+	seen := make(map[any]bool)
+	for _, row := range left {
+		r.step()
+		k := keyOfAll(row)
+		has := count[k] > 0
+		if has && n.all {
+			count[k]--
+		}
+		if n.operator == "except" && has || n.operator == "intersect" && !has || !n.all && seen[k] {
+			continue
+		}
+		seen[k] = true
+		if !emit(row) {
+			return
+		}
+	}
+}
+
+// recast converts a plan's columns to the types of others.
+func (b *binder) recast(p *plan, to []outColumn, at int) *plan {
+	converts := make([]func(any) any, len(to))
+	changed := false
+	for i, col := range p.columns {
+		if col.typ == to[i].typ {
+			continue
+		}
+		changed = true
+		if converts[i] = b.catalog.conversion(col.typ, to[i].typ); converts[i] == nil {
+			fail(sqlerr.New(sqlerr.Invalid, "types %s and %s cannot be matched", b.catalog.typeTitle(col.typ), b.catalog.typeTitle(to[i].typ)).At(at))
+		}
+	}
+	if !changed {
+		return p
+	}
+	return &plan{columns: to, correlated: p.correlated, each: func(f *frame, emit func([]any) bool) {
+		p.each(f, func(row []any) bool {
+			out := slices.Clone(row)
+			for i, c := range converts {
+				if c != nil && out[i] != nil {
+					out[i] = c(out[i])
+				}
+			}
+			return emit(out)
+		})
+	}}
+}
+
+// outputKey is a key of ORDER BY: a column of the plan's rows, shown or not.
+type outputKey struct {
+	column     int
+	desc       bool
+	nullsFirst bool
+}
+
+// outputKeys binds an ORDER BY that can name columns of the result only.
+func (b *binder) outputKeys(p *plan, order []sortKey) (keys []outputKey) {
+	for _, k := range order {
+		i := b.outputColumn(p.columns, k.node)
+		if i < 0 {
+			unsupported(k.node.at(), "ORDER BY of an expression behind UNION, EXCEPT or INTERSECT")
+		}
+		keys = append(keys, outputKey{i, k.desc, k.nullsFirst})
+	}
+	return keys
+}
+
+// outputColumn returns the column of a result that an ordinal or a name means, or -1.
+func (b *binder) outputColumn(columns []outColumn, n node) int {
+	switch n := n.(type) {
+	case constant:
+		if i, ok := n.value.(int64); ok {
+			if i < 1 || i > int64(len(columns)) {
+				fail(sqlerr.New(sqlerr.Invalid, "position %d is not in select list", i).At(n.at()))
+			}
+			return int(i - 1)
+		}
+	case column:
+		if len(n.parts) == 1 {
+			return slices.IndexFunc(columns, func(c outColumn) bool { return c.name == n.parts[0] })
+		}
+	}
+	return -1
+}
+
+// ordered sorts a plan's rows by keys, and cuts them to the width.
+func ordered(p *plan, keys []outputKey, width int) *plan {
+	if len(keys) == 0 {
+		return p
+	}
+	return &plan{columns: p.columns[:width], correlated: p.correlated, each: func(f *frame, emit func([]any) bool) {
+		rows := slices.Clone(p.collect(f))
+		slices.SortStableFunc(rows, func(a, b []any) int {
+			f.run.step()
+			return compareKeys(a, b, keys)
+		})
+		for _, row := range rows {
+			if !emit(row[:width:width]) {
+				return
+			}
+		}
+	}}
+}
+
+func compareKeys(a, b []any, keys []outputKey) int {
+	for _, k := range keys {
+		x, y := a[k.column], b[k.column]
+		if x == nil || y == nil {
+			if n := compareNulls(x, y, k.nullsFirst); n != 0 {
+				return n
+			}
+			continue
+		}
+		if n := compare(x, y); n != 0 {
+			if k.desc {
+				return -n
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+// limited applies LIMIT and OFFSET.
+func (b *binder) limited(up *scope, with *tables, p *plan, q *query) *plan {
+	if q.limit == nil && q.offset == nil {
+		return p
+	}
+	s := &scope{up: up, tables: with, level: &level{clause: "LIMIT", noSets: "LIMIT"}}
+	bound := func(n node, otherwise int64) func(f *frame) int64 {
+		if n == nil {
+			return func(*frame) int64 { return otherwise }
+		}
+		e := b.implied(b.expr(s, n), int8OID, n.at())
+		return func(f *frame) int64 {
+			v, ok := e.eval(f).(int64)
+			if !ok {
+				return otherwise
+			}
+			if v < 0 {
+				fail(sqlerr.New(sqlerr.Invalid, "LIMIT and OFFSET must not be negative").At(n.at()))
+			}
+			return v
+		}
+	}
+	limit, offset := bound(q.limit, -1), bound(q.offset, 0)
+	return &plan{columns: p.columns, correlated: p.correlated || s.escaped, each: func(up *frame, emit func([]any) bool) {
+		f := &frame{run: up.run, up: up}
+		left, skip := limit(f), offset(f)
+		if left == 0 {
+			return
+		}
+		p.each(up, func(row []any) bool {
+			up.run.step()
+			if skip > 0 {
+				skip--
+				return true
+			}
+			left--
+			return emit(row) && left != 0
+		})
+	}}
+}
+
+// selected is a SELECT while it is bound, and its program.
+type selected struct {
+	scope      *scope
+	from       stepper
+	items      []item2 // the result's columns, then the keys of ORDER BY and DISTINCT ON
+	width      int     // of the result
+	grouped    bool
+	keys       []expr
+	having     func(*frame) any
+	distinct   bool
+	distinctOn []outputKey
+	order      []outputKey
+}
+
+// selection binds a SELECT. Its plan has the columns that the keys need behind its own.
+func (b *binder) selection(up *scope, with *tables, n *selection, order []sortKey) (*plan, []outputKey) {
+	s := &scope{up: up, tables: with, level: &level{}}
+	q := &selected{scope: s}
+	var items []joinItem
+	var on []conjunct
+	s.level.clause, s.level.noSets = "FROM", "FROM"
+	for _, f := range n.from {
+		i, o := b.list(s, f)
+		items, on = append(items, i...), append(on, o...)
+	}
+	if n.where != nil {
+		s.level.clause, s.level.noSets = "WHERE", "WHERE"
+		on = append(on, b.conjuncts(s, n.where, "WHERE")...)
+	}
+	q.from = joinOf(items, on, 0)
+	s.level.clause, s.level.noSets = "", ""
+	b.selectItems(s, n, q)
+	b.grouping(s, n, q)
+	b.ordering(s, n, q, order)
+	q.grouped = q.grouped || len(s.level.aggregates) > 0
+	p := &plan{correlated: s.escaped, each: q.each}
+	for _, it := range q.items[:q.width] {
+		p.columns = append(p.columns, outColumn{it.name, it.typ, it.fields})
+	}
+	return p, q.order
+}
+
+func (b *binder) selectItems(s *scope, n *selection, q *selected) {
+	for _, it := range n.items {
+		if st, ok := it.node.(star); ok {
+			q.items = append(q.items, b.star(s, st)...)
+			continue
+		}
+		if f, ok := unwrapped(it.node).(field); ok && f.name == "*" {
+			q.items = append(q.items, b.fields(s, f)...)
+			continue
+		}
+		name := it.name
+		if name == "" {
+			name = columnName(it.node)
+		}
+		q.items = append(q.items, item2{b.settled(b.windowed(s, n, it.node)), name})
+	}
+	q.width = len(q.items)
+}
+
+// fields is (f(x)).*.
+func (b *binder) fields(s *scope, n field) (out []item2) {
+	e := b.expr(s, n.node)
+	if e.fields == nil {
+		fail(sqlerr.New(sqlerr.Invalid, "type %s is not composite", b.catalog.typeTitle(e.typ)).At(n.at()))
+	}
+	for i, f := range e.fields {
+		out = append(out, item2{expr{typ: f.typ, fields: f.fields, eval: func(fr *frame) any {
+			if r, ok := e.eval(fr).(record); ok {
+				return r[i]
+			}
+			return nil
+		}}, f.name})
+	}
+	return out
+}
+
+func (b *binder) grouping(s *scope, n *selection, q *selected) {
+	s.level.clause, s.level.noSets = "GROUP BY", "GROUP BY"
+	for _, g := range n.group {
+		q.grouped = true
+		columns := make([]outColumn, q.width)
+		for i, it := range q.items {
+			columns[i].name = it.name
+		}
+		i := -1
+		if c, ok := g.(column); !ok || len(c.parts) > 1 {
+			i = b.outputColumn(columns, g)
+		} else if _, isInput := b.columnIn(s, "", c.parts[0], 0, c); !isInput {
+			i = b.outputColumn(columns, g)
+		}
+		if i >= 0 {
+			q.keys = append(q.keys, q.items[i].expr)
+		} else if r, ok := unwrapped(g).(rowOf); ok {
+			for _, item := range r.items {
+				q.keys = append(q.keys, b.settled(b.expr(s, item)))
+			}
+		} else {
+			q.keys = append(q.keys, b.settled(b.expr(s, g)))
+		}
+	}
+	s.level.clause = ""
+	s.level.noSets = "HAVING"
+	if n.having != nil {
+		q.grouped = true
+		q.having = b.condition(s, n.having, "HAVING")
+	}
+	s.level.noSets = ""
+}
+
+// ordering binds the keys of ORDER BY and of DISTINCT ON, as columns behind the result's.
+func (b *binder) ordering(s *scope, n *selection, q *selected, order []sortKey) {
+	columns := make([]outColumn, q.width)
+	for i, it := range q.items {
+		columns[i].name = it.name
+	}
+	key := func(k node) int {
+		if i := b.outputColumn(columns, k); i >= 0 {
+			return i
+		}
+		if n.distinct && n.distinctOn == nil {
+			for i, it := range n.items {
+				if len(n.items) == q.width && sameColumn(it.node, k) {
+					return i
+				}
+			}
+			fail(sqlerr.New(sqlerr.Invalid, "for SELECT DISTINCT, ORDER BY expressions must appear in select list").At(k.at()))
+		}
+		q.items = append(q.items, item2{b.settled(b.windowed(s, n, k)), ""})
+		return len(q.items) - 1
+	}
+	q.distinct = n.distinct && n.distinctOn == nil
+	for _, k := range n.distinctOn {
+		q.distinctOn = append(q.distinctOn, outputKey{column: key(k)})
+	}
+	for _, k := range order {
+		q.order = append(q.order, outputKey{key(k.node), k.desc, k.nullsFirst})
+	}
+	if q.distinctOn != nil && q.order == nil {
+		q.order = q.distinctOn
+	}
+}
+
+func sameColumn(a, b node) bool {
+	x, ok := unwrapped(a).(column)
+	y, also := unwrapped(b).(column)
+	return ok && also && (slices.Equal(x.parts, y.parts) || x.parts[len(x.parts)-1] == y.parts[len(y.parts)-1])
+}
+
+// windowed binds an expression that may name a window of the SELECT.
+func (b *binder) windowed(s *scope, n *selection, e node) expr {
+	b.namedWindows(e, n.windows)
+	return b.expr(s, e)
+}
+
+func (b *binder) namedWindows(e node, windows map[string]*window) {
+	if c, ok := unwrapped(e).(call); ok && c.over != nil && c.over.name != "" {
+		w := windows[c.over.name]
+		if w == nil {
+			fail(sqlerr.New(sqlerr.Unknown, "window %q does not exist", c.over.name).At(c.at()))
+		}
+		*c.over = *w
+	}
+}
+
+// each runs the SELECT.
+func (q *selected) each(up *frame, emit func([]any) bool) {
+	l := q.scope.level
+	out := emit
+	if q.distinct {
+		seen := make(map[any]bool)
+		out = func(row []any) bool {
+			k := keyOfAll(row[:q.width])
+			if seen[k] {
+				return true
+			}
+			seen[k] = true
+			up.run.kept(row)
+			return emit(row)
+		}
+	}
+	f := &frame{run: up.run, up: up, rows: make([][]any, len(q.scope.sources)), sets: make([]any, len(l.sets))}
+	if q.distinctOn != nil {
+		q.first(f, emit)
+		return
+	}
+	q.eachRow(f, out)
+}
+
+// first emits the first row, in the order of ORDER BY, of those with equal keys.
+func (q *selected) first(f *frame, emit func([]any) bool) {
+	var rows [][]any
+	q.eachRow(f, func(row []any) bool { f.run.kept(row); rows = append(rows, row); return true })
+	slices.SortStableFunc(rows, func(a, b []any) int { f.run.step(); return compareKeys(a, b, q.order) })
+	seen := make(map[any]bool)
+	for _, row := range rows {
+		key := make([]any, len(q.distinctOn))
+		for i, k := range q.distinctOn {
+			key[i] = row[k.column]
+		}
+		if k := keyOfAll(key); !seen[k] {
+			if seen[k] = true; !emit(row) {
+				return
+			}
+		}
+	}
+}
+
+// eachRow emits rows before DISTINCT and ORDER BY.
+func (q *selected) eachRow(f *frame, emit func([]any) bool) {
+	l := q.scope.level
+	if !q.grouped && len(l.windows) == 0 {
+		q.from(f, func() bool { return q.project(f, emit) })
+		return
+	}
+	var states []*frame
+	if q.grouped {
+		states = q.groups(f)
+	} else {
+		q.from(f, func() bool {
+			states = append(states, f.copied())
+			return true
+		})
+	}
+	for _, w := range l.windows {
+		w.compute(states)
+	}
+	for _, state := range states {
+		if !q.project(state, emit) {
+			return
+		}
+	}
+}
+
+// copied returns the frame as it is now.
+func (f *frame) copied() *frame {
+	c := *f
+	c.rows = slices.Clone(f.rows)
+	c.sets = slices.Clone(f.sets)
+	f.run.kept(nil)
+	f.run.spend(24 * len(f.rows))
+	return &c
+}
+
+// project emits the rows that one combination of source rows makes: one, or several where the
+// select list has functions that return sets.
+func (q *selected) project(f *frame, emit func([]any) bool) bool {
+	f.run.step()
+	l := q.scope.level
+	if len(l.sets) == 0 {
+		return emit(q.row(f))
+	}
+	values, most := make([][]any, len(l.sets)), 0
+	for i, set := range l.sets {
+		values[i] = set.values(f)
+		most = max(most, len(values[i]))
+	}
+	for n := range most {
+		for i, v := range values {
+			f.sets[i] = nil
+			if n < len(v) {
+				f.sets[i] = v[n]
+			}
+		}
+		f.run.step()
+		if !emit(q.row(f)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (q *selected) row(f *frame) []any {
+	row := make([]any, len(q.items))
+	for i, it := range q.items {
+		row[i] = it.eval(f)
+	}
+	return row
+}
+
+// groups returns a frame of each group that HAVING keeps, with the first of its rows.
+func (q *selected) groups(f *frame) []*frame {
+	type group struct {
+		frame *frame
+		calls []*aggregateState
+	}
+	var groups []*group
+	byKey := make(map[any]*group)
+	add := func(rows *frame) *group {
+		g := &group{frame: rows}
+		for _, a := range q.scope.level.aggregates {
+			g.calls = append(g.calls, &aggregateState{call: a})
+		}
+		groups = append(groups, g)
+		return g
+	}
+	q.from(f, func() bool {
+		key := make([]any, len(q.keys))
+		for i, k := range q.keys {
+			key[i] = k.eval(f)
+		}
+		k := keyOfAll(key)
+		g := byKey[k]
+		if g == nil {
+			g = add(f.copied())
+			byKey[k] = g
+		}
+		for _, c := range g.calls {
+			c.add(f)
+		}
+		return true
+	})
+	if len(groups) == 0 && len(q.keys) == 0 {
+		f.clear(1<<len(f.rows) - 1)
+		add(f.copied())
+	}
+	var out []*frame
+	for _, g := range groups {
+		for _, c := range g.calls {
+			g.frame.aggregates = append(g.frame.aggregates, c.result(f.run))
+		}
+		if q.having == nil || q.having(g.frame) == true {
+			out = append(out, g.frame)
+		}
+	}
+	return out
+}
+
+// windowCall is a function OVER a window.
+type windowCall struct {
+	name      string
+	aggregate *aggregate // nil for the functions that count rows
+	partition []expr
+	order     []expr
+	keys      []outputKey // of order
+	index     int
+}
+
+// compute sets the call's value in each frame.
+func (w *windowCall) compute(states []*frame) {
+	type line struct {
+		frame *frame
+		keys  []any
+	}
+	parts := make(map[any][]line)
+	var names []any
+	for _, f := range states {
+		eval := func(list []expr) []any {
+			out := make([]any, len(list))
+			for i, e := range list {
+				out[i] = e.eval(f)
+			}
+			return out
+		}
+		k := keyOfAll(eval(w.partition))
+		if _, ok := parts[k]; !ok {
+			names = append(names, k)
+		}
+		keys := eval(w.order)
+		f.run.kept(keys)
+		parts[k] = append(parts[k], line{f, keys})
+	}
+	for _, name := range names {
+		lines := parts[name]
+		slices.SortStableFunc(lines, func(a, b line) int { a.frame.run.step(); return compareKeys(a.keys, b.keys, w.keys) })
+		state := &aggregateState{call: w.aggregate}
+		ranked, dense := 0, 0
+		for i := 0; i < len(lines); {
+			peers := i
+			for peers < len(lines) && compareKeys(lines[i].keys, lines[peers].keys, w.keys) == 0 {
+				if w.aggregate != nil {
+					state.add(lines[peers].frame)
+				}
+				peers++
+			}
+			ranked, dense = i+1, dense+1
+			var value any
+			if w.aggregate != nil {
+				value = state.result(lines[i].frame.run)
+			}
+			for ; i < peers; i++ {
+				v := value
+				switch w.name {
+				case "row_number":
+					v = int64(i + 1)
+				case "rank":
+					v = int64(ranked)
+				case "dense_rank":
+					v = int64(dense)
+				}
+				lines[i].frame.setWindow(w.index, v)
+			}
+		}
+	}
+}
+
+func (f *frame) setWindow(i int, v any) {
+	for len(f.windows) <= i {
+		f.windows = append(f.windows, nil)
+	}
+	f.windows[i] = v
+}
+
+// aggregateState is an aggregate of a group, with the rows of its arguments.
+type aggregateState struct {
+	call *aggregate
+	rows [][]any // arguments, then the keys of its ORDER BY
+}
+
+func (s *aggregateState) add(f *frame) {
+	a := s.call
+	if a.filter != nil && a.filter(f) != true {
+		return
+	}
+	row := make([]any, 0, len(a.args)+len(a.order))
+	for _, e := range a.args {
+		row = append(row, e.eval(f))
+	}
+	for _, e := range a.order {
+		row = append(row, e.eval(f))
+	}
+	f.run.kept(row)
+	s.rows = append(s.rows, row)
+}
+
+func (s *aggregateState) result(r *run) any {
+	rows := s.rows
+	r.steps += len(rows)
+	r.step()
+	if s.call.distinct {
+		seen := make(map[any]bool)
+		var once [][]any
+		for _, row := range rows {
+			if k := keyOfAll(row); !seen[k] {
+				seen[k] = true
+				once = append(once, row)
+			}
+		}
+		rows = once
+		slices.SortStableFunc(rows, func(a, b []any) int { r.step(); return compareAll(a, b) })
+	}
+	if s.call.keys != nil {
+		rows = slices.Clone(rows)
+		slices.SortStableFunc(rows, func(a, b []any) int {
+			r.step()
+			return compareKeys(a, b, s.call.keys)
+		})
+	}
+	return s.call.compute(r, rows)
+}

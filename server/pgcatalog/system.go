@@ -1,0 +1,522 @@
+package pgcatalog
+
+import (
+	_ "embed"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"dpsql/sqlerr"
+)
+
+// systemText describes PostgreSQL's own relations, types and functions. system.sql made it of
+// PostgreSQL 15 (PostgreSQL License), and says what is in it.
+//
+//go:embed system.txt
+var systemText string
+
+// firstUnpinned is the least OID of what initdb made by SQL: of information_schema.
+const firstUnpinned = 12000
+
+// The OIDs of what each catalog has.
+const (
+	catalogSchema = 11
+	publicSchema  = 2200
+	ownerRole     = 10
+	databaseOwner = 6171
+	databaseOID   = 16384
+	heapAM        = 2
+	pgClass       = 1259
+	pgType        = 1247
+	pgProc        = 1255
+	pgDatabase    = 1262
+	pgNamespace   = 2615
+)
+
+// ownerName is the role that owns every table. Nobody logs in as it.
+const ownerName = "dpsql"
+
+// relation is a table or view that a statement may name.
+type relation struct {
+	oid          uint32
+	schema, name string
+	kind         string // of pg_class: r or v
+	columns      []relationColumn
+	modifiers    []int64 // of a table's columns; none for the system's
+	rows         [][]any // those that every Catalog has
+}
+
+type relationColumn struct {
+	name    string
+	typ     uint32
+	notNull bool
+}
+
+// row makes a row of some columns' values. The others are NULL, or where the column does not
+// allow that, the zero of its type.
+func (r *relation) row(values map[string]any) []any {
+	out := make([]any, len(r.columns))
+	for i, c := range r.columns {
+		v, ok := values[c.name]
+		switch {
+		case ok:
+			out[i] = v
+		case c.notNull:
+			out[i] = zero(c.typ)
+		}
+		if n, isInt := out[i].(int); isInt {
+			out[i] = int64(n)
+		}
+	}
+	return out
+}
+
+func zero(t uint32) any {
+	switch classOf(t) {
+	case booleans:
+		return false
+	case integers:
+		return int64(0)
+	case floats:
+		return float64(0)
+	case arrays:
+		return &array{lower: 1}
+	}
+	return ""
+}
+
+// systemSections are the parts of systemText as text.
+type systemSections struct {
+	relations []*relation
+	rows      map[string][][]string // by the name behind "rows"
+}
+
+const null = `\N`
+
+var sections = sync.OnceValue(func() *systemSections {
+	s := &systemSections{rows: make(map[string][][]string)}
+	part := ""
+	for line := range strings.Lines(systemText) {
+		line = strings.TrimSuffix(line, "\n")
+		if name, ok := strings.CutPrefix(line, "rows "); ok {
+			part = name
+			continue
+		}
+		if part != "" {
+			s.rows[part] = append(s.rows[part], strings.Split(line, "\t"))
+			continue
+		}
+		switch f := strings.Fields(line); f[0] {
+		case "relation":
+			s.relations = append(s.relations, &relation{schema: f[1], name: f[2], oid: uint32(mustInt(f[3])), kind: f[4]})
+		case "column":
+			r := s.relations[len(s.relations)-1]
+			r.columns = append(r.columns, relationColumn{f[1], uint32(mustInt(f[2])), f[3] == "t"})
+		}
+	}
+	return s
+})
+
+func mustInt(s string) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		panic("system.txt: " + err.Error())
+	}
+	return n
+}
+
+// types are the types that clients may meet.
+type types struct {
+	types map[uint32]*typeInfo
+	names map[string]uint32
+	procs map[string]uint32 // the functions of pg_proc, of one name the first
+	named map[uint32]string // and their names
+}
+
+// The places of some columns in PostgreSQL 15's pg_type, which TestSystem checks.
+const (
+	typName, typLength, typCategory, typElement, typArray, typBase = 1, 4, 7, 13, 14, 25
+)
+
+var typeTable = sync.OnceValue(func() *types {
+	t := &types{make(map[uint32]*typeInfo), make(map[string]uint32), make(map[string]uint32), make(map[uint32]string)}
+	for _, row := range sections().rows["pg_type"] {
+		info := &typeInfo{oid: uint32(mustInt(row[0])), name: row[typName], length: mustInt(row[typLength]), category: row[typCategory][0],
+			element: uint32(mustInt(row[typElement])), array: uint32(mustInt(row[typArray])), base: uint32(mustInt(row[typBase]))}
+		if info.category == 'Z' { // the category of "char" and pg_node_tree: no more than texts here
+			info.category = 'S'
+		}
+		t.types[info.oid], t.names[info.name] = info, info.oid
+	}
+	for _, row := range sections().rows["pg_proc"] {
+		n := uint32(mustInt(row[0]))
+		t.named[n] = row[1]
+		if _, known := t.procs[row[1]]; !known {
+			t.procs[row[1]] = n
+		}
+	}
+	return t
+})
+
+// systemCatalog is what all Catalogs share. Nothing in it changes.
+type systemCatalog struct {
+	relations map[string]*relation // by schema.name
+	byOID     map[uint32]*relation
+	keywords  [][]any
+}
+
+var system func() *systemCatalog
+
+// What reads system.txt uses the functions that use it.
+func init() {
+	system, typeRows = sync.OnceValue(loadSystem), sync.OnceValue(loadTypeRows)
+}
+
+func loadSystem() *systemCatalog {
+	s := &systemCatalog{relations: make(map[string]*relation), byOID: make(map[uint32]*relation)}
+	for _, r := range sections().relations {
+		s.relations[r.schema+"."+r.name], s.byOID[r.oid] = r, r
+	}
+	var c Catalog // of no tables, to read values with
+	for name, rows := range sections().rows {
+		if name == "keywords" {
+			s.keywords = keywordRows(rows)
+			continue
+		}
+		r := s.relations["pg_catalog."+name]
+		for _, row := range rows {
+			r.rows = append(r.rows, c.systemRow(r, row))
+		}
+	}
+	s.describeItself()
+	return s
+}
+
+// systemRow reads a row of systemText.
+func (c *Catalog) systemRow(r *relation, row []string) []any {
+	out := make([]any, len(row))
+	for i, s := range row {
+		if s == null {
+			continue
+		}
+		s = strings.ReplaceAll(s, "postgres=", ownerName+"=")
+		s = strings.ReplaceAll(s, "/postgres", "/"+ownerName)
+		switch t := r.columns[i].typ; {
+		case t == regprocOID:
+			out[i] = int64(typeTable().procs[s])
+		default:
+			out[i] = c.input(s, t)
+		}
+	}
+	return out
+}
+
+// describeItself fills pg_class and pg_attribute with the system's relations.
+func (s *systemCatalog) describeItself() {
+	class, attribute, tables := s.relations["pg_catalog.pg_class"], s.relations["pg_catalog.pg_attribute"], s.relations["pg_catalog.pg_tables"]
+	for _, r := range sections().relations {
+		class.rows = append(class.rows, class.row(map[string]any{
+			"oid": int64(r.oid), "relname": r.name, "relnamespace": s.namespaceOf(r), "relowner": ownerRole, "relam": relationAM(r.kind),
+			"relpersistence": "p", "relkind": r.kind, "relnatts": len(r.columns), "relreplident": "n", "relispopulated": true,
+			"reltuples": float64(-1), "relhasrules": r.kind == "v", "relfilenode": fileOf(r), "relacl": acl(ownerName+"=arwdDxt/"+ownerName, "=r/"+ownerName),
+		}))
+		if r.kind == "r" {
+			tables.rows = append(tables.rows, tables.row(map[string]any{"schemaname": r.schema, "tablename": r.name, "tableowner": ownerName,
+				"hasindexes": false, "hasrules": false, "hastriggers": false, "rowsecurity": false}))
+		}
+		attribute.rows = append(attribute.rows, attributes(attribute, r, true)...)
+	}
+}
+
+func (s *systemCatalog) namespaceOf(r *relation) int64 {
+	if r.schema == "pg_catalog" {
+		return catalogSchema
+	}
+	for _, row := range s.relations["pg_catalog.pg_namespace"].rows {
+		if row[1] == r.schema {
+			return row[0].(int64)
+		}
+	}
+	return 0
+}
+
+func relationAM(kind string) int64 {
+	if kind == "r" {
+		return heapAM
+	}
+	return 0
+}
+
+func fileOf(r *relation) int64 {
+	if r.kind == "r" && r.schema != "pg_catalog" {
+		return int64(r.oid)
+	}
+	return 0
+}
+
+func acl(items ...string) *array {
+	a := &array{lower: 1}
+	for _, s := range items {
+		a.elements = append(a.elements, s)
+	}
+	return a
+}
+
+// attributes returns the rows of pg_attribute about a relation.
+func attributes(attribute *relation, r *relation, isSystem bool) [][]any {
+	var out [][]any
+	kinds := typeRows()
+	for i, col := range r.columns {
+		t := kinds[col.typ]
+		collation := t["typcollation"]
+		if collation == int64(100) && isSystem && r.kind == "r" && r.schema == "pg_catalog" {
+			collation = int64(950)
+		}
+		dimensions := 0
+		if t["typcategory"] == "A" && t["typlen"] == int64(-1) && t["typelem"] != int64(0) && col.typ != int2vectorOID && col.typ != oidvectorOID && r.kind == "r" {
+			dimensions = 1
+		}
+		modifier := int64(-1)
+		if r.modifiers != nil {
+			modifier = r.modifiers[i]
+		}
+		out = append(out, attribute.row(map[string]any{
+			"attrelid": int64(r.oid), "attname": col.name, "atttypid": int64(col.typ), "attstattarget": -1, "attlen": t["typlen"], "attnum": i + 1,
+			"attndims": dimensions, "attcacheoff": -1, "atttypmod": modifier, "attbyval": t["typbyval"], "attalign": t["typalign"], "attstorage": t["typstorage"],
+			"attnotnull": col.notNull, "attislocal": true, "attcollation": collation,
+		}))
+	}
+	return out
+}
+
+// typeRows returns the rows of pg_type by OID and column.
+var typeRows func() map[uint32]map[string]any
+
+func loadTypeRows() map[uint32]map[string]any {
+	var r *relation
+	for _, r = range sections().relations {
+		if r.name == "pg_type" {
+			break
+		}
+	}
+	out := make(map[uint32]map[string]any)
+	var c Catalog
+	for _, text := range sections().rows["pg_type"] {
+		row := make(map[string]any)
+		for i, v := range c.systemRow(r, text) {
+			row[r.columns[i].name] = v
+		}
+		out[uint32(row["oid"].(int64))] = row
+	}
+	return out
+}
+
+var keywordKinds = map[string]string{"U": "unreserved", "C": "unreserved (cannot be function or type name)", "T": "reserved (can be function or type name)", "R": "reserved"}
+
+func keywordRows(rows [][]string) [][]any {
+	var out [][]any
+	for _, row := range rows {
+		bare := "can be bare label"
+		if row[2] == "f" {
+			bare = "requires AS"
+		}
+		out = append(out, []any{record{row[0], row[1], row[2] == "t", keywordKinds[row[1]], bare}})
+	}
+	return out
+}
+
+// setting is a row of pg_settings that no session changes.
+type setting struct{ name, value, kind string }
+
+// settings are those that clients read. What a session has set comes before them.
+var settings = []setting{
+	{"application_name", "", "string"}, {"client_encoding", "UTF8", "string"}, {"client_min_messages", "notice", "enum"},
+	{"DateStyle", "ISO, MDY", "string"}, {"default_transaction_isolation", "read committed", "enum"}, {"default_transaction_read_only", "off", "bool"},
+	{"extra_float_digits", "1", "integer"}, {"in_hot_standby", "off", "bool"}, {"integer_datetimes", "on", "bool"}, {"IntervalStyle", "postgres", "enum"},
+	{"is_superuser", "off", "bool"}, {"lc_collate", "C", "string"}, {"lc_ctype", "C", "string"}, {"max_identifier_length", "63", "integer"},
+	{"max_index_keys", "32", "integer"}, {"search_path", `"$user", public`, "string"}, {"server_encoding", "UTF8", "string"},
+	{"server_version", "15.0 (dpsql)", "string"}, {"server_version_num", "150000", "integer"}, {"session_authorization", "", "string"},
+	{"standard_conforming_strings", "on", "bool"}, {"statement_timeout", "0", "integer"}, {"TimeZone", "UTC", "string"},
+	{"transaction_isolation", "read committed", "enum"}, {"transaction_read_only", "off", "bool"},
+}
+
+// setting returns a setting of the session.
+func (r *run) setting(name string) (string, bool) {
+	if r.session.Setting != nil {
+		if v, ok := r.session.Setting(name); ok {
+			return v, true
+		}
+	}
+	i := slices.IndexFunc(settings, func(s setting) bool { return strings.EqualFold(s.name, name) })
+	if i < 0 {
+		return "", false
+	}
+	return settings[i].value, true
+}
+
+// settingRows returns the rows of pg_settings.
+func (r *run) settingRows() [][]any {
+	table := system().relations["pg_catalog.pg_settings"]
+	var out [][]any
+	for _, s := range settings {
+		v, _ := r.setting(s.name)
+		source := "default"
+		if v != s.value {
+			source = "session"
+		}
+		out = append(out, table.row(map[string]any{"name": s.name, "setting": v, "category": "Preset Options", "context": "user", "vartype": s.kind,
+			"source": source, "boot_val": s.value, "reset_val": s.value, "pending_restart": false}))
+	}
+	return out
+}
+
+// lookup returns the relation of a name, nil if there is none. A name without a schema is
+// looked for in pg_catalog, and then in public.
+func (c *Catalog) lookup(schema, name string) *relation {
+	switch schema {
+	case "":
+		if r := system().relations["pg_catalog."+name]; r != nil {
+			return r
+		}
+		return c.tables[name]
+	case "public":
+		return c.tables[name]
+	}
+	return system().relations[schema+"."+name]
+}
+
+// regInput returns the OID of what a text names: a number, or a name of the type's kind.
+func (c *Catalog) regInput(s string, t uint32) int64 {
+	if n, err := strconv.ParseUint(s, 10, 32); err == nil {
+		return int64(n)
+	}
+	if s == "-" {
+		return 0
+	}
+	if n := c.regLookup(s, t); n != 0 {
+		return n
+	}
+	kinds := map[uint32]string{regclassOID: "relation", regtypeOID: "type", regprocOID: "function", regprocedure: "function", regnamespace: "schema", regroleOID: "role"}
+	fail(sqlerr.New(sqlerr.Unknown, "%s %q does not exist", kinds[t], excerpt(s)))
+	return 0
+}
+
+// regLookup returns the OID of what a text names, 0 if there is nothing of the name.
+func (c *Catalog) regLookup(s string, t uint32) int64 {
+	schema, name := c.names(s)
+	switch t {
+	case regclassOID:
+		if r := c.lookup(schema, name); r != nil {
+			return int64(r.oid)
+		}
+	case regtypeOID:
+		base, isArray := strings.CutSuffix(name, "[]")
+		found := typeNamed(base)
+		if isArray {
+			found = arrayOfType(found)
+		}
+		for oid, own := range c.rowTypes {
+			if found == 0 && own == name {
+				found = oid
+			}
+		}
+		return int64(found)
+	case regprocOID:
+		return int64(typeTable().procs[name])
+	case regprocedure:
+		name, _, _ = strings.Cut(name, "(")
+		return int64(typeTable().procs[name])
+	case regnamespace:
+		for _, row := range c.rowsOf("pg_namespace") {
+			if row[1] == name {
+				return row[0].(int64)
+			}
+		}
+	case regroleOID:
+		for _, role := range c.roles {
+			if role.name == name {
+				return int64(role.oid)
+			}
+		}
+	}
+	return 0
+}
+
+// names cuts a qualified name as SQL writes it.
+func (c *Catalog) names(s string) (schema, name string) {
+	var parts []string
+	for rest := s; ; {
+		part := ""
+		if strings.HasPrefix(rest, `"`) {
+			end := strings.Index(rest[1:], `"`)
+			if end < 0 {
+				return "", s
+			}
+			part, rest = rest[1:end+1], rest[end+2:]
+		} else if i := strings.IndexByte(rest, '.'); i >= 0 {
+			part, rest = strings.ToLower(strings.TrimSpace(rest[:i])), rest[i:]
+		} else {
+			part, rest = strings.ToLower(strings.TrimSpace(rest)), ""
+		}
+		parts = append(parts, part)
+		if !strings.HasPrefix(rest, ".") {
+			break
+		}
+		rest = rest[1:]
+	}
+	if len(parts) > 1 {
+		schema = parts[len(parts)-2]
+	}
+	return schema, parts[len(parts)-1]
+}
+
+// regOutput returns the text of an OID of a reg type.
+func (c *Catalog) regOutput(n int64, t uint32) string {
+	if n == 0 {
+		return "-"
+	}
+	switch t {
+	case regclassOID:
+		if r := c.relationOf(uint32(n)); r != nil {
+			if r.schema == "information_schema" {
+				return r.schema + "." + quoteIdent(r.name)
+			}
+			return quoteIdent(r.name)
+		}
+	case regtypeOID:
+		if s := c.typeTitle(uint32(n)); s != "???" {
+			return s
+		}
+	case regprocOID, regprocedure:
+		if s := typeTable().named[uint32(n)]; s != "" {
+			return s
+		}
+	case regnamespace:
+		for _, row := range c.rowsOf("pg_namespace") {
+			if row[0] == n {
+				return quoteIdent(row[1].(string))
+			}
+		}
+	case regroleOID:
+		for _, role := range c.roles {
+			if int64(role.oid) == n {
+				return quoteIdent(role.name)
+			}
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// quoteIdent quotes a name where PostgreSQL would.
+func quoteIdent(s string) string {
+	plain := s != "" && !reserved[s] && (letter(s[0]) && s[0] < 0x80)
+	for i := range len(s) {
+		c := s[i]
+		plain = plain && (c >= 'a' && c <= 'z' || c == '_' || digit(c))
+	}
+	if plain {
+		return s
+	}
+	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+}

@@ -1,0 +1,714 @@
+package pgcatalog
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dpsql/sqlerr"
+)
+
+// The OIDs of types that the code names. The others are in system.txt.
+const (
+	boolOID       = 16
+	charOID       = 18
+	nameOID       = 19
+	int8OID       = 20
+	int2OID       = 21
+	int2vectorOID = 22
+	int4OID       = 23
+	regprocOID    = 24
+	textOID       = 25
+	oidOID        = 26
+	xidOID        = 28
+	cidOID        = 29
+	oidvectorOID  = 30
+	jsonOID       = 114
+	float4OID     = 700
+	float8OID     = 701
+	unknownOID    = 705
+	bpcharOID     = 1042
+	varcharOID    = 1043
+	dateOID       = 1082
+	timestampOID  = 1114
+	timestampTZ   = 1184
+	numericOID    = 1700
+	regprocedure  = 2202
+	regclassOID   = 2205
+	regtypeOID    = 2206
+	recordOID     = 2249
+	anyOID        = 2276
+	anyarrayOID   = 2277
+	anyelementOID = 2283
+	regnamespace  = 4089
+	regroleOID    = 4096
+)
+
+// A value is nil for NULL, bool, int64 (of all integers, oid and the reg types), float64 (of
+// numeric too), string (of all others), *array, or record.
+
+// array is a value of an array type. Its first element has the subscript lower.
+type array struct {
+	elements []any
+	lower    int
+}
+
+// record is a row as a value.
+type record []any
+
+// typeInfo is what the code needs of a row of pg_type.
+type typeInfo struct {
+	oid, element, array, base uint32
+	length                    int64
+	name                      string
+	category                  byte
+}
+
+// class is how values of a type are held.
+type class uint8
+
+const (
+	strung class = iota
+	booleans
+	integers
+	floats
+	arrays
+	records
+)
+
+func classOf(t uint32) class {
+	switch t {
+	case boolOID:
+		return booleans
+	case int8OID, int2OID, int4OID, oidOID, xidOID, cidOID, regprocOID, regprocedure, regclassOID, regtypeOID, regnamespace, regroleOID:
+		return integers
+	case float4OID, float8OID, numericOID:
+		return floats
+	case recordOID:
+		return records
+	}
+	if info := typeTable().types[t]; info != nil {
+		switch {
+		case info.base != 0:
+			return classOf(info.base)
+		case info.category == 'A':
+			return arrays
+		}
+	}
+	return strung
+}
+
+func isReg(t uint32) bool {
+	switch t {
+	case regprocOID, regprocedure, regclassOID, regtypeOID, regnamespace, regroleOID:
+		return true
+	}
+	return false
+}
+
+// elementOf returns the type of an array type's elements, 0 for other types.
+func elementOf(t uint32) uint32 {
+	if info := typeTable().types[t]; info != nil && classOf(t) == arrays {
+		return info.element
+	}
+	return 0
+}
+
+func arrayOfType(t uint32) uint32 {
+	if info := typeTable().types[t]; info != nil {
+		return info.array
+	}
+	return 0
+}
+
+// baseOf returns the type that a domain is over, and any other type itself.
+func baseOf(t uint32) uint32 {
+	if info := typeTable().types[t]; info != nil && info.base != 0 {
+		return info.base
+	}
+	return t
+}
+
+// spellings are SQL's names of types whose own name in pg_type is another.
+var spellings = map[string]string{
+	"int": "int4", "integer": "int4", "bigint": "int8", "smallint": "int2", "boolean": "bool", "real": "float4", "float": "float8",
+	"double precision": "float8", "decimal": "numeric", "dec": "numeric", "character": "bpchar", "char": "bpchar", `"char"`: "char",
+	"character varying": "varchar", "timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz",
+	"time without time zone": "time",
+}
+
+// typeNamed returns the type of a name, 0 if there is none.
+func typeNamed(name string) uint32 {
+	if own := spellings[name]; own != "" {
+		name = own
+	}
+	return typeTable().names[name]
+}
+
+// typeTitles are the names that format_type has where they are not those of pg_type.
+var typeTitles = map[uint32]string{
+	int4OID: "integer", int8OID: "bigint", int2OID: "smallint", boolOID: "boolean", float4OID: "real", float8OID: "double precision",
+	bpcharOID: "character", varcharOID: "character varying", timestampOID: "timestamp without time zone",
+	timestampTZ: "timestamp with time zone", 1083: "time without time zone", charOID: `"char"`, anyOID: `"any"`,
+}
+
+// resolve returns the type that a cast names.
+func (t typeName) resolve() uint32 {
+	name := t.name
+	if t.schema != "" && t.schema != "pg_catalog" && t.schema != "information_schema" {
+		fail(sqlerr.New(sqlerr.Unknown, "type %q does not exist", t.schema+"."+name).At(t.position))
+	}
+	found := typeNamed(name)
+	if found == 0 && strings.HasPrefix(name, "_") {
+		found = arrayOfType(typeNamed(name[1:]))
+	}
+	if found != 0 && t.array {
+		found = arrayOfType(found)
+	}
+	if found == 0 {
+		fail(sqlerr.New(sqlerr.Unknown, "type %q does not exist", name).WithHint("the catalog has the types of its own columns and of tables' columns").At(t.position))
+	}
+	return found
+}
+
+// typeTitle returns the name of a type as format_type and errors write it.
+func (c *Catalog) typeTitle(t uint32) string {
+	if s := typeTitles[t]; s != "" {
+		return s
+	}
+	info := typeTable().types[t]
+	if info == nil {
+		if name := c.rowTypes[t]; name != "" {
+			return name
+		}
+		return "???"
+	}
+	if info.category == 'A' && t != int2vectorOID && t != oidvectorOID && info.element != 0 {
+		return c.typeTitle(info.element) + "[]"
+	}
+	if info.category != 'A' && info.oid >= firstUnpinned { // the domains of information_schema
+		return "information_schema." + info.name
+	}
+	return info.name
+}
+
+// input reads a value from its text.
+func (c *Catalog) input(s string, t uint32) any {
+	t = baseOf(t)
+	trimmed := strings.TrimSpace(s)
+	switch classOf(t) {
+	case booleans:
+		return boolean(trimmed)
+	case integers:
+		if isReg(t) {
+			return c.regInput(s, t)
+		}
+		n, err := strconv.ParseInt(trimmed, 10, 64)
+		if err != nil {
+			failInput(s, c.typeTitle(t))
+		}
+		return c.ranged(n, t)
+	case floats:
+		f, err := strconv.ParseFloat(trimmed, 64)
+		if err != nil {
+			failInput(s, c.typeTitle(t))
+		}
+		return f
+	case arrays:
+		return c.arrayInput(s, t)
+	}
+	switch t {
+	case charOID:
+		return s[:min(len(s), 1)]
+	case nameOID:
+		if len(s) > 63 {
+			return strings.ToValidUTF8(s[:63], "")
+		}
+	}
+	return s
+}
+
+func failInput(s, title string) {
+	fail(sqlerr.New(sqlerr.Invalid, "invalid input syntax for type %s: %s", title, strconv.Quote(excerpt(s))))
+}
+
+func excerpt(s string) string {
+	if len(s) > 60 {
+		return strings.ToValidUTF8(s[:60], "") + "…"
+	}
+	return s
+}
+
+func boolean(s string) bool {
+	s = strings.ToLower(s)
+	switch {
+	case s == "1" || s == "on" || s != "" && (strings.HasPrefix("true", s) || strings.HasPrefix("yes", s)):
+		return true
+	case s == "0" || s == "off" || s == "of" || s != "" && (strings.HasPrefix("false", s) || strings.HasPrefix("no", s)):
+		return false
+	}
+	failInput(s, "boolean")
+	return false
+}
+
+// ranged returns an integer, if the type has it.
+func (c *Catalog) ranged(n int64, t uint32) int64 {
+	low, high := int64(math.MinInt64), int64(math.MaxInt64)
+	switch t {
+	case int2OID:
+		low, high = math.MinInt16, math.MaxInt16
+	case int4OID:
+		low, high = math.MinInt32, math.MaxInt32
+	case int8OID:
+	default:
+		low, high = math.MinInt32, math.MaxUint32
+		if n < 0 && n >= low {
+			return n + 1<<32
+		}
+	}
+	if n < low || n > high {
+		fail(sqlerr.New(sqlerr.Invalid, "%s out of range", c.typeTitle(t)))
+	}
+	return n
+}
+
+// arrayInput reads {a,"b",NULL}, and for the vectors a list with spaces.
+func (c *Catalog) arrayInput(s string, t uint32) any {
+	element := elementOf(t)
+	if t == int2vectorOID || t == oidvectorOID {
+		a := &array{}
+		for _, f := range strings.Fields(s) {
+			a.elements = append(a.elements, c.input(f, element))
+		}
+		return a
+	}
+	bad := func() {
+		fail(sqlerr.New(sqlerr.Invalid, "malformed array literal: %s", strconv.Quote(excerpt(s))))
+	}
+	rest := strings.TrimSpace(s)
+	if !strings.HasPrefix(rest, "{") || !strings.HasSuffix(rest, "}") || element == 0 {
+		bad()
+	}
+	rest = strings.TrimSpace(rest[1 : len(rest)-1])
+	a := &array{lower: 1}
+	for rest != "" {
+		var b strings.Builder
+		isQuoted, i := false, 0
+		for ; i < len(rest) && rest[i] != ','; i++ {
+			switch {
+			case rest[i] == '"':
+				isQuoted = true
+				for i++; i < len(rest) && rest[i] != '"'; i++ {
+					if rest[i] == '\\' && i+1 < len(rest) {
+						i++
+					}
+					b.WriteByte(rest[i])
+				}
+				if i == len(rest) {
+					bad()
+				}
+			case rest[i] == '{' || rest[i] == '}':
+				bad()
+			default:
+				b.WriteByte(rest[i])
+			}
+		}
+		item := b.String()
+		if !isQuoted {
+			if item = strings.TrimSpace(item); item == "" {
+				bad()
+			}
+		}
+		if !isQuoted && strings.EqualFold(item, "null") {
+			a.elements = append(a.elements, nil)
+		} else {
+			a.elements = append(a.elements, c.input(item, element))
+		}
+		if i == len(rest) {
+			break
+		}
+		if rest = strings.TrimSpace(rest[i+1:]); rest == "" {
+			bad()
+		}
+	}
+	return a
+}
+
+// output returns the text of a value that is not NULL.
+func (c *Catalog) output(v any, t uint32) string { return string(c.AppendText(nil, t, v)) }
+
+// AppendText appends the text form of a value that Query returned, of a column's type. NULL
+// has none: nil appends nothing.
+func (c *Catalog) AppendText(dst []byte, t uint32, v any) []byte {
+	switch v := v.(type) {
+	case bool:
+		if v {
+			return append(dst, 't')
+		}
+		return append(dst, 'f')
+	case int64:
+		if isReg(t) {
+			return append(dst, c.regOutput(v, t)...)
+		}
+		return strconv.AppendInt(dst, v, 10)
+	case float64:
+		return appendFloat(dst, v, t)
+	case string:
+		return append(dst, v...)
+	case *array:
+		return c.appendArray(dst, v, t)
+	case record:
+		dst = append(dst, '(')
+		for i, f := range v {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(dst, recordItem(string(c.AppendText(nil, 0, f)), f)...)
+		}
+		return append(dst, ')')
+	}
+	return dst
+}
+
+func appendFloat(dst []byte, v float64, t uint32) []byte {
+	switch {
+	case math.IsInf(v, 1):
+		return append(dst, "Infinity"...)
+	case math.IsInf(v, -1):
+		return append(dst, "-Infinity"...)
+	case math.IsNaN(v):
+		return append(dst, "NaN"...)
+	}
+	bits := 64
+	if t == float4OID {
+		bits = 32
+	}
+	if e := math.Abs(v); t == numericOID || e == 0 || e >= 1e-4 && e < 1e15 {
+		return strconv.AppendFloat(dst, v, 'f', -1, bits)
+	}
+	return strconv.AppendFloat(dst, v, 'e', -1, bits)
+}
+
+func recordItem(s string, v any) string {
+	if v == nil || s != "" && !strings.ContainsAny(s, "(),\"\\ \t\n") {
+		return s
+	}
+	return `"` + strings.NewReplacer(`"`, `""`, `\`, `\\`).Replace(s) + `"`
+}
+
+func (c *Catalog) appendArray(dst []byte, a *array, t uint32) []byte {
+	element := elementOf(t)
+	if t == int2vectorOID || t == oidvectorOID {
+		for i, v := range a.elements {
+			if i > 0 {
+				dst = append(dst, ' ')
+			}
+			dst = c.AppendText(dst, element, v)
+		}
+		return dst
+	}
+	if a.lower != 1 && len(a.elements) > 0 {
+		dst = fmt.Appendf(dst, "[%d:%d]=", a.lower, a.lower+len(a.elements)-1)
+	}
+	dst = append(dst, '{')
+	for i, v := range a.elements {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if v == nil {
+			dst = append(dst, "NULL"...)
+			continue
+		}
+		s := c.output(v, element)
+		if s == "" || strings.EqualFold(s, "null") || strings.ContainsAny(s, "{},\"\\ \t\n\r\v\f") {
+			s = `"` + strings.NewReplacer(`"`, `\"`, `\`, `\\`).Replace(s) + `"`
+		}
+		dst = append(dst, s...)
+	}
+	return append(dst, '}')
+}
+
+// AppendBinary appends the binary form of a value that Query returned, of a column's type.
+// nil appends nothing. It refuses types whose binary form the catalog does not make.
+func (c *Catalog) AppendBinary(dst []byte, t uint32, v any) ([]byte, error) {
+	t = baseOf(t)
+	switch v := v.(type) {
+	case nil:
+		return dst, nil
+	case bool:
+		if v {
+			return append(dst, 1), nil
+		}
+		return append(dst, 0), nil
+	case int64:
+		switch t {
+		case int2OID:
+			return binary.BigEndian.AppendUint16(dst, uint16(v)), nil
+		case int8OID:
+			return binary.BigEndian.AppendUint64(dst, uint64(v)), nil
+		}
+		return binary.BigEndian.AppendUint32(dst, uint32(v)), nil
+	case float64:
+		switch t {
+		case float4OID:
+			return binary.BigEndian.AppendUint32(dst, math.Float32bits(float32(v))), nil
+		case float8OID:
+			return binary.BigEndian.AppendUint64(dst, math.Float64bits(v)), nil
+		case numericOID:
+			return appendNumeric(dst, v), nil
+		}
+	case string:
+		switch t {
+		case textOID, varcharOID, bpcharOID, nameOID, charOID, unknownOID, jsonOID, pgNodeTree:
+			return append(dst, v...), nil
+		}
+	case *array:
+		return c.appendBinaryArray(dst, v, t)
+	}
+	return nil, sqlerr.New(sqlerr.Unsupported, "type %s in binary form is outside the catalog", c.typeTitle(t)).WithHint("ask for the result in text form")
+}
+
+const pgNodeTree = 194
+
+// appendNumeric appends a numeric's base-10000 digits.
+func appendNumeric(dst []byte, v float64) []byte {
+	s := strconv.FormatFloat(math.Abs(v), 'f', -1, 64)
+	whole, fraction, _ := strings.Cut(s, ".")
+	scale := len(fraction)
+	whole = strings.Repeat("0", (4-len(whole)%4)%4) + whole
+	fraction += strings.Repeat("0", (4-len(fraction)%4)%4)
+	var digits []uint16
+	for i := 0; i < len(whole)+len(fraction); i += 4 {
+		n, _ := strconv.Atoi((whole + fraction)[i : i+4])
+		digits = append(digits, uint16(n))
+	}
+	weight := len(whole)/4 - 1
+	for len(digits) > 0 && digits[0] == 0 {
+		digits, weight = digits[1:], weight-1
+	}
+	for len(digits) > 0 && digits[len(digits)-1] == 0 {
+		digits = digits[:len(digits)-1]
+	}
+	sign := uint16(0)
+	if v < 0 {
+		sign = 0x4000
+	}
+	if len(digits) == 0 {
+		weight = 0
+	}
+	for _, n := range []uint16{uint16(len(digits)), uint16(int16(weight)), sign, uint16(scale)} {
+		dst = binary.BigEndian.AppendUint16(dst, n)
+	}
+	for _, n := range digits {
+		dst = binary.BigEndian.AppendUint16(dst, n)
+	}
+	return dst
+}
+
+func (c *Catalog) appendBinaryArray(dst []byte, a *array, t uint32) ([]byte, error) {
+	element := elementOf(t)
+	dimensions, nulls := uint32(1), uint32(0)
+	if len(a.elements) == 0 && t != int2vectorOID && t != oidvectorOID {
+		dimensions = 0
+	}
+	if slices.Contains(a.elements, nil) {
+		nulls = 1
+	}
+	for _, n := range []uint32{dimensions, nulls, element} {
+		dst = binary.BigEndian.AppendUint32(dst, n)
+	}
+	if dimensions == 1 {
+		dst = binary.BigEndian.AppendUint32(dst, uint32(len(a.elements)))
+		dst = binary.BigEndian.AppendUint32(dst, uint32(a.lower))
+	}
+	for _, v := range a.elements {
+		if v == nil {
+			dst = binary.BigEndian.AppendUint32(dst, math.MaxUint32)
+			continue
+		}
+		item, err := c.AppendBinary(nil, element, v)
+		if err != nil {
+			return nil, err
+		}
+		dst = binary.BigEndian.AppendUint32(dst, uint32(len(item)))
+		dst = append(dst, item...)
+	}
+	return dst, nil
+}
+
+// binaryInput reads a value from its binary form.
+func (c *Catalog) binaryInput(b []byte, t uint32) any {
+	t = baseOf(t)
+	bad := func(wanted int) {
+		if len(b) != wanted {
+			fail(sqlerr.New(sqlerr.Invalid, "incorrect binary data format for type %s", c.typeTitle(t)))
+		}
+	}
+	switch classOf(t) {
+	case booleans:
+		bad(1)
+		return b[0] != 0
+	case integers:
+		switch t {
+		case int2OID:
+			bad(2)
+			return int64(int16(binary.BigEndian.Uint16(b)))
+		case int8OID:
+			bad(8)
+			return int64(binary.BigEndian.Uint64(b))
+		case int4OID:
+			bad(4)
+			return int64(int32(binary.BigEndian.Uint32(b)))
+		}
+		bad(4)
+		return int64(binary.BigEndian.Uint32(b))
+	case floats:
+		switch t {
+		case float4OID:
+			bad(4)
+			return float64(math.Float32frombits(binary.BigEndian.Uint32(b)))
+		case float8OID:
+			bad(8)
+			return math.Float64frombits(binary.BigEndian.Uint64(b))
+		}
+	case arrays:
+		return c.binaryArray(b, t)
+	case strung:
+		switch t {
+		case textOID, varcharOID, bpcharOID, nameOID, charOID, unknownOID, jsonOID:
+			return string(b)
+		}
+	}
+	fail(sqlerr.New(sqlerr.Unsupported, "a parameter of type %s in binary form is outside the catalog", c.typeTitle(t)))
+	return nil
+}
+
+func (c *Catalog) binaryArray(b []byte, t uint32) any {
+	take := func(n int) []byte {
+		if n < 0 || n > len(b) {
+			fail(sqlerr.New(sqlerr.Invalid, "incorrect binary data format for type %s", c.typeTitle(t)))
+		}
+		head := b[:n]
+		b = b[n:]
+		return head
+	}
+	word := func() int { return int(int32(binary.BigEndian.Uint32(take(4)))) }
+	dimensions, _, element := word(), word(), uint32(word())
+	if dimensions < 0 || dimensions > 1 || element != elementOf(t) {
+		fail(sqlerr.New(sqlerr.Unsupported, "an array of %d dimensions is outside the catalog", dimensions))
+	}
+	a := &array{lower: 1}
+	if dimensions == 0 {
+		return a
+	}
+	n := word()
+	a.lower = word()
+	for range n {
+		if size := word(); size == -1 {
+			a.elements = append(a.elements, nil)
+		} else {
+			a.elements = append(a.elements, c.binaryInput(take(size), element))
+		}
+	}
+	return a
+}
+
+// compare orders two values of classes that can be compared, neither NULL.
+func compare(a, b any) int {
+	switch a := a.(type) {
+	case bool:
+		if b, ok := b.(bool); ok {
+			return cmp.Compare(rank(a), rank(b))
+		}
+	case int64:
+		switch b := b.(type) {
+		case int64:
+			return cmp.Compare(a, b)
+		case float64:
+			return cmp.Compare(float64(a), b)
+		}
+	case float64:
+		switch b := b.(type) {
+		case int64:
+			return cmp.Compare(a, float64(b))
+		case float64:
+			return cmp.Compare(a, b)
+		}
+	case string:
+		if b, ok := b.(string); ok {
+			return cmp.Compare(a, b)
+		}
+	case *array:
+		if b, ok := b.(*array); ok {
+			return compareAll(a.elements, b.elements)
+		}
+	case record:
+		if b, ok := b.(record); ok {
+			return compareAll(a, b)
+		}
+	}
+	fail(sqlerr.New(sqlerr.Internal, "values of different kinds meet in the catalog"))
+	return 0
+}
+
+func rank(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// compareAll orders lists by their first difference. NULL comes last.
+func compareAll(a, b []any) int {
+	for i := range min(len(a), len(b)) {
+		if n := compareNulls(a[i], b[i], false); n != 0 {
+			return n
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// compareNulls is compare with NULL as a value that comes first or last.
+func compareNulls(a, b any, nullsFirst bool) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil && nullsFirst, b == nil && !nullsFirst:
+		return -1
+	case a == nil || b == nil:
+		return 1
+	}
+	return compare(a, b)
+}
+
+// keyOf returns a value that is equal in Go where the two are equal, or both NULL.
+func keyOf(v any) any {
+	switch v := v.(type) {
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+			return int64(v)
+		}
+		return v
+	case *array:
+		return keyOfAll(v.elements)
+	case record:
+		return keyOfAll(v)
+	}
+	return v
+}
+
+// listKey is the key of a list.
+type listKey string
+
+func keyOfAll(list []any) listKey {
+	var b strings.Builder
+	for _, v := range list {
+		s := fmt.Sprintf("%T%v", keyOf(v), keyOf(v))
+		fmt.Fprintf(&b, "%d:%s", len(s), s)
+	}
+	return listKey(b.String())
+}
