@@ -122,8 +122,8 @@ func Example_refusals() {
 	defer db.Close()
 	_, begin := db.Begin()
 	_, drop := db.Exec(`DROP RELEASE cells`)
-	_, fraction := db.Query(`SELECT COUNT(*) FROM visits WHERE age = ?`, 1.5)
-	for _, err := range []error{begin, drop, fraction} {
+	_, moment := db.Query(`SELECT COUNT(*) FROM visits WHERE age = ?`, time.Now())
+	for _, err := range []error{begin, drop, moment} {
 		var e *sqlerr.Error
 		if errors.As(err, &e) {
 			fmt.Println(e.Code, "-", e.Message)
@@ -132,7 +132,7 @@ func Example_refusals() {
 	// Output:
 	// unsupported - there are no transactions: what an answer costs is spent at once
 	// forbidden - the analyst role may not declare, drop or export
-	// invalid - argument 1 has type float64, which no column holds
+	// invalid - argument 1 has type time.Time, which no column holds
 }
 
 // Libraries over database/sql work unchanged.

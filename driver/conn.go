@@ -3,7 +3,6 @@ package driver
 import (
 	"context"
 	"database/sql/driver"
-	"math"
 	"slices"
 
 	"dpsql/engine"
@@ -111,8 +110,7 @@ func (c *conn) run(ctx context.Context, p *engine.Prepared, args []driver.NamedV
 	return r, err
 }
 
-// CheckNamedValue converts an argument to a value of the dialect: an integer, a
-// text or NULL. It refuses numbers with a fraction, which no column holds.
+// CheckNamedValue converts an argument to a value of the dialect: a number, a text or NULL.
 func (c *conn) CheckNamedValue(nv *driver.NamedValue) error {
 	if v, ok := nv.Value.(query.Value); ok {
 		nv.Value = v
@@ -122,35 +120,20 @@ func (c *conn) CheckNamedValue(nv *driver.NamedValue) error {
 	if err != nil {
 		return unusable(nv)
 	}
-	switch x := plain.(type) {
-	case nil:
-		nv.Value = query.Null()
-	case int64:
-		nv.Value = query.Int(x)
-	case bool:
-		nv.Value = query.Int(0)
-		if x {
-			nv.Value = query.Int(1)
-		}
-	case string:
-		nv.Value = query.Text(x)
-	case []byte:
-		nv.Value = query.Text(string(x))
-	case float64:
-		if n := int64(x); math.Abs(x) < 1<<62 && float64(n) == x {
-			nv.Value = query.Int(n)
-			return nil
-		}
-		return unusable(nv)
-	default:
+	if b, ok := plain.([]byte); ok {
+		plain = string(b)
+	}
+	value, ok := query.Argument(plain)
+	if !ok {
 		return unusable(nv)
 	}
+	nv.Value = value
 	return nil
 }
 
 func unusable(nv *driver.NamedValue) error {
 	return sqlerr.New(sqlerr.Invalid, "argument %d has type %T, which no column holds", nv.Ordinal, nv.Value).
-		WithHint("pass an integer, a string or nil")
+		WithHint("pass a number, a string, a bool or nil")
 }
 
 // arguments returns the values of a statement's parameters in their order.

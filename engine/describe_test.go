@@ -2,10 +2,13 @@ package engine_test
 
 import (
 	"fmt"
+	"reflect"
+	"strings"
 	"testing"
 
 	"dpsql/engine"
 	"dpsql/query"
+	"dpsql/sqlerr"
 )
 
 // execDescribed runs a statement. Before, it asks for the columns without the arguments, and compares
@@ -138,4 +141,130 @@ func typesOf(columns []engine.Column) (all string) {
 		all += string(c.SQL)
 	}
 	return all
+}
+
+// described makes a private table with a column of each type, and a release of each.
+func described(t testing.TB) *engine.Session {
+	s := open(t, t.TempDir()+"/types.db", engine.Options{}).NewSession()
+	fill(t, s, `CREATE TABLE raw (sex TEXT, age INTEGER, day TEXT, at TEXT, cost REAL, fee REAL, lit INTEGER, zip TEXT)`,
+		`INSERT INTO raw WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999) SELECT substr('FM', i % 2 + 1, 1), i % 10, date('2024-01-01', i % 31 || ' days'),
+			datetime('2024-01-01', i % 16 * 6 || ' hours'), i % 11 * 10, i % 21 / 10.0, i % 3 = 0, 15210 + i % 5 FROM n`,
+		`CREATE TABLE towns (zip TEXT, height INTEGER, share REAL)`, `INSERT INTO towns VALUES ('15210', 7, 0.25), ('15211', 8, 0.5), ('15212', 9, 0.75)`)
+	for _, text := range []string{`CREATE PUBLIC TABLE towns (share REAL BETWEEN 0 AND 1 STEP 0.05)`,
+		`CREATE PRIVATE TABLE v (sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 9, day DATE BETWEEN '2024-01-01' AND '2024-01-31',
+			at TIMESTAMP BETWEEN '2024-01-01' AND '2024-01-05' STEP '6 hours', cost REAL BETWEEN 0 AND 100 STEP 10, fee NUMERIC(4,1) BETWEEN 0 AND 2, lit BOOLEAN, zip TEXT)
+			FROM raw WITH (epsilon = 100, delta = 1e-6, interactive = 0.5)`,
+		`CREATE RELEASE a ON v (sex, age, lit) USING PROJECTION WITH (epsilon = 5, transform = identity)`,
+		`CREATE RELEASE b ON v (day) USING PROJECTION WITH (epsilon = 5, transform = identity)`, `CREATE RELEASE c ON v (at) USING PROJECTION WITH (epsilon = 5, transform = identity)`,
+		`CREATE RELEASE d ON v (cost) USING PROJECTION WITH (epsilon = 5, transform = identity)`, `CREATE RELEASE e ON v (fee) USING PROJECTION WITH (epsilon = 5, transform = identity)`,
+		`CREATE RELEASE f ON v (zip) USING PROJECTION WITH (epsilon = 5, transform = sparse, heavy = none, rows = 4096)`} {
+		must(t, s, text)
+	}
+	return s
+}
+
+// TestParameterTypes asks for the type of a placeholder, and puts a value of this type into its
+// place: the result is that of the literal. It is so for the text of the value, and for the value
+// that a client sends in binary.
+func TestParameterTypes(t *testing.T) {
+	t.Parallel()
+	s := described(t)
+	// Each column with a value of its type, as a literal and as the text that a client sends.
+	columns := []struct {
+		name, literal, text string
+		typ                 engine.Type
+		value               any
+	}{
+		{"sex", "'F'", "F", engine.Text, "F"}, {"age", "4", " 4", engine.Int8, int64(4)}, {"day", "'2024-01-15'", "2024-01-15", engine.Date, "2024-01-15"},
+		{"at", "'2024-01-02 06:00:00'", "2024-01-02T06:00:00.000+01", engine.Timestamp, "2024-01-02 06:00:00"}, {"cost", "30.0", "3e1", engine.Float8, 30.0},
+		{"fee", "0.7", "0.70", engine.Numeric, 0.7}, {"lit", "TRUE", "t", engine.Bool, true}, {"zip", "'15213'", "15213", engine.Text, "15213"},
+	}
+	type question struct {
+		text, literal, sent string
+		typ                 engine.Type
+		value               any
+	}
+	var all []question
+	for _, c := range columns {
+		for _, where := range []string{"x = ?1", "?1 = x", "x <> ?1", "x < ?1", "x >= ?1", "x IN (?1)", "x NOT IN (?1, ?1)", "x BETWEEN ?1 AND ?1", "NOT x BETWEEN ?1 AND ?1",
+			"x IS ?1", "(x, x) = (?1, ?1)", "(x) IN (?1)", "CASE x WHEN ?1 THEN 1 ELSE 0 END = 1", "CASE WHEN x IS NULL THEN ?1 ELSE ?1 END = x", "coalesce(x, ?1) = x", "nullif(x, ?1) IS NULL"} {
+			all = append(all, question{`SELECT COUNT(*) FROM v WHERE ` + strings.ReplaceAll(where, "x", c.name), c.literal, c.text, c.typ, c.value})
+		}
+		all = append(all,
+			question{`SELECT COUNT(*) FILTER (WHERE ` + c.name + ` = ?1) AS n FROM v HAVING n > 0`, c.literal, c.text, c.typ, c.value},
+			question{`SELECT ` + c.name + `, COUNT(*) FROM v WHERE ` + c.name + ` = ?1 GROUP BY 1 HAVING ` + c.name + ` = ?1`, c.literal, c.text, c.typ, c.value},
+			question{`SELECT * FROM (SELECT ` + c.name + ` AS x, COUNT(*) AS n FROM v WHERE ` + c.name + ` = ?1 GROUP BY 1) WHERE n > 0`, c.literal, c.text, c.typ, c.value},
+			question{`SELECT n FROM (SELECT ` + c.name + ` AS x, COUNT(*) AS n FROM v WHERE ` + c.name + ` = ` + c.literal + ` GROUP BY 1) WHERE x BETWEEN ?1 AND ?1`, c.literal, c.text, c.typ, c.value})
+	}
+	integer := func(text string) question { return question{text, "3", "3", engine.Int8, int64(3)} }
+	real := func(text string) question { return question{text, "2.5", "2.5", engine.Float8, 2.5} }
+	date := func(text string) question {
+		return question{text, "'2024-01-03'", "2024-01-03", engine.Date, "2024-01-03"}
+	}
+	texts := func(text string) question { return question{text, "'F'", "F", engine.Text, "F"} }
+	fraction := func(text string) question { return question{text, "0.25", "0.25", engine.Float8, 0.25} }
+	truth := func(text string) question { return question{text, "TRUE", "true", engine.Bool, true} }
+	all = append(all, integer(`SELECT age, COUNT(*) FROM v GROUP BY 1 ORDER BY 1 LIMIT ?1`), integer(`SELECT age, COUNT(*) FROM v GROUP BY 1 ORDER BY 1 LIMIT 2 OFFSET ?1`),
+		integer(`SELECT age, COUNT(*) FROM v GROUP BY 1 ORDER BY 1 FETCH FIRST ?1 ROWS ONLY`), integer(`SELECT * FROM (SELECT age, COUNT(*) FROM v GROUP BY 1) ORDER BY 1 LIMIT ?1`),
+		integer(`SELECT COUNT(*) FROM v WHERE age + ?1 > 5`), integer(`SELECT COUNT(*) FROM v WHERE age % ?1 = 1`), integer(`SELECT COUNT(*) FROM v WHERE age & ?1 = 1`),
+		integer(`SELECT COUNT(*) FROM v WHERE length(sex) < ?1`), integer(`SELECT COUNT(*) FROM v WHERE substr(sex, ?1) = ''`), integer(`SELECT SUM(age * ?1) FROM v`),
+		integer(`SELECT COUNT(*) * ?1 FROM v`), integer(`SELECT age, COUNT(*) AS n FROM v GROUP BY age HAVING n > ?1`), integer(`SELECT COUNT(*) FROM v WHERE CAST(strftime('%m', day) AS INTEGER) <= ?1`),
+		integer(`SELECT COUNT(*) FROM v WHERE EXTRACT(MONTH FROM day) = ?1`), integer(`SELECT COUNT(*) FROM v WHERE age = ?1::int4`), integer(`SELECT COUNT(*), CAST(?1 AS BIGINT) FROM v`),
+		integer(`SELECT COUNT(*) FROM v WHERE day + ?1 > '2024-01-20'`), integer(`SELECT COUNT(*) FROM v WHERE -age < -?1`), integer(`SELECT ROUND(AVG(age), ?1) FROM v`),
+		integer(`SELECT SUM(CASE WHEN age > 2 THEN ?1 ELSE 1 END) FROM v`), integer(`SELECT lag(n, ?1) OVER (ORDER BY n) FROM (SELECT age, COUNT(*) AS n FROM v GROUP BY 1)`),
+		integer(`SELECT height FROM towns WHERE height > ?1`), integer(`SELECT ?1 + 1`), integer(`SELECT ?1::int`), integer(`VALUES (1, ?1::int8)`), integer(`SELECT n FROM (SELECT COUNT(*) AS n FROM v) WHERE n BETWEEN ?1 AND 1000000`),
+		integer(`SELECT CASE WHEN height > 7 THEN ?1 ELSE 1 END FROM towns`), integer(`SELECT coalesce(height, ?1) FROM towns`), integer(`SELECT COUNT(*) FROM v JOIN towns ON v.zip = towns.zip WHERE height > ?1`),
+		integer(`SELECT COUNT(*) FROM v WHERE EXTRACT(YEAR FROM day) - 2020 > ?1`), integer(`EXPLAIN SELECT COUNT(*) FROM v WHERE age = ?1`),
+		real(`SELECT AVG(age) > ?1 FROM v`), real(`SELECT COUNT(*) * 1.0 * ?1 FROM v`), real(`SELECT sex, AVG(age) AS a FROM v GROUP BY sex HAVING a < ?1`), real(`SELECT COUNT(*) * ?1::float8 FROM v`),
+		real(`SELECT n FROM (SELECT AVG(age) AS n FROM v) WHERE n > ?1`), real(`SELECT share * ?1 FROM towns`), real(`SELECT MARGIN(COUNT(*)) > ?1 FROM v`), real(`SELECT power(height, ?1) FROM towns`),
+		integer(`SELECT COUNT(*) FROM v WHERE cost >= 20 * ?1`), real(`SELECT SUM(cost * ?1) FROM v`),
+		fraction(`SELECT QUANTILE(age, ?1) FROM v`), fraction(`SELECT PERCENTILE_CONT(?1) WITHIN GROUP (ORDER BY age) FROM v`), fraction(`SELECT share FROM towns WHERE share = ?1`),
+		fraction(`SELECT COUNT(*) FROM v JOIN towns ON v.zip = towns.zip WHERE share > ?1`),
+		date(`SELECT COUNT(*) FROM v WHERE date(at) = ?1`), date(`SELECT COUNT(*) FROM v WHERE day - ?1 > 5`), date(`SELECT MIN(day) > ?1 FROM v`), date(`SELECT COUNT(*) FROM v WHERE day > ?1::date`),
+		date(`SELECT COUNT(*) FROM v WHERE day > date(?1, '+1 day')`), date(`SELECT COUNT(*) FROM v WHERE date_trunc('month', day) < ?1`), date(`SELECT day FROM (SELECT day, COUNT(*) FROM v GROUP BY day) WHERE day <= ?1`),
+		texts(`SELECT COUNT(*) FROM v WHERE sex LIKE ?1`), texts(`SELECT COUNT(*) FROM v WHERE sex NOT LIKE ?1 || '%'`), texts(`SELECT COUNT(*) FROM v WHERE sex GLOB ?1`), texts(`SELECT COUNT(*), ?1 AS label FROM v`),
+		texts(`SELECT ?1`), texts(`SELECT COUNT(*) FROM v WHERE upper(sex) = ?1`), texts(`SELECT CASE WHEN sex = 'M' THEN ?1 ELSE 'x' END AS y, COUNT(*) FROM v GROUP BY 1`), texts(`SELECT COUNT(*) FROM v WHERE ?1 = 'F' AND sex = 'F'`),
+		texts(`SELECT zip FROM towns WHERE zip > ?1`), texts(`SELECT zip || ?1 FROM towns`), texts(`SELECT COUNT(*) FROM v WHERE ?1::text = sex`), texts(`SELECT sex, n FROM (SELECT sex, COUNT(*) AS n FROM v GROUP BY 1) WHERE sex IN (?1, 'M')`),
+		truth(`SELECT COUNT(*) FROM v WHERE lit = (?1 AND age > 3)`), truth(`SELECT COUNT(*) FROM v WHERE age > 3 AND ?1`), truth(`SELECT COUNT(*) FROM v WHERE ?1 OR age = 2`), truth(`SELECT COUNT(*) FROM v WHERE ?1::bool`),
+		truth(`SELECT height FROM towns WHERE ?1`), truth(`SELECT COUNT(*) FROM v WHERE NOT ?1`), truth(`SELECT COUNT(*) FROM v WHERE iif(?1, age, 3) = 3`))
+	same := 0
+	for _, q := range all {
+		p, err := engine.Prepare(q.text)
+		if err != nil {
+			t.Errorf("%s: %v", q.text, err)
+			continue
+		}
+		types, err := s.ParameterTypes(t.Context(), p)
+		want, refused := s.Exec(t.Context(), strings.ReplaceAll(q.text, "?1", q.literal), nil)
+		if err != nil || len(types) != 1 || types[0] != q.typ {
+			if refused == nil {
+				t.Errorf("%s: the type is %v, %v; want %s", q.text, types, err, q.typ)
+			}
+			continue
+		}
+		parsed, err := q.typ.Parse(q.sent)
+		value, ok := query.Argument(q.value)
+		if err != nil || !ok {
+			t.Errorf("%s: %v, %v", q.text, err, value)
+		}
+		for _, v := range []query.Value{parsed, value} {
+			got, err := execDescribed(t, s, q.text, []query.Value{v})
+			switch {
+			case refused != nil || err != nil:
+				if sqlerr.CodeOf(err) != sqlerr.CodeOf(refused) {
+					t.Errorf("%s with %v: %v, and with the literal: %v", q.text, v, err, refused)
+				}
+			case !reflect.DeepEqual(got.Rows, want.Rows):
+				if strings.HasPrefix(q.text, "EXPLAIN") {
+					continue
+				}
+				t.Errorf("%s with %v: %v, and with the literal: %v", q.text, v, got.Rows, want.Rows)
+			default:
+				same++
+			}
+		}
+	}
+	if t.Logf("%d questions, %d equal results", len(all), same); same < 3*len(all)/2 {
+		t.Error("too few of the questions were answered")
+	}
 }

@@ -107,6 +107,9 @@ func (s *Session) describeStatement(ctx context.Context, p *Prepared, args []que
 	return d, nil
 }
 
+// plain are the types that people see where Column.Type says what SQLite has.
+var plain = map[Type]Type{Int8: Int8, Bool: Int8, Float8: Float8, Numeric: Float8, Text: Text, Date: Text, Timestamp: Text}
+
 // describeSelect binds a SELECT that may be one private aggregate.
 func (s *Session) describeSelect(ctx context.Context, p *Prepared, sel answer.Selection) (description, error) {
 	if around := p.composed(sel.Select); around != nil {
@@ -118,7 +121,13 @@ func (s *Session) describeSelect(ctx context.Context, p *Prepared, sel answer.Se
 	}
 	bound, why := s.db.answers.Bind(ctx, s.asker(), v, []answer.Selection{sel})
 	if why == nil {
-		return description{bound.Columns()[0], bound.Parameters()[0]}, nil
+		d := description{bound.Columns()[0], bound.Parameters()[0]}
+		for i, c := range d.columns {
+			if sel.Described && answer.ColumnOf("", c.Type).SQL != plain[c.SQL] {
+				d.columns[i].Type = "" // that of an argument
+			}
+		}
+		return d, nil
 	}
 	around, err := surround.Parse(p.text)
 	if err != nil {

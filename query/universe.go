@@ -400,10 +400,12 @@ const (
 	kindNull kind = iota
 	kindInt
 	kindText
+	kindNumber // the text of a number that is no INTEGER
 )
 
 // Value is one value of a column: NULL, an INTEGER or a TEXT. The zero Value
-// is NULL. Values are comparable with ==.
+// is NULL. Values are comparable with ==. An argument of a statement can also be a number with
+// a fraction, see Number.
 type Value struct {
 	kind kind
 	n    int64
@@ -419,6 +421,10 @@ func Int(n int64) Value { return Value{kind: kindInt, n: n} }
 // Text returns a TEXT value.
 func Text(s string) Value { return Value{kind: kindText, s: s} }
 
+// Number returns a number that is no INTEGER by its decimal text, as an argument. No column holds
+// one.
+func Number(text string) Value { return Value{kind: kindNumber, s: text} }
+
 // IsNull reports whether v is NULL.
 func (v Value) IsNull() bool { return v.kind == kindNull }
 
@@ -428,10 +434,13 @@ func (v Value) IsInt() bool { return v.kind == kindInt }
 // IsText reports whether v is a TEXT.
 func (v Value) IsText() bool { return v.kind == kindText }
 
+// IsNumber reports whether v is a Number. Str returns its text.
+func (v Value) IsNumber() bool { return v.kind == kindNumber }
+
 // Int64 returns the integer of an INTEGER value, else 0.
 func (v Value) Int64() int64 { return v.n }
 
-// Str returns the text of a TEXT value, else "".
+// Str returns the text of a TEXT value or a Number, else "".
 func (v Value) Str() string { return v.s }
 
 // Compare orders values: NULL, then integers, then texts byte by byte, which
@@ -453,6 +462,8 @@ func (v Value) String() string {
 		return "NULL"
 	case kindInt:
 		return strconv.FormatInt(v.n, 10)
+	case kindNumber:
+		return v.s
 	}
 	return "'" + strings.ReplaceAll(v.s, "'", "''") + "'"
 }

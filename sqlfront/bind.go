@@ -143,10 +143,26 @@ func Bind(s *syntax.Select, t Table, args []query.Value) (*Bound, error) {
 }
 
 // Describe binds a SELECT whose arguments are not known. Of the result the names and types of
-// the columns and the types of the parameters are those of any arguments.
+// the columns and the types of the parameters are those of any arguments. It binds NULLs, which
+// fit almost everywhere, and where they do not, examples of the types.
 func Describe(s *syntax.Select, t Table) (*Bound, error) {
-	return bind(s, t, &binder{args: make([]query.Value, s.Parameters), describing: true})
+	b := &binder{args: make([]query.Value, s.Parameters), describing: true}
+	bound, err := bind(s, t, b)
+	if err == nil || s.Parameters == 0 {
+		return bound, err
+	}
+	for i, typ := range b.parameters {
+		b.args[i] = examples[typ]
+	}
+	if bound, again := bind(s, t, &binder{args: b.args, describing: true}); again == nil {
+		return bound, nil
+	}
+	return nil, err
 }
+
+// examples are values of types, NULL for a text.
+var examples = map[query.SQLType]query.Value{query.SQLInt8: query.Int(1), query.SQLFloat8: query.Int(1), query.SQLNumeric: query.Int(1), query.SQLBool: query.Int(1),
+	query.SQLDate: query.Text("2024-01-01"), query.SQLTimestamp: query.Text("2024-01-01 00:00:00")}
 
 func bind(s *syntax.Select, t Table, b *binder) (*Bound, error) {
 	b.s, b.g, b.table, b.u, b.read, b.spent = s, s.Tokens, t, t.Universe(), make(map[string]*PublicRows), new(effort)

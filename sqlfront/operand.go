@@ -63,7 +63,12 @@ func (b *binder) literal(v *sqlparser.SQLVal) (operand, bool, error) {
 	case syntax.KindString:
 		k.value = query.Text(t.Value)
 	case syntax.KindParameter:
-		k.value = b.args[t.Parameter-1]
+		if k.value = b.args[t.Parameter-1]; k.value.IsNumber() {
+			var err error
+			if k, err = k.number(k.value.Str()); err != nil {
+				return operand{}, false, err
+			}
+		}
 	case syntax.KindInteger, syntax.KindDecimal:
 		var err error
 		if k, err = k.number(t.Text); err != nil {
@@ -124,7 +129,7 @@ func (k constant) number(text string) (constant, error) {
 	if r, _ := real.Float64(); !math.IsInf(r, 0) {
 		real.SetFloat64(r)
 	}
-	k.real = real
+	k.value, k.real = query.Null(), real
 	return k, nil
 }
 

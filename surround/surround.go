@@ -192,6 +192,12 @@ func (s *Statement) arguments(args []query.Value) ([]any, error) {
 			values[i] = nil
 		case args[a].IsInt():
 			values[i] = args[a].Int64()
+		case args[a].IsNumber():
+			x, err := strconv.ParseFloat(args[a].Str(), 64)
+			if err != nil {
+				return nil, sqlerr.New(sqlerr.Invalid, "argument %d is beyond the numbers of 64 bits", a+1)
+			}
+			values[i] = x
 		default:
 			values[i] = args[a].Str()
 		}

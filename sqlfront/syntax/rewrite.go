@@ -423,6 +423,8 @@ func (w *rewriter) cast(i int) {
 			w.replace(i, end, "TRUE")
 		case literal && slices.Contains([]string{"F", "FALSE"}, UpperASCII(x[0].Value)):
 			w.replace(i, end, "FALSE")
+		case len(x) == 1 && x[0].Kind == KindParameter:
+			w.replace(i, end, "(", x, " <> FALSE)") // so that its type is BOOLEAN
 		default:
 			w.replace(i, end, "((", x, ") <> 0)")
 		}
