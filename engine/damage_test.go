@@ -38,12 +38,13 @@ type trial struct {
 const other = `SELECT COUNT(*) FROM ward WHERE age = 7`
 
 // firstWrite is the first trial that changes the file.
-const firstWrite = 15
+const firstWrite = 17
 
 // trials read and use every kind of record. They run in order.
 var trials = []trial{
 	{"auto", `SHOW LEDGER`, false}, {"auto", `SHOW TABLES`, false}, {"auto", `DESCRIBE ward`, false}, {"auto", `SHOW BUDGET`, false},
 	{"auto", `SHOW RELEASES`, false}, {"auto", `SHOW MECHANISMS`, false},
+	{"auto", `SHOW USERS`, false}, {"auto", `SHOW GRANTS`, false},
 	{"auto", `SHOW SOURCES`, false}, {"auto", `DESCRIBE afar`, false}, {"direct", `EXPLAIN SELECT COUNT(*) FROM afar WHERE age = 7`, false},
 	{"r0", boughtOnce, false}, {"direct", boughtOnce, false}, {"m0", askedOnce, false},
 	{"m0", `SELECT COUNT(*) FROM ward WHERE age IN (60, 65)`, false}, // fired
@@ -101,7 +102,8 @@ func knownContent(t *testing.T) (content []byte, says []string) {
 	fill(t, db.NewSession(), `CREATE TABLE codes (code TEXT)`, `INSERT INTO codes VALUES ('E10'), ('E11')`, `CREATE TABLE odd (a)`)
 	for _, text := range []string{`CREATE PUBLIC TABLE codes`, `CREATE PUBLIC TABLE odd`, `DROP PUBLIC TABLE odd`, wardTable("gone"),
 		`CREATE RELEASE gone0 ON gone USING PROJECTION WITH (epsilon = 1)`, `DROP RELEASE gone0`,
-		`CREATE MECHANISM gone1` + strings.Replace(sure, "200", "10", 1), `DROP MECHANISM gone1`, `DROP PRIVATE TABLE gone`} {
+		`CREATE MECHANISM gone1` + strings.Replace(sure, "200", "10", 1), `DROP MECHANISM gone1`, `DROP PRIVATE TABLE gone`,
+		`CREATE USER ana PASSWORD 'x'`, `CREATE USER bob PASSWORD 'x'`, `GRANT SELECT ON ward TO ana, bob WITH (rho = 1, charge = 0.1)`, `REVOKE SELECT ON ward FROM bob`, `DROP USER bob`} {
 		must(t, db.NewSession(), text)
 	}
 	outsideOf(t, db)
@@ -135,8 +137,8 @@ func TestFlippedBits(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 3))
 	for i, table := range []string{"schema", "public", "sources", "accounts", "bases", "tables", "columns", "releases", "mechanisms",
-		"payloads", "history", "answers", "answer_counts", "ledger", "rolls",
-		"answers_query", "sources_live", "tables_live", "releases_live", "mechanisms_live"} {
+		"payloads", "history", "answers", "answer_counts", "ledger", "rolls", "users", "grants",
+		"answers_query", "sources_live", "tables_live", "releases_live", "mechanisms_live", "users_live"} {
 		if uint64(i)%2 == seed%2 && !*long {
 			continue
 		}
