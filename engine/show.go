@@ -71,13 +71,14 @@ func (s *Session) list(ctx context.Context, st *syntax.Show) (*Result, error) {
 func (s *Session) mayList(st *syntax.Show) error {
 	switch st.What {
 	case syntax.Users, syntax.Grants:
-		return s.curatorOnly("list users")
 	case syntax.Ledger, syntax.Sources:
-		if s.by.id != 0 {
-			return s.curatorOnly("list " + string(st.What))
+		if s.by.id == 0 {
+			return nil
 		}
+	default:
+		return nil
 	}
-	return nil
+	return s.curatorOnly("see the " + string(st.What))
 }
 
 // columns returns columns from pairs of a name and a type.
