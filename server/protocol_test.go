@@ -113,7 +113,6 @@ func TestReadOnly(t *testing.T) {
 		"BEGIN; SET transaction_read_only = on; " + buys,
 		"SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY; " + buys,
 		"SET default_transaction_read_only TO 'on'; BEGIN; " + buys,
-		"BEGIN READ ONLY; CREATE RELEASE s ON visits (sex) USING PROJECTION WITH (epsilon = 0.1)",
 	} {
 		_, state := run(t, c, text)
 		run(t, c, "ROLLBACK; RESET ALL; SET accuracy = 20; SET mechanism = direct")

@@ -19,21 +19,10 @@ import (
 	"dpsql/engine"
 )
 
-// Accounts says who may log in, and gives each a session.
-type Accounts interface {
-	// Verifier returns a user's SCRAM verifier. Of a user who does not exist it returns one
-	// that no password fits, after the same work, and known is false.
-	Verifier(ctx context.Context, user string) (verifier string, known bool, err error)
-	// NewUserSession returns a session of a user, who sees what is granted.
-	NewUserSession(user string) *engine.Session
-	// NewSession returns a session of the curator.
-	NewSession() *engine.Session
-}
-
 // Config says what a server serves, and to whom.
 type Config struct {
-	Accounts Accounts
-	Database string       // the name that clients connect to
+	Database *engine.DB   // whose users may log in
+	Name     string       // of the database, that clients connect to
 	Log      *slog.Logger // nil logs nothing
 	// Certificate returns the certificate to show to the next client. nil offers no TLS.
 	Certificate func() (*tls.Certificate, error)

@@ -15,24 +15,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpsql/engine"
-	"dpsql/scram"
 	"dpsql/server"
 )
-
-// accounts has one user, ana, with a password.
-type accounts struct {
-	*engine.DB
-	verifier string
-}
-
-func (a accounts) Verifier(_ context.Context, user string) (string, bool, error) {
-	if user == "ana" {
-		return a.verifier, true, nil
-	}
-	return scram.Mock([]byte("secret"), user), false, nil
-}
-
-func (a accounts) NewUserSession(string) *engine.Session { return a.NewSession() }
 
 // start starts a server on a file with a table and an identity release, and returns the
 // address and how to stop it.
@@ -43,11 +27,7 @@ func start(t testing.TB, change func(*server.Config)) (url string, s *server.Ser
 		t.Fatal(err)
 	}
 	fill(t, db)
-	verifier, err := scram.New("s3cret")
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := server.Config{Accounts: accounts{db, verifier}, Database: "clinic"}
+	config := server.Config{Database: db, Name: "clinic"}
 	if change != nil {
 		change(&config)
 	}
@@ -85,6 +65,8 @@ func fill(t testing.TB, db *engine.DB) {
 	for _, text := range []string{
 		`CREATE PRIVATE TABLE visits (sex TEXT IN ('F', 'M'), age INTEGER BETWEEN 0 AND 99) FROM visits_raw WITH (epsilon = 2, delta = 1e-6)`,
 		`CREATE RELEASE r ON visits (sex, age) USING PROJECTION WITH (epsilon = 1, transform = identity)`,
+		`CREATE USER ana PASSWORD 's3cret'`,
+		`GRANT SELECT ON visits TO ana WITH (rho = 0.02)`,
 	} {
 		if _, err := session.Exec(ctx, text, nil); err != nil {
 			t.Fatalf("%s: %v", text, err)

@@ -248,19 +248,19 @@ func (c *conn) login(p *startupPacket) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.Limits.Login)
 	defer cancel()
 	if s.config.Curator != nil && s.config.Curator(c.raw, c.user) {
-		c.session, c.curator = s.config.Accounts.NewSession(), true
+		c.session, c.curator = s.config.Database.NewSession(), true
 	} else {
 		if err := c.authenticate(ctx); err != nil {
 			s.counts.Refused.Add(1)
 			return err
 		}
-		c.session = s.config.Accounts.NewUserSession(c.user)
+		c.session = s.config.Database.NewUserSession(c.user)
 	}
-	if name := p.parameters["database"]; name != "" && name != s.config.Database || name == "" && c.user != s.config.Database {
+	if name := p.parameters["database"]; name != "" && name != s.config.Name || name == "" && c.user != s.config.Name {
 		if name == "" {
 			name = c.user
 		}
-		return fatal("3D000", "database %q does not exist: this server has %q", name, s.config.Database)
+		return fatal("3D000", "database %q does not exist: this server has %q", name, s.config.Name)
 	}
 	if err := c.settings.begin(c, p.parameters); err != nil {
 		e := response(err, nil)
@@ -291,7 +291,7 @@ func (c *conn) authenticate(ctx context.Context) error {
 		c.log.Warn("a login waits, after others that failed", "wait", wait)
 		time.Sleep(wait)
 	}
-	verifier, known, err := s.config.Accounts.Verifier(ctx, c.user)
+	verifier, known, err := s.config.Database.Verifier(ctx, c.user)
 	if err != nil {
 		c.log.Error("the users cannot be read", "code", sqlerr.CodeOf(err))
 		return fatal("58000", "the users cannot be read")

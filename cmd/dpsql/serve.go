@@ -330,7 +330,7 @@ func (r *running) check() error {
 // everything has ended.
 func (r *running) until(signals <-chan os.Signal, watched net.Listener) (ended bool) {
 	o := r.options
-	config := server.Config{Accounts: r.db, Database: o.name, Log: r.log, Curator: r.curator,
+	config := server.Config{Database: r.db, Name: o.name, Log: r.log, Curator: r.curator,
 		Limits: server.Limits{Connections: o.connections, Idle: o.idle, Message: o.message}}
 	if r.certificates != nil {
 		config.Certificate = r.certificates.Current
