@@ -130,6 +130,11 @@ func (b *binder) special(s *scope, n call) (expr, bool) {
 			list[i] = b.converted(list[i], textOID, n.at())
 		}
 		return expr{typ: textOID, eval: concat(n.name == "concat_ws", list)}, len(list) > 0
+	case "format":
+		if len(n.args) == 0 {
+			return expr{}, false
+		}
+		return b.format(args(), n.at()), true
 	case "array_to_string":
 		if len(n.args) != 2 && len(n.args) != 3 {
 			return expr{}, false

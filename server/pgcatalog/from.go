@@ -234,9 +234,8 @@ func (b *binder) table(s *scope, n named, sc *scan) {
 		sc.rows = func(f *frame) [][]any { return f.run.settingRows() }
 		return
 	}
-	rows := b.catalog.rowsOf(r.name)
-	sc.size = len(rows)
-	sc.rows = func(*frame) [][]any { return rows }
+	sc.size = len(r.rows) + perTable(r.name)*len(b.catalog.sorted)
+	sc.rows = func(f *frame) [][]any { return f.run.relation(r) }
 }
 
 // commonTable makes a source of a query of WITH.

@@ -24,9 +24,9 @@ var functionList = []struct {
 	{signatures: "current_schema() name", eval: func(r *run, a []any) any { return "public" }},
 	{signatures: "current_schemas(bool) name[]", eval: func(r *run, a []any) any {
 		if a[0] == true {
-			return acl("pg_catalog", "public")
+			return texts("pg_catalog", "public")
 		}
-		return acl("public")
+		return texts("public")
 	}},
 	{signatures: "pg_backend_pid() int4", eval: func(r *run, a []any) any { return int64(int32(r.session.PID)) }},
 	{signatures: "current_setting(text) text; current_setting(text,bool) text", eval: currentSetting},
@@ -79,8 +79,8 @@ var functionList = []struct {
 	}},
 	{signatures: "pg_operator_is_visible(oid) bool; pg_opclass_is_visible(oid) bool; pg_opfamily_is_visible(oid) bool; pg_conversion_is_visible(oid) bool; pg_statistics_obj_is_visible(oid) bool; pg_ts_parser_is_visible(oid) bool; pg_ts_dict_is_visible(oid) bool; pg_ts_config_is_visible(oid) bool; pg_ts_template_is_visible(oid) bool", eval: always_(nil)},
 	{signatures: "pg_collation_is_visible(oid) bool", eval: always_(true)},
-	{signatures: "obj_description(oid) text; obj_description(oid,name) text", eval: func(r *run, a []any) any { return r.description(a[0], 0) }},
-	{signatures: "col_description(oid,int4) text", eval: func(r *run, a []any) any { return r.description(a[0], a[1].(int64)) }},
+	{signatures: "obj_description(oid) text; obj_description(oid,name) text", eval: func(r *run, a []any) any { return r.described(a[0], 0) }},
+	{signatures: "col_description(oid,int4) text", eval: func(r *run, a []any) any { return r.described(a[0], a[1].(int64)) }},
 	{signatures: "shobj_description(oid,name) text", eval: always_(nil)},
 	{signatures: "to_regclass(text) regclass", eval: toReg(regclassOID)},
 	{signatures: "to_regtype(text) regtype", eval: toReg(regtypeOID)},
@@ -227,7 +227,7 @@ var functionList = []struct {
 		}
 		return m[1]
 	}},
-	{signatures: "strpos(text,text) int4", shared: true, eval: func(r *run, a []any) any {
+	{signatures: "strpos(text,text) int4; position(text,text) int4", shared: true, eval: func(r *run, a []any) any {
 		i := strings.Index(a[0].(string), a[1].(string))
 		if i < 0 {
 			return int64(0)
@@ -242,6 +242,13 @@ var functionList = []struct {
 			return parts[n-1]
 		}
 		return ""
+	}},
+	{signatures: "parse_ident(text) text[]", eval: func(r *run, a []any) any {
+		schema, name := r.catalog.names(a[0].(string))
+		if schema == "" {
+			return texts(name)
+		}
+		return texts(schema, name)
 	}},
 	{signatures: "left(text,int4) text", eval: func(r *run, a []any) any {
 		s, n := []rune(a[0].(string)), a[1].(int64)
@@ -329,13 +336,19 @@ func formatType(r *run, a []any) any {
 	return s
 }
 
-// description returns the comment on a relation, or on its column.
-func (r *run) description(oid any, column int64) any {
-	for _, row := range r.catalog.own["pg_description"] {
-		r.step()
+// described returns the comment on a relation, or on its column.
+func (r *run) described(oid any, column int64) any {
+	for _, row := range system().relations["pg_catalog.pg_description"].rows {
 		if row[0] == oid && row[2] == column {
 			return row[3]
 		}
+	}
+	rel := r.catalog.relationOf(uint32(oid.(int64)))
+	if rel == nil || column < 0 {
+		return nil
+	}
+	if s := rel.description(int(column)); s != "" {
+		return s
 	}
 	return nil
 }
@@ -437,7 +450,7 @@ func (r *run) isRole(role any) any {
 func quoteLiteral(r *run, s string) string {
 	s = strings.ReplaceAll(s, "'", "''")
 	if strings.Contains(s, `\`) {
-		return r.made(" E'" + strings.ReplaceAll(s, `\`, `\\`) + "'")
+		return r.made("E'" + strings.ReplaceAll(s, `\`, `\\`) + "'")
 	}
 	return r.made("'" + s + "'")
 }
@@ -885,6 +898,52 @@ func (b *binder) arrayToString(args []expr, at int) expr {
 			f.run.spend(len(separator) + 16)
 		}
 		return strings.Join(parts, separator)
+	}}
+}
+
+// format is format() with %s, %I, %L and %%.
+func (b *binder) format(args []expr, at int) expr {
+	for i := range args {
+		args[i] = b.converted(args[i], textOID, at)
+	}
+	return expr{typ: textOID, eval: func(f *frame) any {
+		pattern, ok := args[0].eval(f).(string)
+		if !ok {
+			return nil
+		}
+		var out strings.Builder
+		next := 1
+		for i := 0; i < len(pattern); i++ {
+			if pattern[i] != '%' {
+				out.WriteByte(pattern[i])
+				continue
+			}
+			i++
+			switch {
+			case i == len(pattern) || strings.IndexByte("sIL%", pattern[i]) < 0:
+				unsupported(at, "a specifier of format() other than %%s, %%I and %%L")
+			case pattern[i] == '%':
+				out.WriteByte('%')
+				continue
+			}
+			if next == len(args) {
+				fail(sqlerr.New(sqlerr.Invalid, "too few arguments for format()").At(at))
+			}
+			s, known := args[next].eval(f).(string)
+			next++
+			switch {
+			case !known && pattern[i] == 'I':
+				fail(sqlerr.New(sqlerr.Invalid, "null values cannot be formatted as an SQL identifier").At(at))
+			case !known && pattern[i] == 'L':
+				s = "NULL"
+			case pattern[i] == 'I':
+				s = quoteIdent(s)
+			case pattern[i] == 'L':
+				s = quoteLiteral(f.run, s)
+			}
+			out.WriteString(f.run.made(s))
+		}
+		return f.run.made(out.String())
 	}}
 }
 

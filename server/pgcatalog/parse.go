@@ -1066,7 +1066,6 @@ func (p *parser) oddArguments(c *call) bool {
 		needle := p.above(levelOther)
 		p.expect("in")
 		c.args = []node{p.above(levelOther), needle}
-		c.name = "strpos"
 		return true
 	case "overlay":
 		unsupported(int(at), "OVERLAY")

@@ -39,6 +39,7 @@ type run struct {
 	memory   int
 	item     any // the element that ANY compares
 	rows     map[*plan][][]any
+	tables   map[*relation][][]any
 	working  map[*loop][][]any
 	indexes  map[*scan]*rowIndex
 	patterns map[patternKey]*regexp.Regexp
@@ -66,6 +67,16 @@ func (r *run) spend(n int) {
 		fail(sqlerr.New(sqlerr.Unsupported, "a statement about the catalog that needs more than %d MiB is outside the dialect", maxMemory>>20).
 			WithHint("add a condition or LIMIT"))
 	}
+}
+
+// relation returns the rows of a system's relation.
+func (r *run) relation(rel *relation) [][]any {
+	rows, ok := r.tables[rel]
+	if !ok {
+		rows = r.catalog.rowsOf(rel)
+		r.tables[rel] = rows
+	}
+	return rows
 }
 
 // kept counts a row that is kept.
@@ -224,7 +235,8 @@ func (s *Statement) Query(ctx context.Context, session Session, args []any) (out
 	if len(args) != len(s.Parameters) {
 		return nil, sqlerr.New(sqlerr.Invalid, "the statement has %d parameters, and %d values came with it", len(s.Parameters), len(args))
 	}
-	r := &run{ctx: ctx, catalog: s.catalog, session: session, rows: make(map[*plan][][]any), working: make(map[*loop][][]any),
+	r := &run{ctx: ctx, catalog: s.catalog, session: session, rows: make(map[*plan][][]any),
+		tables: make(map[*relation][][]any), working: make(map[*loop][][]any),
 		indexes: make(map[*scan]*rowIndex), patterns: make(map[patternKey]*regexp.Regexp)}
 	for i, a := range args {
 		switch a := a.(type) {

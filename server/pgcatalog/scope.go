@@ -31,6 +31,7 @@ type scope struct {
 	up      *scope
 	tables  *tables
 	sources []*source
+	leaf    bool   // of a UNION or the like: its untyped literals take types there
 	used    uint64 // the sources that were named since it was set to 0
 	escaped bool   // a name meant a column of a scope above
 	level   *level
@@ -436,7 +437,7 @@ func (b *binder) common(list []expr, what string, at int) uint32 {
 		case e.untyped || out == e.typ:
 		case out == 0:
 			out = e.typ
-		case implicit(out, e.typ) && (!implicit(e.typ, out) || preferred(e.typ) && !preferred(out)):
+		case !preferred(out) && implicit(out, e.typ) && !implicit(e.typ, out):
 			out = e.typ
 		case !implicit(e.typ, out):
 			fail(sqlerr.New(sqlerr.Invalid, "%s types %s and %s cannot be matched", what, b.catalog.typeTitle(out), b.catalog.typeTitle(e.typ)).At(at))

@@ -44,7 +44,7 @@ func (b *binder) query(up *scope, with *tables, q *query) *plan {
 	var p *plan
 	var keys []outputKey
 	if s, ok := q.body.(*selection); ok {
-		p, keys = b.selection(up, with, s, q.order)
+		p, keys = b.selection(up, with, s, q.order, false)
 	} else {
 		p = b.body(up, with, q.body)
 		keys = b.outputKeys(p, q.order)
@@ -111,7 +111,7 @@ func (b *binder) with(up *scope, with *tables, c commonTable, recursive bool) *t
 func (b *binder) body(up *scope, with *tables, n body) *plan {
 	switch n := n.(type) {
 	case *selection:
-		p, _ := b.selection(up, with, n, nil)
+		p, _ := b.selection(up, with, n, nil, true)
 		return p
 	case *query:
 		return b.query(up, with, n)
@@ -367,8 +367,8 @@ type selected struct {
 }
 
 // selection binds a SELECT. Its plan has the columns that the keys need behind its own.
-func (b *binder) selection(up *scope, with *tables, n *selection, order []sortKey) (*plan, []outputKey) {
-	s := &scope{up: up, tables: with, level: &level{}}
+func (b *binder) selection(up *scope, with *tables, n *selection, order []sortKey, leaf bool) (*plan, []outputKey) {
+	s := &scope{up: up, tables: with, level: &level{}, leaf: leaf}
 	q := &selected{scope: s}
 	var items []joinItem
 	var on []conjunct
@@ -408,7 +408,11 @@ func (b *binder) selectItems(s *scope, n *selection, q *selected) {
 		if name == "" {
 			name = columnName(it.node)
 		}
-		q.items = append(q.items, item2{b.settled(b.windowed(s, n, it.node)), name})
+		e := b.windowed(s, n, it.node)
+		if s.leaf && e.untyped && e.parameter == 0 {
+			e.untyped = false
+		}
+		q.items = append(q.items, item2{b.settled(e), name})
 	}
 	q.width = len(q.items)
 }

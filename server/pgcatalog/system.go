@@ -28,10 +28,6 @@ const (
 	databaseOID   = 16384
 	heapAM        = 2
 	pgClass       = 1259
-	pgType        = 1247
-	pgProc        = 1255
-	pgDatabase    = 1262
-	pgNamespace   = 2615
 )
 
 // ownerName is the role that owns every table. Nobody logs in as it.
@@ -44,6 +40,7 @@ type relation struct {
 	kind         string // of pg_class: r or v
 	columns      []relationColumn
 	modifiers    []int64 // of a table's columns; none for the system's
+	table        *Table  // nil for the system's
 	rows         [][]any // those that every Catalog has
 }
 
@@ -58,7 +55,7 @@ type relationColumn struct {
 func (r *relation) row(values map[string]any) []any {
 	out := make([]any, len(r.columns))
 	for i, c := range r.columns {
-		v, ok := values[c.name]
+		v, ok := values[c.name] // not all of values need be columns
 		switch {
 		case ok:
 			out[i] = v
@@ -219,7 +216,7 @@ func (s *systemCatalog) describeItself() {
 		class.rows = append(class.rows, class.row(map[string]any{
 			"oid": int64(r.oid), "relname": r.name, "relnamespace": s.namespaceOf(r), "relowner": ownerRole, "relam": relationAM(r.kind),
 			"relpersistence": "p", "relkind": r.kind, "relnatts": len(r.columns), "relreplident": "n", "relispopulated": true,
-			"reltuples": float64(-1), "relhasrules": r.kind == "v", "relfilenode": fileOf(r), "relacl": acl(ownerName+"=arwdDxt/"+ownerName, "=r/"+ownerName),
+			"reltuples": float64(-1), "relhasrules": r.kind == "v", "relfilenode": fileOf(r), "relacl": texts(ownerName+"=arwdDxt/"+ownerName, "=r/"+ownerName),
 		}))
 		if r.kind == "r" {
 			tables.rows = append(tables.rows, tables.row(map[string]any{"schemaname": r.schema, "tablename": r.name, "tableowner": ownerName,
@@ -255,7 +252,8 @@ func fileOf(r *relation) int64 {
 	return 0
 }
 
-func acl(items ...string) *array {
+// texts returns an array of texts.
+func texts(items ...string) *array {
 	a := &array{lower: 1}
 	for _, s := range items {
 		a.elements = append(a.elements, s)
@@ -263,10 +261,22 @@ func acl(items ...string) *array {
 	return a
 }
 
+// hidden are the columns that each table of PostgreSQL has, in the order of their numbers
+// from -1 down. Clients see them in pg_attribute and leave them out.
+var hidden = []relationColumn{{"ctid", 27, true}, {"xmin", xidOID, true}, {"cmin", cidOID, true}, {"xmax", xidOID, true}, {"cmax", cidOID, true}, {"tableoid", oidOID, true}}
+
 // attributes returns the rows of pg_attribute about a relation.
 func attributes(attribute *relation, r *relation, isSystem bool) [][]any {
 	var out [][]any
 	kinds := typeRows()
+	for i, col := range hidden {
+		if t := kinds[col.typ]; r.kind == "r" {
+			out = append(out, attribute.row(map[string]any{
+				"attrelid": int64(r.oid), "attname": col.name, "atttypid": int64(col.typ), "attlen": t["typlen"], "attnum": -i - 1, "attcacheoff": -1,
+				"atttypmod": -1, "attbyval": t["typbyval"], "attalign": t["typalign"], "attstorage": t["typstorage"], "attnotnull": true, "attislocal": true,
+			}))
+		}
+	}
 	for i, col := range r.columns {
 		t := kinds[col.typ]
 		collation := t["typcollation"]
@@ -428,7 +438,7 @@ func (c *Catalog) regLookup(s string, t uint32) int64 {
 		name, _, _ = strings.Cut(name, "(")
 		return int64(typeTable().procs[name])
 	case regnamespace:
-		for _, row := range c.rowsOf("pg_namespace") {
+		for _, row := range system().relations["pg_catalog.pg_namespace"].rows {
 			if row[1] == name {
 				return row[0].(int64)
 			}
@@ -493,7 +503,7 @@ func (c *Catalog) regOutput(n int64, t uint32) string {
 			return s
 		}
 	case regnamespace:
-		for _, row := range c.rowsOf("pg_namespace") {
+		for _, row := range system().relations["pg_catalog.pg_namespace"].rows {
 			if row[0] == n {
 				return quoteIdent(row[1].(string))
 			}

@@ -67,5 +67,7 @@ COPY (SELECT * FROM pg_catalog.pg_collation WHERE collname IN ('default', 'C', '
 COPY (SELECT * FROM pg_catalog.pg_language WHERE lanname IN ('internal', 'c', 'sql') ORDER BY oid) TO STDOUT;
 \echo rows pg_tablespace
 COPY (SELECT * FROM pg_catalog.pg_tablespace ORDER BY oid) TO STDOUT;
+\echo rows pg_description
+COPY (SELECT * FROM pg_catalog.pg_description WHERE classoid = 'pg_namespace'::regclass ORDER BY objoid) TO STDOUT;
 \echo rows keywords
 COPY (SELECT word, catcode, barelabel FROM pg_catalog.pg_get_keywords() ORDER BY word) TO STDOUT;

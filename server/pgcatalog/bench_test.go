@@ -1,0 +1,69 @@
+package pgcatalog
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+)
+
+// wide is a picture of n tables with 12 columns each.
+func wide(n int) Picture {
+	p := Picture{Database: "clinic", User: "ana", Version: "PostgreSQL 15.0 (dpsql)"}
+	for i := range n {
+		t := Table{Name: fmt.Sprintf("table_%d", i), Comment: "rows of something"}
+		for j := range 12 {
+			t.Columns = append(t.Columns, Column{Name: fmt.Sprintf("column_%d", j), Type: columnTypes[j%len(columnTypes)], Comment: "between 0 and 99"})
+		}
+		p.Tables = append(p.Tables, t)
+	}
+	return p
+}
+
+// BenchmarkNew reports the time and the memory of a Catalog of 20 tables, beside what all
+// share.
+func BenchmarkNew(b *testing.B) {
+	system()
+	typeRows()
+	p := wide(20)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	all := make([]*Catalog, 0, b.N)
+	for b.Loop() {
+		c, err := New(p)
+		if err != nil {
+			b.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(len(all)), "B/catalog")
+	runtime.KeepAlive(all)
+}
+
+// BenchmarkColumns asks what psql's \d asks.
+func BenchmarkColumns(b *testing.B) {
+	c, err := New(wide(20))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		rows, err := c.Query(context.Background(), Session{}, `SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod),
+			(SELECT pg_catalog.pg_get_expr(d.adbin, d.adrelid, true) FROM pg_catalog.pg_attrdef d WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum AND a.atthasdef)
+			FROM pg_catalog.pg_attribute a WHERE a.attrelid = 'table_3'::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`, nil)
+		if err != nil || len(rows.Values) != 12 {
+			b.Fatal(rows, err)
+		}
+	}
+}
+
+// BenchmarkAsks asks about statements that are the engine's.
+func BenchmarkAsks(b *testing.B) {
+	for b.Loop() {
+		if Asks("SELECT COUNT(*) FROM visits WHERE sex = 'F' AND smoker = TRUE") || Asks("SELECT age_group, COUNT(*) FROM visits GROUP BY age_group") {
+			b.Fatal("asks")
+		}
+	}
+}
