@@ -389,8 +389,8 @@ func (db *DB) showBudget(v *view.View, s Settings) *Result {
 	return r
 }
 
-// showQuotas shows a user what she may take through each table. What the accounts have left,
-// others spend from too, and it is not shown.
+// showQuotas shows a user what she may take through each table. What an account has left,
+// others spend from too: she is told only whether it is less than her quota.
 func (db *DB) showQuotas(v *view.View, s Settings) *Result {
 	r := &Result{Columns: listColumns(syntax.Budget), Brief: &Result{Columns: texts("table", "account", "total", "left", "in words")}}
 	for _, t := range v.Tables {
@@ -399,6 +399,9 @@ func (db *DB) showQuotas(v *view.View, s Settings) *Result {
 			var own view.Account
 			own.Caps.InteractiveRho = g.Left()
 			words = answer.JoinNotes(db.answersLeft(own, []*view.Table{t}, s), v.Limits(t).String())
+			if v.Accounts[t.Account].Remaining().Rho < g.Left() {
+				words = answer.JoinNotes(words, "the table's budget has less left")
+			}
 		}
 		r.Rows = append(r.Rows, []any{t.Name, "quota", "ρ", g.Quota.Rho.String(), g.Spent.String(), g.Left().String(), words})
 		r.Brief.Rows = append(r.Brief.Rows, []any{t.Name, "quota ρ", view.Rounded(g.Quota.Rho.Float()), view.Rounded(g.Left().Float()), strings.ReplaceAll(words, " more direct", " direct")})

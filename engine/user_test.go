@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"dpsql/accounting"
@@ -160,6 +161,35 @@ func TestSessionsOfDroppedUsers(t *testing.T) {
 	must(t, s.DB().NewUserSession("user0"), ask)
 }
 
+// Sessions of several users in one process share what they see of one state of the file, while
+// grants come and go: a free answer, or the error of an unknown name.
+func TestUsersSideBySide(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	must(t, s, `CREATE RELEASE cells ON admissions (sex) USING PROJECTION WITH (epsilon = 1)`)
+	const ask = `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`
+	want := count(t, s, ask)
+	const grant = `GRANT SELECT ON admissions TO %s`
+	var all sync.WaitGroup
+	for i, session := range admits(t, s, grant, grant, grant, "") {
+		all.Go(func() {
+			for range 30 {
+				r, err := session.Exec(t.Context(), ask, nil)
+				switch code := sqlerr.CodeOf(err); {
+				case code == "" && i < 3 && r.Rows[0][0] == want, code == sqlerr.Unknown && i != 0:
+				default:
+					t.Errorf("user %d: %v", i, err)
+				}
+			}
+		})
+	}
+	for range 10 {
+		must(t, s, `REVOKE SELECT ON admissions FROM user1, user2`)
+		must(t, s, `GRANT SELECT ON admissions TO user1, user2`)
+	}
+	all.Wait()
+}
+
 var anyTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:]+Z`)
 
 // allShown is all that a session shows of a statement, without times.
@@ -169,7 +199,8 @@ func allShown(t *testing.T, s *engine.Session, text string) string {
 	columns := "no SELECT"
 	if p, failed := engine.Prepare(text); failed == nil {
 		c, failed := s.Columns(t.Context(), p, nil)
-		columns = fmt.Sprintf("%+v %s", c, wholeError(failed))
+		types, untyped := s.ParameterTypes(t.Context(), p)
+		columns = fmt.Sprintf("%+v %s %v %s", c, wholeError(failed), types, wholeError(untyped))
 	}
 	if err != nil {
 		return wholeError(err) + "\n" + columns
@@ -229,6 +260,7 @@ func TestTablesWithoutAGrantDoNotExist(t *testing.T) {
 			`SELECT COUNT(*) FROM admissions JOIN %s ON admissions.sex = %[1]s.sex`, `SELECT COUNT(*) FROM %s JOIN icd10 ON code = sex`, `SELECT * FROM icd10 JOIN %s ON sex = code`,
 			`SELECT COUNT(*) FROM admissions WHERE age IN (SELECT age FROM %s)`, `SELECT COUNT(*) FROM admissions WHERE age > (SELECT COUNT(*) FROM %s)`,
 			`SELECT COUNT(*) * 1.0 / (SELECT COUNT(*) FROM %s) FROM admissions`, `WITH c AS (SELECT sex, COUNT(*) AS n FROM %s GROUP BY sex) SELECT MAX(n) FROM c`,
+			`SELECT COUNT(*) FROM %s WHERE age = ? AND sex = $2`, `SELECT COUNT(*) FROM admissions WHERE age > ? AND age > (SELECT COUNT(*) FROM %s WHERE age = ?)`,
 			`SELECT n FROM (SELECT COUNT(*) AS n FROM %s)`, `SELECT COUNT(*) FROM (SELECT * FROM %s)`, `SELECT COUNT(*) FROM admissions UNION ALL SELECT COUNT(*) FROM %s`,
 			`SELECT (SELECT COUNT(*) FROM %s), code FROM icd10`, `EXPLAIN SELECT (SELECT COUNT(*) FROM %s), code FROM icd10`, `EXPLAIN CREATE RELEASE r ON %s USING PROJECTION WITH (epsilon = 1)`,
 			`DROP PRIVATE TABLE %s`, `GRANT SELECT ON %s TO user0`, `CREATE PUBLIC TABLE %s`} {
@@ -325,6 +357,9 @@ func TestQuotas(t *testing.T) {
 	v, err := s.DB().View(t.Context())
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !strings.Contains(shown, "the table's budget has less left") {
+		t.Errorf("SHOW BUDGET promises what is not there: %s", shown)
 	}
 	if rest := v.Accounts[v.Tables[0].Account].Remaining().Rho; !strings.Contains(e.Message, "the table's budget") || strings.Contains(shown, rest.String()[:6]) {
 		t.Errorf("%s, and %v is left", shown, rest)
