@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,10 +34,12 @@ const docsDir, top = "../../docs", "../.."
 //
 //   - A block of console lines runs line by line in bash. One that opens a shell,
 //     such as "dpsql clinic.db", opens the session of the blocks of SQL below it.
+//     A block tagged long runs under -long only.
 //   - A block of SQL runs in that session, and the block of text that follows it
 //     shows the output. SET lasts, as in a shell.
 //   - A block of Go stands word for word in a file that another test runs, and
-//     its output below it; see TestDocsGo.
+//     its output below it; see TestDocsGo. So does one of Python or R, which a line
+//     of the page runs.
 //
 // go test ./cmd/dpsql -run TestDocs -update replaces outputs that differ.
 //
@@ -50,10 +53,26 @@ func TestDocs(t *testing.T) {
 	for _, name := range pageNames(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			newPage(t, name).run()
+			p := newPage(t, name)
+			for _, command := range needed[name] {
+				if out, err := p.bash(command); err != nil {
+					t.Skipf("%s: %v\n%s", command, err, strings.Join(out, "\n"))
+				}
+			}
+			p.run()
 		})
 	}
 }
+
+// needed are commands that fail where a page's examples cannot be run.
+var needed = map[string][]string{"serve.md": {"psql --version", "openssl version", "curl --version", "file --version", linkPython,
+	`Rscript -e 'invisible(find.package("RPostgreSQL"))'`}}
+
+// linkPython makes python3 the first of some that has what the page's program imports, without
+// importing it.
+const linkPython = `mkdir -p bin; for p in python3 /usr/bin/python3; do
+	$p -c 'import sys, importlib.util as u; sys.exit(not all(map(u.find_spec, ["matplotlib", "pandas", "psycopg2"])))' && ln -s "$(command -v $p)" bin/python3 && exit
+done; echo "no python3 has matplotlib, pandas and psycopg2"; exit 1`
 
 // pageNames lists the pages, relative to docsDir.
 func pageNames(t *testing.T) (names []string) {
@@ -80,8 +99,10 @@ func pageNames(t *testing.T) (names []string) {
 type page struct {
 	*testing.T
 	path   string
-	home   string // ~ of the page
-	dir    string // the working directory of its console
+	home   string            // ~ of the page
+	ports  *strings.Replacer // the ports that the page names, for such as are free
+	shown  *strings.Replacer // the other way round, and the home's name
+	dir    string            // the working directory of its console
 	env    []string
 	doc    *document
 	db     *engine.DB // of the open shell, nil for none
@@ -94,6 +115,7 @@ type page struct {
 func newPage(t *testing.T, name string) *page {
 	p := &page{T: t, path: filepath.Join(docsDir, name), home: t.TempDir(), out: new(bytes.Buffer)}
 	p.dir, p.env = p.home, environment(t, p.home)
+	p.replacePorts("5433", "9187")
 	text, err := os.ReadFile(p.path)
 	if err != nil {
 		t.Fatal(err)
@@ -109,13 +131,44 @@ func newPage(t *testing.T, name string) *page {
 	return p
 }
 
+// replacePorts has the page use free ports in the place of those that it names.
+func (p *page) replacePorts(named ...string) {
+	var there, back []string
+	for _, name := range named {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			p.Fatal(err)
+		}
+		defer l.Close()
+		_, free, _ := net.SplitHostPort(l.Addr().String())
+		there, back = append(there, name, free), append(back, free, name)
+	}
+	p.ports, p.shown = strings.NewReplacer(there...), strings.NewReplacer(append(back, p.home, "/home/you")...)
+}
+
+// stopServer ends the server that the page started, if it is still there.
+func (p *page) stopServer() {
+	text, err := os.ReadFile(filepath.Join(p.home, "server.pid"))
+	if err != nil {
+		return
+	}
+	if id, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+		if server, err := os.FindProcess(id); err == nil {
+			server.Kill()
+		}
+	}
+}
+
 // run runs the page from top to bottom.
 func (p *page) run() {
+	defer p.stopServer()
 	defer p.closeShell()
 	for i, b := range p.doc.blocks {
 		switch b.lang {
 		case "console":
-			p.console(b)
+			if !b.long() || *long {
+				p.console(b)
+			}
 		case "sql":
 			var shown *block
 			if next := i + 1; next < len(p.doc.blocks) && p.doc.blocks[next].follows(b) {
@@ -145,7 +198,7 @@ func (p *page) console(b *block) {
 			continue
 		}
 		lines, err := p.bash(c.text)
-		if err != nil && !strings.Contains(strings.Join(lines, "\n"), "error ") {
+		if shown := strings.Join(lines, "\n"); err != nil && !strings.Contains(shown, "error ") && !strings.Contains(shown, "ERROR:  ") {
 			p.Errorf("line %d: $ %s: %v\n%s", b.line, c.text, err, strings.Join(lines, "\n"))
 		}
 		if err := compare(c.shown, printed(lines), b.about()); err != nil {
@@ -165,7 +218,7 @@ func (p *page) console(b *block) {
 func (p *page) bash(text string) ([]string, error) {
 	where := filepath.Join(p.home, ".pwd")
 	// -P: where ~/dpsql really is, Go has compiled all packages before.
-	cmd := exec.Command("bash", "-P", "-c", text+"\nstatus=$?; pwd >"+where+"; exit $status")
+	cmd := exec.Command("bash", "-P", "-c", p.ports.Replace(text)+"\nstatus=$?; pwd >"+where+"; exit $status")
 	cmd.Dir = p.dir
 	cmd.Env = p.env
 	out, err := cmd.CombinedOutput()
@@ -315,9 +368,10 @@ func (r *recorder) Exec(ctx context.Context, text string, args []query.Value) (*
 	return result, err
 }
 
-// split cuts an output into lines, and calls the home of the page /home/you.
+// split cuts an output into lines, calls the home of the page /home/you, and ports as the
+// page does.
 func (p *page) split(text string) []string {
-	text = strings.ReplaceAll(text, p.home, "/home/you")
+	text = p.shown.Replace(text)
 	if text = strings.TrimRight(text, "\n"); text == "" {
 		return nil
 	}
@@ -325,9 +379,14 @@ func (p *page) split(text string) []string {
 }
 
 // goBlock matches the name of a file in the info string of a block.
-var goBlock = regexp.MustCompile(`^[a-z_/]+\.go$`)
+var goBlock = regexp.MustCompile(`^[a-z_/]+\.(go|py|R)$`)
 
-// TestDocsGo holds each block of Go to the file that its info string names: the
+// quoted reports whether a block stands in a file: one of Go does, and one of Python or R may.
+func (b *block) quoted() bool {
+	return b.lang == "go" || (b.lang == "python" || b.lang == "r") && b.info != ""
+}
+
+// TestDocsGo holds each block of Go, Python and R to the file that its info string names: the
 // block's lines stand there one after another, with any indentation. Other tests run
 // these files.
 func TestDocsGo(t *testing.T) {
@@ -341,7 +400,7 @@ func TestDocsGo(t *testing.T) {
 		for _, b := range parseDocument(string(text)).blocks {
 			if b.lang == "text" && b.adjoins && before != nil && before.lang == "go" {
 				b.info = before.info // its output, in comments
-			} else if b.lang != "go" {
+			} else if !b.quoted() {
 				before = b
 				continue
 			}
@@ -422,7 +481,10 @@ func (b *block) follows(before *block) bool {
 }
 
 // about reports whether numbers of a listing may differ a little from those shown.
-func (b *block) about() bool { return b.info == "about" }
+func (b *block) about() bool { return slices.Contains(strings.Fields(b.info), "about") }
+
+// long reports whether a block runs under -long only.
+func (b *block) long() bool { return slices.Contains(strings.Fields(b.info), "long") }
 
 // typed is a line of a console block with the output shown below it.
 type typed struct {
@@ -638,7 +700,7 @@ func punctuation(r rune) bool { return strings.ContainsRune(" │,%():", r) }
 // These differ from run to run: times, digests, and the width of tables.
 var (
 	moments = regexp.MustCompile(`\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ| \d\d:\d\d )`)
-	digests = regexp.MustCompile(`(^|[ ,])[0-9a-f]{16}($|[ ,])`)
+	digests = regexp.MustCompile(`(^|[ ,=])[0-9a-f]{16}(?:[0-9a-f]{48})?($|[ ,])`)
 	took    = regexp.MustCompile(`(^|· |^time )(< )?[0-9.]+ (ms|s)$`)
 	runs    = regexp.MustCompile(` +|─+`)
 	drawing = regexp.MustCompile(`[█▒├┤─]+`)
