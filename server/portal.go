@@ -12,25 +12,32 @@ import (
 
 	"dpsql/engine"
 	"dpsql/query"
+	"dpsql/server/pgcatalog"
 	"dpsql/sqlerr"
 )
 
-// statement is a prepared statement. It is of one of three kinds: a verb of PostgreSQL that
-// this package obeys, a statement of the engine, or neither, if it is empty.
+// statement is a prepared statement. It is of one of four kinds: a verb of PostgreSQL that
+// this package obeys, a question about the catalog, a statement of the engine, or none of
+// them, if it is empty.
 type statement struct {
 	text     string
 	verb     *verb
+	asked    *asked
 	prepared *engine.Prepared
 	types    []uint32 // of the parameters
 }
 
-func (st *statement) empty() bool { return st.verb == nil && st.prepared == nil }
+func (st *statement) empty() bool { return st.verb == nil && !st.query() }
+
+// query reports whether a statement is not a verb: it can be prepared, declared and copied.
+func (st *statement) query() bool { return st.asked != nil || st.prepared != nil }
 
 // portal is a statement with its arguments. It runs when its first row is asked for, once.
 type portal struct {
 	name      string
 	statement *statement
 	args      []query.Value
+	raw       []any   // the arguments of a question about the catalog
 	formats   []int16 // of the columns: none, one for all, or one each
 	hold      bool    // a cursor that outlives its transaction
 	behind    bool    // a cursor that is behind its last row
@@ -45,7 +52,8 @@ type output struct {
 	tag     string // of CommandComplete; rows are counted by whoever sends them if counted
 	counted bool   // the tag ends with the number of rows
 	notices []*pgproto3.NoticeResponse
-	copied  *copyForm // COPY … TO STDOUT
+	catalog *pgcatalog.Catalog // whose values the rows have; nil for values of the engine
+	copied  *copyForm          // COPY … TO STDOUT
 }
 
 // newStatement parses a statement. types are those that the client gave for the parameters; 0
@@ -57,6 +65,12 @@ func (c *conn) newStatement(text string, types []uint32) (*statement, error) {
 		return st, err
 	}
 	if st.verb, err = parseVerb(one); err != nil || st.verb != nil {
+		return st, err
+	}
+	if pgcatalog.Asks(one) {
+		if st.asked, err = c.ask(one, types); err == nil {
+			st.types = st.asked.statement.Parameters
+		}
 		return st, err
 	}
 	if st.prepared, err = engine.Prepare(one); err != nil {
@@ -169,6 +183,15 @@ func (c *conn) bind(m *pgproto3.Bind) error {
 			return failure("22023", "there is no format %d", f)
 		}
 	}
+	if st.asked != nil {
+		if len(m.ParameterFormatCodes) > 1 && len(m.ParameterFormatCodes) != len(m.Parameters) {
+			return failure("08P01", "there are %d formats for %d parameters", len(m.ParameterFormatCodes), len(m.Parameters))
+		}
+		p.raw = rawArgs(m.Parameters, func(i int) int16 { f, _ := formatOf(m.ParameterFormatCodes, i); return f })
+		c.portals[p.name] = p
+		c.wire.Send(&pgproto3.BindComplete{})
+		return nil
+	}
 	for i, raw := range m.Parameters {
 		format, err := formatOf(m.ParameterFormatCodes, i)
 		if err != nil {
@@ -246,6 +269,8 @@ func (c *conn) columnsOf(st *statement, args []query.Value) ([]column, error) {
 		return nil, nil
 	case st.verb != nil:
 		return c.verbColumns(st.verb)
+	case st.asked != nil:
+		return st.asked.columns(), nil
 	}
 	columns, err := c.session.Columns(context.Background(), st.prepared, args)
 	if err != nil {
@@ -265,7 +290,7 @@ func (c *conn) sendColumns(columns []column, formats []int16) error {
 		if err != nil {
 			return err
 		}
-		fields[i] = pgproto3.FieldDescription{Name: []byte(col.name), DataTypeOID: col.oid, DataTypeSize: sizeOf(col.oid), TypeModifier: -1, Format: format}
+		fields[i] = pgproto3.FieldDescription{Name: []byte(col.name), DataTypeOID: col.oid, DataTypeSize: col.size, TypeModifier: -1, Format: format}
 	}
 	c.wire.Send(&pgproto3.RowDescription{Fields: fields})
 	return nil
@@ -289,7 +314,7 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 	}
 	fresh := p.out == nil
 	if fresh {
-		out, err := c.run(p.statement, p.args)
+		out, err := c.run(p.statement, p.args, p.raw)
 		if err != nil {
 			return err
 		}
@@ -464,7 +489,7 @@ func (c *conn) simple(st *statement) error {
 	if err := c.admitted(st); err != nil {
 		return err
 	}
-	out, err := c.run(st, nil)
+	out, err := c.run(st, nil, nil)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (c *conn) sendRows(out *output, formats []int16, first, n int) error {
 				continue
 			}
 			ends = len(buffer)
-			if buffer, err = appendValue(buffer, v, out.columns[i].oid, each[i]); err != nil {
+			if buffer, err = out.append(buffer, v, i, each[i]); err != nil {
 				return err
 			}
 			row.Values[i] = buffer[ends:len(buffer):len(buffer)]
@@ -47,6 +47,28 @@ func (c *conn) sendRows(out *output, formats []int16, first, n int) error {
 		}
 	}
 	return nil
+}
+
+// append appends a value of column i in a format.
+func (out *output) append(dst []byte, v any, i int, format int16) ([]byte, error) {
+	oid := out.columns[i].oid
+	switch {
+	case out.catalog == nil:
+		return appendValue(dst, v, oid, format)
+	case format == pgproto3.TextFormat:
+		return out.catalog.AppendText(dst, oid, v), nil
+	}
+	return out.catalog.AppendBinary(dst, oid, v)
+}
+
+// text returns a value of column i as COPY writes it.
+func (out *output) text(v any, i int) string {
+	if out.catalog != nil && v != nil {
+		if _, name := v.(string); !name { // a header's names are strings as well
+			return string(out.catalog.AppendText(nil, out.columns[i].oid, v))
+		}
+	}
+	return string(appendText(nil, v, out.columns[i].oid))
 }
 
 // flushFull sends what waits, if it is much.
@@ -100,14 +122,14 @@ func (c *conn) sendLine(out *output, row []any) {
 		case v == nil:
 			fields[i] = out.copied.null
 		case out.copied.csv:
-			fields[i] = string(appendText(nil, v, out.columns[i].oid))
+			fields[i] = out.text(v, i)
 			if fields[i] == out.copied.null {
 				fields[i] = `"` + fields[i] + `"`
 			} else {
 				fields[i] = quotedField(fields[i], out.copied.delimiter, len(row) == 1)
 			}
 		default:
-			fields[i] = escapeCopy.Replace(string(appendText(nil, v, out.columns[i].oid)))
+			fields[i] = escapeCopy.Replace(out.text(v, i))
 			if out.copied.delimiter != '\t' {
 				fields[i] = strings.ReplaceAll(fields[i], string(out.copied.delimiter), `\`+string(out.copied.delimiter))
 			}

@@ -69,6 +69,7 @@ type Server struct {
 	log      *slog.Logger
 	counts   Counts
 	failures failures
+	catalogs catalogs
 
 	mu       sync.Mutex
 	conns    map[uint32]*conn // by the number that clients are told

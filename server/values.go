@@ -43,13 +43,14 @@ var oids = map[engine.Type]uint32{
 type column struct {
 	name string
 	oid  uint32
+	size int16       // of the type in bytes, -1 if it varies
 	typ  engine.Type // to which values of the engine are converted; "" if they need not be
 }
 
 func columnsFor(all []engine.Column) []column {
 	out := make([]column, len(all))
 	for i, c := range all {
-		out[i] = column{c.Name, oids[c.SQL], c.SQL}
+		out[i] = column{c.Name, oids[c.SQL], sizeOf(oids[c.SQL]), c.SQL}
 	}
 	return out
 }

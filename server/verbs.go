@@ -672,7 +672,7 @@ func ofEngine(name string) bool {
 var textColumn = func(names ...string) []column {
 	out := make([]column, len(names))
 	for i, n := range names {
-		out[i] = column{name: n, oid: oidText}
+		out[i] = column{name: n, oid: oidText, size: -1}
 	}
 	return out
 }
@@ -918,7 +918,7 @@ func (c *conn) prepare(v *verb) error {
 	if err != nil {
 		return moved(err, v)
 	}
-	if st.prepared == nil {
+	if !st.query() {
 		return failure("42601", "only a query can be prepared")
 	}
 	c.statements[v.name] = st
@@ -937,7 +937,8 @@ func (c *conn) executeNamed(v *verb) (*output, error) {
 	case st.verb != nil:
 		return nil, failure("42601", "only a query can be executed by name")
 	}
-	return c.run(st, v.args[:len(st.types)])
+	args := v.args[:len(st.types)]
+	return c.run(st, args, textArgs(args))
 }
 
 // declare declares a cursor. Its statement runs when rows are first asked for.
@@ -954,7 +955,7 @@ func (c *conn) declare(v *verb) error {
 	if err != nil {
 		return moved(err, v)
 	}
-	if st.prepared == nil || len(st.types) > 0 {
+	if !st.query() || len(st.types) > 0 {
 		return failure("42601", "a cursor needs a query without parameters")
 	}
 	columns, err := c.columnsOf(st, nil)
@@ -976,7 +977,7 @@ func (c *conn) fetch(v *verb) (*output, error) {
 	}
 	out := &output{tag: v.word, counted: true}
 	if p.out == nil {
-		ran, err := c.run(p.statement, p.args)
+		ran, err := c.run(p.statement, p.args, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -1053,7 +1054,7 @@ func (c *conn) copyOut(v *verb) (*output, error) {
 	if err != nil {
 		return nil, moved(err, v)
 	}
-	if st.prepared == nil || len(st.types) > 0 {
+	if !st.query() || len(st.types) > 0 {
 		return nil, failure("42601", "COPY needs a query without parameters")
 	}
 	columns, err := c.columnsOf(st, nil)
@@ -1063,7 +1064,7 @@ func (c *conn) copyOut(v *verb) (*output, error) {
 	if len(columns) == 0 {
 		return nil, failure("42601", "COPY needs a query")
 	}
-	out, err := c.run(st, nil)
+	out, err := c.run(st, nil, nil)
 	if err != nil {
 		return nil, moved(err, v)
 	}

@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"context"
+	"strings"
+
+	"dpsql/query"
+)
+
+// Shape is a table that a session may name, as clients list it: its columns, and no more of what
+// was declared. Public and private tables are alike here.
+type Shape struct {
+	Name    string
+	Columns []ShapeColumn
+}
+
+// ShapeColumn is a column of a Shape. Declared is its type in PostgreSQL's words: a Type, or
+// numeric with a precision and a scale, as in "numeric(8,2)".
+type ShapeColumn struct {
+	Name     string
+	Declared string
+	Nullable bool
+}
+
+// ShapesState identifies what Shapes returns: as long as it is equal, nothing has changed. It
+// costs no more than planning a statement does.
+func (s *Session) ShapesState(ctx context.Context) (any, error) {
+	v, err := s.current(ctx)
+	if err != nil {
+		return nil, public(ctx, err)
+	}
+	return v.State(), nil
+}
+
+// Shapes returns the tables that the session may name, private ones first. Nothing is charged, and
+// no private row is read.
+func (s *Session) Shapes(ctx context.Context) ([]Shape, error) {
+	v, err := s.current(ctx)
+	if err != nil {
+		return nil, public(ctx, err)
+	}
+	var out []Shape
+	for _, t := range v.Tables {
+		shape := Shape{Name: t.Name}
+		for _, c := range t.Columns {
+			declared := string(c.SQLType())
+			if name := strings.ToLower(c.TypeName()); strings.HasPrefix(name, "numeric(") {
+				declared = name
+			}
+			shape.Columns = append(shape.Columns, ShapeColumn{c.Name, declared, c.Domain.HasNull()})
+		}
+		out = append(out, shape)
+	}
+	for _, name := range v.Publics {
+		p, err := Prepare("SELECT * FROM " + query.Quoted(name))
+		if err != nil {
+			return nil, err
+		}
+		columns, err := s.Columns(ctx, p, nil)
+		if err != nil {
+			continue // the table is gone from the file, or cannot be read now
+		}
+		shape := Shape{Name: name}
+		for _, c := range columns {
+			declared := string(c.SQL)
+			if declared == "" {
+				declared = string(Text)
+			}
+			shape.Columns = append(shape.Columns, ShapeColumn{c.Name, declared, true})
+		}
+		out = append(out, shape)
+	}
+	return out, nil
+}
