@@ -398,6 +398,18 @@ func TestLimitsAreBlindToRows(t *testing.T) {
 				}
 			}
 		}
+		must(t, s, `ALTER PRIVATE TABLE admissions SET (max_charge = none, buy = on)`)
+		for _, user := range admits(t, s, `GRANT SELECT ON admissions TO %s WITH (rho = 0.0001)`, `GRANT SELECT ON admissions TO %s`) {
+			for _, text := range []string{`SELECT COUNT(*) FROM admissions WHERE zip = '15211'`, `SELECT COUNT(*) FROM admissions WHERE zip = '15211' WITH ACCURACY 60`,
+				`SELECT sex, COUNT(*), AVG(age) FROM admissions GROUP BY sex WITH ACCURACY 60`} {
+				said = append(said, must(t, user, `EXPLAIN `+text).Rows...)
+				_, err := user.Exec(t.Context(), text, nil)
+				said = append(said, []any{fmt.Sprintf("%+v", err)})
+				if err == nil {
+					t.Errorf("%s is not refused", text)
+				}
+			}
+		}
 		if first == nil {
 			first = said
 		} else if !reflect.DeepEqual(first, said) {
