@@ -250,11 +250,13 @@ func (c *conn) login(p *startupPacket) error {
 	if s.config.Curator != nil && s.config.Curator(c.raw, c.user) {
 		c.session, c.curator = s.config.Database.NewSession(), true
 	} else {
+		// The session is of the user who has the name now. Whoever gets the name while this
+		// client logs in is another user.
+		c.session = s.config.Database.NewUserSession(c.user)
 		if err := c.authenticate(ctx); err != nil {
 			s.counts.Refused.Add(1)
 			return err
 		}
-		c.session = s.config.Database.NewUserSession(c.user)
 	}
 	if name := p.parameters["database"]; name != "" && name != s.config.Name || name == "" && c.user != s.config.Name {
 		if name == "" {
