@@ -7,10 +7,10 @@ import (
 	"dpsql/query"
 )
 
-// Shape is a table that a session may name, as clients list it: its columns, and no more of what
-// was declared. Public and private tables are alike here.
+// Shape is a table that a session may name, as clients list it.
 type Shape struct {
 	Name    string
+	Private bool // its rows are counted with noise; a public table's are shown
 	Columns []ShapeColumn
 }
 
@@ -20,6 +20,7 @@ type ShapeColumn struct {
 	Name     string
 	Declared string
 	Nullable bool
+	Domain   string // the values that were declared, as DESCRIBE has them; "" of a public table
 }
 
 // ShapesState identifies what Shapes returns: as long as it is equal, nothing has changed. It
@@ -41,13 +42,13 @@ func (s *Session) Shapes(ctx context.Context) ([]Shape, error) {
 	}
 	var out []Shape
 	for _, t := range v.Tables {
-		shape := Shape{Name: t.Name}
+		shape := Shape{Name: t.Name, Private: true}
 		for _, c := range t.Columns {
 			declared := string(c.SQLType())
 			if name := strings.ToLower(c.TypeName()); strings.HasPrefix(name, "numeric(") {
 				declared = name
 			}
-			shape.Columns = append(shape.Columns, ShapeColumn{c.Name, declared, c.Domain.HasNull()})
+			shape.Columns = append(shape.Columns, ShapeColumn{c.Name, declared, c.Domain.HasNull(), c.DomainText()})
 		}
 		out = append(out, shape)
 	}
@@ -66,7 +67,7 @@ func (s *Session) Shapes(ctx context.Context) ([]Shape, error) {
 			if declared == "" {
 				declared = string(Text)
 			}
-			shape.Columns = append(shape.Columns, ShapeColumn{c.Name, declared, true})
+			shape.Columns = append(shape.Columns, ShapeColumn{Name: c.Name, Declared: declared, Nullable: true})
 		}
 		out = append(out, shape)
 	}

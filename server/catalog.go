@@ -2,10 +2,8 @@ package server
 
 import (
 	"context"
-	"strings"
 	"sync"
 
-	"dpsql/query"
 	"dpsql/server/pgcatalog"
 )
 
@@ -46,9 +44,12 @@ func (c *conn) catalog(ctx context.Context) (*pgcatalog.Catalog, error) {
 	}
 	picture := pgcatalog.Picture{Database: c.server.config.Name, User: c.user, Version: "PostgreSQL " + Version}
 	for _, s := range shapes {
-		table := pgcatalog.Table{Name: s.Name}
+		table := pgcatalog.Table{Name: s.Name, Comment: "public table"}
+		if s.Private {
+			table.Comment = "private table: its rows are counted with noise"
+		}
 		for _, col := range s.Columns {
-			table.Columns = append(table.Columns, pgcatalog.Column{Name: col.Name, Type: col.Declared, Nullable: col.Nullable})
+			table.Columns = append(table.Columns, pgcatalog.Column{Name: col.Name, Type: col.Declared, Nullable: col.Nullable, Comment: col.Domain})
 		}
 		picture.Tables = append(picture.Tables, table)
 	}
@@ -113,34 +114,4 @@ func (c *conn) answer(ctx context.Context, a *asked, args []any) (*output, error
 		return nil, err
 	}
 	return &output{columns: a.columns(), rows: rows.Values, catalog: now, tag: "SELECT", counted: true}, nil
-}
-
-// textArgs are arguments of the engine as texts, which a catalog takes.
-func textArgs(args []query.Value) []any {
-	out := make([]any, len(args))
-	for i, v := range args {
-		switch text := v.String(); {
-		case v.IsNull():
-		case strings.HasPrefix(text, "'"):
-			out[i] = v.Str()
-		default:
-			out[i] = text
-		}
-	}
-	return out
-}
-
-// rawArgs are arguments as they came: nil for NULL, a text, or bytes in binary form.
-func rawArgs(raw [][]byte, format func(i int) int16) []any {
-	out := make([]any, len(raw))
-	for i, r := range raw {
-		switch {
-		case r == nil:
-		case format(i) == 0:
-			out[i] = string(r)
-		default:
-			out[i] = append([]byte{}, r...)
-		}
-	}
-	return out
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -32,12 +33,32 @@ func (st *statement) empty() bool { return st.verb == nil && !st.query() }
 // query reports whether a statement is not a verb: it can be prepared, declared and copied.
 func (st *statement) query() bool { return st.asked != nil || st.prepared != nil }
 
+// arguments are the values of a statement's parameters: those of the engine as it takes them, and
+// those of a question about the catalog as the client sent them.
+type arguments struct {
+	values []query.Value
+	sent   []any // nil, a string in text form or []byte in binary form
+}
+
+// arguments returns the arguments that a client sent.
+func (st *statement) arguments(sent []any) (a arguments, err error) {
+	if st.asked != nil {
+		return arguments{sent: sent}, nil
+	}
+	a.values = make([]query.Value, len(sent))
+	for i, v := range sent {
+		if a.values[i], err = decode(st.types[i], v); err != nil {
+			return a, failure("22P02", "parameter $%d: %v", i+1, err)
+		}
+	}
+	return a, nil
+}
+
 // portal is a statement with its arguments. It runs when its first row is asked for, once.
 type portal struct {
 	name      string
 	statement *statement
-	args      []query.Value
-	raw       []any   // the arguments of a question about the catalog
+	args      arguments
 	formats   []int16 // of the columns: none, one for all, or one each
 	hold      bool    // a cursor that outlives its transaction
 	behind    bool    // a cursor that is behind its last row
@@ -183,25 +204,24 @@ func (c *conn) bind(m *pgproto3.Bind) error {
 			return failure("22023", "there is no format %d", f)
 		}
 	}
-	if st.asked != nil {
-		if len(m.ParameterFormatCodes) > 1 && len(m.ParameterFormatCodes) != len(m.Parameters) {
-			return failure("08P01", "there are %d formats for %d parameters", len(m.ParameterFormatCodes), len(m.Parameters))
-		}
-		p.raw = rawArgs(m.Parameters, func(i int) int16 { f, _ := formatOf(m.ParameterFormatCodes, i); return f })
-		c.portals[p.name] = p
-		c.wire.Send(&pgproto3.BindComplete{})
-		return nil
-	}
+	sent := make([]any, len(m.Parameters))
 	for i, raw := range m.Parameters {
 		format, err := formatOf(m.ParameterFormatCodes, i)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case raw == nil:
+		case format == pgproto3.TextFormat:
+			sent[i] = string(raw)
+		case format == pgproto3.BinaryFormat:
+			sent[i] = bytes.Clone(raw)
+		default:
+			return failure("22023", "there is no format %d", format)
 		}
-		v, err := decode(st.types[i], format, raw)
-		if err != nil {
-			return failure("22P02", "parameter $%d: %v", i+1, err)
-		}
-		p.args = append(p.args, v)
+	}
+	var err error
+	if p.args, err = st.arguments(sent); err != nil {
+		return err
 	}
 	c.portals[p.name] = p
 	c.wire.Send(&pgproto3.BindComplete{})
@@ -255,7 +275,7 @@ func (c *conn) describeNow() error {
 	if err := c.admitted(p.statement); err != nil {
 		return err
 	}
-	columns, err := c.columnsOf(p.statement, p.args)
+	columns, err := c.columnsOf(p.statement, p.args.values)
 	if err != nil {
 		return err
 	}
@@ -314,7 +334,7 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 	}
 	fresh := p.out == nil
 	if fresh {
-		out, err := c.run(p.statement, p.args, p.raw)
+		out, err := c.run(p.statement, p.args)
 		if err != nil {
 			return err
 		}
@@ -489,7 +509,7 @@ func (c *conn) simple(st *statement) error {
 	if err := c.admitted(st); err != nil {
 		return err
 	}
-	out, err := c.run(st, nil, nil)
+	out, err := c.run(st, arguments{})
 	if err != nil {
 		return err
 	}

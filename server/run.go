@@ -12,14 +12,12 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"dpsql/engine"
-	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
 // run runs a statement. Every execution of a client passes here, and is written to the log:
 // who asked, a hash of the text, where the answer came from and its cost, never a value.
-// The arguments of a question about the catalog are raw.
-func (c *conn) run(st *statement, args []query.Value, raw []any) (*output, error) {
+func (c *conn) run(st *statement, args arguments) (*output, error) {
 	c.server.counts.Statements.Add(1)
 	if st.verb != nil {
 		return c.obey(st.verb)
@@ -34,12 +32,12 @@ func (c *conn) run(st *statement, args []query.Value, raw []any) (*output, error
 		return nil, errDraining
 	}
 	if st.asked != nil {
-		out, err := c.answer(ctx, st.asked, raw)
+		out, err := c.answer(ctx, st.asked, args.sent)
 		c.audit(st, new(engine.Result), err)
 		return out, err
 	}
 	c.session.SetFree(c.readOnly())
-	r, err := c.session.ExecPrepared(ctx, st.prepared, args)
+	r, err := c.session.ExecPrepared(ctx, st.prepared, args.values)
 	c.audit(st, r, err)
 	if err != nil {
 		return nil, err

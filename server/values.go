@@ -98,57 +98,51 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const secondsOfDay = 24 * 60 * 60
 
-// decode returns the value of a parameter. nil is NULL.
-func decode(oid uint32, format int16, raw []byte) (query.Value, error) {
-	switch {
-	case raw == nil:
-		return query.Null(), nil
-	case format == pgproto3.TextFormat:
-		return decodeText(oid, string(raw))
-	case format == pgproto3.BinaryFormat:
-		return decodeBinary(oid, raw)
+// decode returns the value of a parameter: nil for NULL, a string in text form or []byte in
+// binary form.
+func decode(oid uint32, sent any) (query.Value, error) {
+	switch x := sent.(type) {
+	case string:
+		return decodeText(oid, x)
+	case []byte:
+		return decodeBinary(oid, x)
 	}
-	return query.Value{}, fmt.Errorf("there is no format %d", format)
+	return query.Null(), nil
+}
+
+// typeOf returns the engine's type for one of PostgreSQL's.
+func typeOf(oid uint32) engine.Type {
+	switch oid {
+	case oidInt2, oidInt4, oidInt8, oidOID:
+		return engine.Int8
+	case oidFloat4, oidFloat8:
+		return engine.Float8
+	case oidNumeric:
+		return engine.Numeric
+	case oidBool:
+		return engine.Bool
+	case oidDate:
+		return engine.Date
+	case oidTimestamp:
+		return engine.Timestamp
+	}
+	return engine.Text
 }
 
 func decodeText(oid uint32, text string) (query.Value, error) {
 	if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
 		return query.Value{}, errors.New("the text is not UTF-8")
 	}
-	switch oid {
-	case oidInt2, oidInt4, oidInt8, oidOID:
-		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-		if err != nil {
-			return query.Value{}, fmt.Errorf("invalid input syntax for type integer: %q", text)
-		}
-		return query.Int(n), nil
-	case oidFloat4, oidFloat8:
-		f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-		if err != nil {
-			return query.Value{}, fmt.Errorf("invalid input syntax for type double precision: %q", text)
-		}
-		return decimal(f)
-	case oidBool:
-		switch strings.ToLower(strings.TrimSpace(text)) {
-		case "t", "true", "on", "yes", "y", "1":
-			return query.Int(1), nil
-		case "f", "false", "off", "no", "n", "0":
-			return query.Int(0), nil
-		}
-		return query.Value{}, fmt.Errorf("invalid input syntax for type boolean: %q", text)
-	}
-	return query.Text(text), nil
+	return typeOf(oid).Parse(text)
 }
 
-// decimal returns a number as the dialect takes it: an integer, or its shortest text.
+// decimal returns a number as the engine takes it.
 func decimal(f float64) (query.Value, error) {
-	switch {
-	case math.IsNaN(f) || math.IsInf(f, 0):
-		return query.Value{}, errors.New("the number is not finite")
-	case f == math.Trunc(f) && math.Abs(f) < 1<<53:
-		return query.Int(int64(f)), nil
+	v, ok := query.Argument(f)
+	if !ok {
+		return v, errors.New("the number is not finite")
 	}
-	return query.Text(strconv.FormatFloat(f, 'f', -1, 64)), nil
+	return v, nil
 }
 
 func decodeBinary(oid uint32, raw []byte) (query.Value, error) {
@@ -182,7 +176,7 @@ func decodeBinary(oid uint32, raw []byte) (query.Value, error) {
 			return query.Value{}, errors.New("the timestamp is not finite")
 		}
 		at := time.Unix(epoch.Unix()+micros/1e6, micros%1e6*1000).UTC()
-		return query.Text(at.Format("2006-01-02 15:04:05.999999")), nil
+		return engine.Timestamp.Parse(at.Format("2006-01-02 15:04:05.999999"))
 	case oidNumeric:
 		return decodeNumeric(raw)
 	}
@@ -223,10 +217,7 @@ func decodeNumeric(raw []byte) (query.Value, error) {
 	if sign != 0 {
 		text = "-" + text
 	}
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return query.Int(n), nil
-	}
-	return query.Text(text), nil
+	return engine.Numeric.Parse(text)
 }
 
 // appendValue appends a value of a column in a format. nil is returned for NULL.

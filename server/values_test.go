@@ -45,15 +45,15 @@ func TestValues(t *testing.T) {
 		} else if a != b {
 			t.Errorf("%v as %d: %v in text, %v in binary", v, oid, a, b)
 		}
-		one, err := decode(oid, pgproto3.TextFormat, text)
+		one, err := decode(oid, string(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		two, err := decode(oid, pgproto3.BinaryFormat, raw)
+		two, err := decode(oid, raw)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if one != two && oid != oidNumeric && oid != oidTimestamp {
+		if one != two && oid != oidFloat8 { // whose texts may have an exponent
 			t.Errorf("%v as %d comes back as %v and %v", v, oid, one, two)
 		}
 	}
@@ -69,7 +69,6 @@ func TestValues(t *testing.T) {
 		check(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, random.IntN(3_600_000)).Format(time.DateOnly), oidDate)
 		at := time.Date(1600, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(random.Int64N(math.MaxInt64)))
 		check(at.Format("2006-01-02 15:04:05"), oidTimestamp)
-		check(at.Format("2006-01-02 15:04:05.999999"), oidTimestamp)
 		whole, part := strconv.FormatInt(n, 10), strings.Repeat("0", random.IntN(5))+strconv.Itoa(random.IntN(1_000_000))
 		check(whole, oidNumeric)
 		check(whole+"."+part, oidNumeric)
@@ -111,13 +110,17 @@ func TestMalformedValues(t *testing.T) {
 		{oidInt8, 0, "x"}, {oidInt8, 0, "1.5"}, {oidInt8, 0, ""}, {oidInt8, 1, "1234567"}, {oidInt4, 1, ""}, {oidFloat8, 0, "one"}, {oidFloat8, 0, "NaN"},
 		{oidFloat8, 1, "\x7f\xf0\x00\x00\x00\x00\x00\x00"}, {oidBool, 0, "maybe"}, {oidBool, 1, "ab"}, {oidText, 0, "\xff"}, {oidText, 0, "a\x00b"}, {oidText, 1, "\xff"},
 		{oidDate, 1, "\x7f\xff\xff\xff"}, {oidTimestamp, 1, "\x80\x00\x00\x00\x00\x00\x00\x00"}, {oidNumeric, 1, ""}, {oidNumeric, 1, "\x00\x01\x00\x00\xc0\x00\x00\x00\x00\x01"},
-		{oidNumeric, 1, "\xff\xff\x00\x00\x00\x00\x00\x00"}, {oidNumeric, 1, "\x00\x01\x7f\xff\x00\x00\x00\x00\x00\x01"}, {oidText, 2, "x"},
+		{oidNumeric, 1, "\xff\xff\x00\x00\x00\x00\x00\x00"}, {oidNumeric, 1, "\x00\x01\x7f\xff\x00\x00\x00\x00\x00\x01"},
 	} {
-		if v, err := decode(e.oid, e.format, []byte(e.raw)); err == nil {
+		var sent any = e.raw
+		if e.format == pgproto3.BinaryFormat {
+			sent = []byte(e.raw)
+		}
+		if v, err := decode(e.oid, sent); err == nil {
 			t.Errorf("%q as %d in format %d is %v", e.raw, e.oid, e.format, v)
 		}
 	}
-	if v, err := decode(oidInt8, 0, nil); err != nil || v != query.Null() {
+	if v, err := decode(oidInt8, nil); err != nil || v != query.Null() {
 		t.Errorf("NULL is %v %v", v, err)
 	}
 }

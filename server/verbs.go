@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"dpsql/engine"
-	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -28,8 +27,8 @@ type verb struct {
 	inner    string // the text of a statement within
 	innerAt  int    // the characters before it
 	types    []uint32
-	args     []query.Value
-	hold     bool // DECLARE … WITH HOLD
+	args     []any // texts, or nil
+	hold     bool  // DECLARE … WITH HOLD
 	scroll   scroll
 	copied   *copyForm
 }
@@ -462,35 +461,27 @@ func parseExecute(p *verbParser, v *verb) (_ bool, err error) {
 	return true, nil
 }
 
-// literal reads a constant.
-func (p *verbParser) literal() (query.Value, error) {
+// literal reads a constant, as a text or nil.
+func (p *verbParser) literal() (any, error) {
 	sign := ""
 	if p.accept("-") {
 		sign = "-"
 	}
 	switch {
 	case p.next.kind == kindNumber:
-		text := sign + p.next.value
-		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-			p.take()
-			return query.Int(n), nil
+		if _, err := strconv.ParseFloat(p.next.value, 64); err != nil {
+			return nil, p.unexpected()
 		}
-		if _, err := strconv.ParseFloat(text, 64); err != nil {
-			return query.Value{}, p.unexpected()
-		}
-		p.take()
-		return query.Text(text), nil
+		return sign + p.take().value, nil
 	case sign != "":
 	case p.next.kind == kindText:
-		return query.Text(p.take().value), nil
+		return p.take().value, nil
 	case p.accept("null"):
-		return query.Null(), nil
-	case p.accept("true"):
-		return query.Int(1), nil
-	case p.accept("false"):
-		return query.Int(0), nil
+		return nil, nil
+	case p.next.is("true", "false"):
+		return p.take().value, nil
 	}
-	return query.Value{}, p.unexpected()
+	return nil, p.unexpected()
 }
 
 func parseDeclare(p *verbParser, v *verb) (_ bool, err error) {
@@ -687,7 +678,7 @@ func (c *conn) verbColumns(v *verb) ([]column, error) {
 		return textColumn(v.name), nil
 	case "EXECUTE":
 		if st := c.statements[v.name]; st != nil {
-			return c.columnsOf(st, v.args)
+			return c.columnsOf(st, nil)
 		}
 	case "FETCH":
 		if p := c.portals[v.name]; p != nil && p.out != nil {
@@ -937,8 +928,11 @@ func (c *conn) executeNamed(v *verb) (*output, error) {
 	case st.verb != nil:
 		return nil, failure("42601", "only a query can be executed by name")
 	}
-	args := v.args[:len(st.types)]
-	return c.run(st, args, textArgs(args))
+	args, err := st.arguments(v.args[:len(st.types)])
+	if err != nil {
+		return nil, err
+	}
+	return c.run(st, args)
 }
 
 // declare declares a cursor. Its statement runs when rows are first asked for.
@@ -977,7 +971,7 @@ func (c *conn) fetch(v *verb) (*output, error) {
 	}
 	out := &output{tag: v.word, counted: true}
 	if p.out == nil {
-		ran, err := c.run(p.statement, p.args, nil)
+		ran, err := c.run(p.statement, p.args)
 		if err != nil {
 			return nil, err
 		}
@@ -1064,7 +1058,7 @@ func (c *conn) copyOut(v *verb) (*output, error) {
 	if len(columns) == 0 {
 		return nil, failure("42601", "COPY needs a query")
 	}
-	out, err := c.run(st, nil, nil)
+	out, err := c.run(st, arguments{})
 	if err != nil {
 		return nil, moved(err, v)
 	}
