@@ -13,7 +13,7 @@ func Asks(sql string) (yes bool) {
 	var list []token
 	defer func() {
 		if recover() != nil {
-			yes = names(list)
+			yes = mentioned(list)
 		}
 	}()
 	list = tokens(sql)
@@ -77,9 +77,9 @@ func hints(sql string) bool {
 	return false
 }
 
-// names reports whether tokens have a schema of the catalog, or behind FROM and JOIN a
+// mentioned reports whether tokens have a schema of the catalog, or behind FROM and JOIN a
 // relation of it.
-func names(list []token) bool {
+func mentioned(list []token) bool {
 	if len(list) == 0 || !list[0].is("select") && !list[0].is("with") && !list[0].is("table") && !list[0].is("(") {
 		return false
 	}

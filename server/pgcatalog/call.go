@@ -117,13 +117,14 @@ func (b *binder) special(s *scope, n call) (expr, bool) {
 		}
 		l, r := b.expr(s, n.args[0]), b.expr(s, n.args[1])
 		l, r = b.matched(l, r, "=", n.at())
+		l, hold := b.held(l)
 		same := comparison(l, "=", r)
-		return expr{typ: l.typ, eval: func(f *frame) any {
+		return expr{typ: l.typ, eval: hold(func(f *frame) any {
 			if same.eval(f) == true {
 				return nil
 			}
 			return l.eval(f)
-		}}, true
+		})}, true
 	case "concat", "concat_ws":
 		list := args()
 		for i := range list {
@@ -166,21 +167,20 @@ func chosen(name string, list []expr) func(*frame) any {
 func concat(separated bool, list []expr) func(*frame) any {
 	return func(f *frame) any {
 		var parts []string
-		for _, e := range list {
-			if v, ok := e.eval(f).(string); ok {
-				f.run.spend(len(v))
+		separator, ok := "", true
+		for i, e := range list {
+			v, known := e.eval(f).(string)
+			switch f.run.spend(len(v) + len(separator)); {
+			case separated && i == 0:
+				separator, ok = v, known
+			case known:
 				parts = append(parts, v)
 			}
 		}
-		if !separated {
-			return strings.Join(parts, "")
-		}
-		first, ok := list[0].eval(f).(string)
 		if !ok {
 			return nil
 		}
-		f.run.spend(len(first) * len(parts))
-		return strings.Join(parts[1:], first)
+		return strings.Join(parts, separator)
 	}
 }
 

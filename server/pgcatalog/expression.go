@@ -58,9 +58,10 @@ func (b *binder) expr(s *scope, n node) expr {
 	case test:
 		return b.test(s, n)
 	case between:
-		low := b.operated(b.expr(s, n.node), ">=", b.expr(s, n.low), n.at())
-		high := b.operated(b.expr(s, n.node), "<=", b.expr(s, n.high), n.at())
-		return negatedIf(n.not, expr{typ: boolOID, eval: both(low.eval, high.eval)})
+		x, hold := b.held(b.expr(s, n.node))
+		low := b.operated(x, ">=", b.expr(s, n.low), n.at())
+		high := b.operated(x, "<=", b.expr(s, n.high), n.at())
+		return negatedIf(n.not, expr{typ: boolOID, eval: hold(both(low.eval, high.eval))})
 	case in:
 		return negatedIf(n.not, b.in(s, n))
 	case quantified:
@@ -171,11 +172,13 @@ func (b *binder) cast(s *scope, n cast) expr {
 			if length, ok := c.value.(int64); ok && length > 0 {
 				eval := e.eval
 				e.eval = func(f *frame) any {
-					v, _ := eval(f).(string)
-					if r := []rune(v); int64(len(r)) > length {
-						return string(r[:length])
+					v := eval(f)
+					if s, ok := v.(string); ok && int64(len(s)) > length {
+						if r := []rune(s); int64(len(r)) > length {
+							return string(r[:length])
+						}
 					}
-					return eval(f)
+					return v
 				}
 			}
 		}
@@ -186,11 +189,16 @@ func (b *binder) cast(s *scope, n cast) expr {
 
 func (b *binder) caseOf(s *scope, n caseOf) expr {
 	when := make([]func(*frame) any, len(n.when))
+	var x expr
+	hold := func(eval func(*frame) any) func(*frame) any { return eval }
+	if n.operand != nil {
+		x, hold = b.held(b.expr(s, n.operand))
+	}
 	for i, w := range n.when {
 		if n.operand == nil {
 			when[i] = b.condition(s, w, "CASE/WHEN")
 		} else {
-			when[i] = b.operated(b.expr(s, n.operand), "=", b.expr(s, w), w.at()).eval
+			when[i] = b.operated(x, "=", b.expr(s, w), w.at()).eval
 		}
 	}
 	results := make([]expr, 0, len(n.then)+1)
@@ -203,14 +211,14 @@ func (b *binder) caseOf(s *scope, n caseOf) expr {
 		results = append(results, b.expr(s, t))
 	}
 	t := b.alike(results, "CASE", n.at())
-	return expr{typ: t, fields: results[len(results)-1].fields, eval: func(f *frame) any {
+	return expr{typ: t, fields: results[len(results)-1].fields, eval: hold(func(f *frame) any {
 		for i, w := range when {
 			if w(f) == true {
 				return results[i+1].eval(f)
 			}
 		}
 		return results[0].eval(f)
-	}}
+	})}
 }
 
 func (b *binder) test(s *scope, n test) expr {
@@ -219,7 +227,7 @@ func (b *binder) test(s *scope, n test) expr {
 		e = b.settled(e)
 		return expr{typ: boolOID, eval: func(f *frame) any { return (e.eval(f) == nil) != n.not }}
 	}
-	eval := b.condition(s, n.node, "IS "+strings.ToUpper(n.is))
+	eval := b.boolean(e, "IS "+strings.ToUpper(n.is), n.at())
 	return expr{typ: boolOID, eval: func(f *frame) any {
 		v := eval(f)
 		switch n.is {
@@ -236,11 +244,12 @@ func (b *binder) in(s *scope, n in) expr {
 	if n.query != nil {
 		return b.anyOf(s, n.node, "=", n.query, false, n.at())
 	}
+	x, hold := b.held(b.expr(s, n.node))
 	evals := make([]func(*frame) any, len(n.list))
 	for i, item := range n.list {
-		evals[i] = not(b.operated(b.expr(s, n.node), "=", b.expr(s, item), item.at()).eval)
+		evals[i] = not(b.operated(x, "=", b.expr(s, item), item.at()).eval)
 	}
-	return expr{typ: boolOID, eval: not(both(evals...))}
+	return expr{typ: boolOID, eval: hold(not(both(evals...)))}
 }
 
 func (b *binder) quantified(s *scope, n quantified) expr {
@@ -307,9 +316,11 @@ func unwrapped(n node) node {
 
 // anyOfValues compares a value with each of a list.
 func (b *binder) anyOfValues(left expr, operator string, element uint32, all bool, at int, list func(*frame) ([]any, bool)) expr {
-	item := expr{typ: element, eval: func(f *frame) any { return f.run.item }}
+	slot := b.slot()
+	item := expr{typ: element, eval: func(f *frame) any { return f.run.slots[slot] }}
+	left, hold := b.held(left)
 	cmp := b.operated(left, operator, item, at).eval
-	return expr{typ: boolOID, eval: func(f *frame) any {
+	return expr{typ: boolOID, eval: hold(func(f *frame) any {
 		values, ok := list(f)
 		if !ok {
 			return nil
@@ -317,10 +328,8 @@ func (b *binder) anyOfValues(left expr, operator string, element uint32, all boo
 		var out any = all
 		for _, v := range values {
 			f.run.step()
-			saved := f.run.item
-			f.run.item = v
+			f.run.slots[slot] = v
 			r := cmp(f)
-			f.run.item = saved
 			switch {
 			case r == nil:
 				out = nil
@@ -329,7 +338,31 @@ func (b *binder) anyOfValues(left expr, operator string, element uint32, all boo
 			}
 		}
 		return out
-	}}
+	})}
+}
+
+// slot returns a place of a run for a value.
+func (b *binder) slot() int {
+	b.slots++
+	return b.slots - 1
+}
+
+// held returns an expression for one that is used several times, and the function to wrap
+// around what uses it, so that the value is computed once. Otherwise the time would double
+// with each level of nesting.
+func (b *binder) held(e expr) (held expr, hold func(eval func(*frame) any) func(*frame) any) {
+	if e.untyped {
+		return e, func(eval func(*frame) any) func(*frame) any { return eval }
+	}
+	slot, value := b.slot(), e.eval
+	e.eval = func(f *frame) any { return f.run.slots[slot] }
+	e.isColumn = false
+	return e, func(eval func(*frame) any) func(*frame) any {
+		return func(f *frame) any {
+			f.run.slots[slot] = value(f)
+			return eval(f)
+		}
+	}
 }
 
 func (b *binder) subquery(s *scope, n subquery) expr {
@@ -541,6 +574,9 @@ func comparison(l expr, operator string, r expr) expr {
 		if z == nil {
 			return nil
 		}
+		if s, ok := a.(string); ok && len(s) > 256 {
+			f.run.work(len(s) / 64)
+		}
 		return holds(compare(a, z))
 	}}
 }
@@ -564,7 +600,7 @@ func (b *binder) pattern(l expr, operator string, r expr, at int) expr {
 		if !ok || !known {
 			return nil
 		}
-		f.run.spend(len(s))
+		f.run.work(len(s))
 		return f.run.pattern(p, like, insensitive).MatchString(s) != not
 	}}
 }
@@ -594,28 +630,31 @@ func (b *binder) joinedArrays(l, r expr, at int) expr {
 	if elementOf(t) == 0 {
 		t = r.typ
 	}
-	list := func(e expr) func(*frame) []any {
+	// An element is a list of one, and NULL as an array is no list.
+	list := func(e expr) func(*frame) *array {
 		if !e.untyped && elementOf(e.typ) == 0 {
 			e = b.implied(e, elementOf(t), at)
-			return func(f *frame) []any { return []any{e.eval(f)} }
+			return func(f *frame) *array { return &array{elements: []any{e.eval(f)}} }
 		}
 		e = b.implied(e, t, at)
-		return func(f *frame) []any {
-			if a, ok := e.eval(f).(*array); ok {
-				return a.elements
-			}
-			return nil
+		return func(f *frame) *array {
+			a, _ := e.eval(f).(*array)
+			return a
 		}
 	}
 	left, right := list(l), list(r)
-	whole := func(e expr) bool { return e.untyped || elementOf(e.typ) != 0 }
 	return expr{typ: t, eval: func(f *frame) any {
 		a, z := left(f), right(f)
-		if whole(l) && whole(r) && a == nil && z == nil && l.eval(f) == nil && r.eval(f) == nil {
+		switch {
+		case a == nil && z == nil:
 			return nil
+		case a == nil:
+			return z
+		case z == nil:
+			return a
 		}
-		f.run.spend(16 * (len(a) + len(z)))
-		return &array{append(append([]any{}, a...), z...), 1}
+		f.run.spend(16 * (len(a.elements) + len(z.elements)))
+		return &array{append(append([]any{}, a.elements...), z.elements...), 1}
 	}}
 }
 

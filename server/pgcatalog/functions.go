@@ -31,13 +31,13 @@ var functionList = []struct {
 	{signatures: "pg_backend_pid() int4", eval: func(r *run, a []any) any { return int64(int32(r.session.PID)) }},
 	{signatures: "current_setting(text) text; current_setting(text,bool) text", eval: currentSetting},
 	{signatures: "set_config(text,text,bool) text", loose: true, eval: setConfig},
-	{signatures: "pg_is_in_recovery() bool; pg_is_wal_replay_paused() bool", eval: always_(false)},
-	{signatures: "txid_current() int8", eval: always_(int64(1))},
-	{signatures: "pg_my_temp_schema() oid", eval: always_(int64(0))},
-	{signatures: "pg_is_other_temp_schema(oid) bool", eval: always_(false)},
-	{signatures: "inet_server_addr() inet; inet_client_addr() inet; inet_server_port() int4; inet_client_port() int4", eval: always_(nil)},
-	{signatures: "pg_client_encoding() name; getdatabaseencoding() name", eval: always_("UTF8")},
-	{signatures: "pg_advisory_unlock_all() void", eval: always_("")},
+	{signatures: "pg_is_in_recovery() bool; pg_is_wal_replay_paused() bool", eval: constantly(false)},
+	{signatures: "txid_current() int8", eval: constantly(int64(1))},
+	{signatures: "pg_my_temp_schema() oid", eval: constantly(int64(0))},
+	{signatures: "pg_is_other_temp_schema(oid) bool", eval: constantly(false)},
+	{signatures: "inet_server_addr() inet; inet_client_addr() inet; inet_server_port() int4; inet_client_port() int4", eval: constantly(nil)},
+	{signatures: "pg_client_encoding() name; getdatabaseencoding() name", eval: constantly("UTF8")},
+	{signatures: "pg_advisory_unlock_all() void", eval: constantly("")},
 	{signatures: "pg_encoding_to_char(int4) name", eval: func(r *run, a []any) any {
 		if a[0] == int64(6) {
 			return "UTF8"
@@ -50,7 +50,7 @@ var functionList = []struct {
 		}
 		return int64(-1)
 	}},
-	{signatures: "pg_encoding_max_length(int4) int4", eval: always_(int64(4))},
+	{signatures: "pg_encoding_max_length(int4) int4", eval: constantly(int64(4))},
 
 	// Names and definitions of what has an OID.
 	{signatures: "pg_get_userbyid(oid) name", eval: func(r *run, a []any) any { return r.catalog.roleName(uint32(a[0].(int64))) }},
@@ -77,11 +77,11 @@ var functionList = []struct {
 		}
 		return nil
 	}},
-	{signatures: "pg_operator_is_visible(oid) bool; pg_opclass_is_visible(oid) bool; pg_opfamily_is_visible(oid) bool; pg_conversion_is_visible(oid) bool; pg_statistics_obj_is_visible(oid) bool; pg_ts_parser_is_visible(oid) bool; pg_ts_dict_is_visible(oid) bool; pg_ts_config_is_visible(oid) bool; pg_ts_template_is_visible(oid) bool", eval: always_(nil)},
-	{signatures: "pg_collation_is_visible(oid) bool", eval: always_(true)},
+	{signatures: "pg_operator_is_visible(oid) bool; pg_opclass_is_visible(oid) bool; pg_opfamily_is_visible(oid) bool; pg_conversion_is_visible(oid) bool; pg_statistics_obj_is_visible(oid) bool; pg_ts_parser_is_visible(oid) bool; pg_ts_dict_is_visible(oid) bool; pg_ts_config_is_visible(oid) bool; pg_ts_template_is_visible(oid) bool", eval: constantly(nil)},
+	{signatures: "pg_collation_is_visible(oid) bool", eval: constantly(true)},
 	{signatures: "obj_description(oid) text; obj_description(oid,name) text", eval: func(r *run, a []any) any { return r.described(a[0], 0) }},
 	{signatures: "col_description(oid,int4) text", eval: func(r *run, a []any) any { return r.described(a[0], a[1].(int64)) }},
-	{signatures: "shobj_description(oid,name) text", eval: always_(nil)},
+	{signatures: "shobj_description(oid,name) text", eval: constantly(nil)},
 	{signatures: "to_regclass(text) regclass", eval: toReg(regclassOID)},
 	{signatures: "to_regtype(text) regtype", eval: toReg(regtypeOID)},
 	{signatures: "to_regproc(text) regproc", eval: toReg(regprocOID)},
@@ -90,7 +90,7 @@ var functionList = []struct {
 	{signatures: "to_regrole(text) regrole", eval: toReg(regroleOID)},
 
 	// Definitions of what no table here has: views, defaults, indexes, triggers, rules.
-	{signatures: "pg_get_expr(pg_node_tree,oid) text; pg_get_expr(pg_node_tree,oid,bool) text; pg_get_constraintdef(oid) text; pg_get_constraintdef(oid,bool) text; pg_get_indexdef(oid) text; pg_get_indexdef(oid,int4,bool) text; pg_get_viewdef(oid) text; pg_get_viewdef(oid,bool) text; pg_get_viewdef(text) text; pg_get_triggerdef(oid) text; pg_get_triggerdef(oid,bool) text; pg_get_ruledef(oid) text; pg_get_ruledef(oid,bool) text; pg_get_partkeydef(oid) text; pg_get_serial_sequence(text,text) text; pg_get_statisticsobjdef(oid) text; pg_get_statisticsobjdef_columns(oid) text; pg_get_partition_constraintdef(oid) text; pg_get_function_sqlbody(oid) text", eval: always_(nil)},
+	{signatures: "pg_get_expr(pg_node_tree,oid) text; pg_get_expr(pg_node_tree,oid,bool) text; pg_get_constraintdef(oid) text; pg_get_constraintdef(oid,bool) text; pg_get_indexdef(oid) text; pg_get_indexdef(oid,int4,bool) text; pg_get_viewdef(oid) text; pg_get_viewdef(oid,bool) text; pg_get_viewdef(text) text; pg_get_triggerdef(oid) text; pg_get_triggerdef(oid,bool) text; pg_get_ruledef(oid) text; pg_get_ruledef(oid,bool) text; pg_get_partkeydef(oid) text; pg_get_serial_sequence(text,text) text; pg_get_statisticsobjdef(oid) text; pg_get_statisticsobjdef_columns(oid) text; pg_get_partition_constraintdef(oid) text; pg_get_function_sqlbody(oid) text", eval: constantly(nil)},
 	{signatures: "pg_get_functiondef(oid) text", eval: func(r *run, a []any) any {
 		if name := typeTable().named[uint32(a[0].(int64))]; name != "" {
 			fail(sqlerr.New(sqlerr.Unsupported, "the definition of %s is outside the catalog: it is part of the server", name))
@@ -128,15 +128,15 @@ var functionList = []struct {
 		}
 		return int64(0) // the size of a private table would tell how many rows it has
 	}},
-	{signatures: "pg_column_is_updatable(regclass,int2,bool) bool", eval: always_(false)},
-	{signatures: "pg_database_size(name) int8; pg_database_size(oid) int8; pg_tablespace_size(name) int8; pg_tablespace_size(oid) int8", eval: always_(int64(0))},
+	{signatures: "pg_column_is_updatable(regclass,int2,bool) bool", eval: constantly(false)},
+	{signatures: "pg_database_size(name) int8; pg_database_size(oid) int8; pg_tablespace_size(name) int8; pg_tablespace_size(oid) int8", eval: constantly(int64(0))},
 	{signatures: "pg_size_pretty(int8) text; pg_size_pretty(numeric) text", eval: sizePretty},
-	{signatures: "pg_tablespace_location(oid) text", eval: always_("")},
-	{signatures: "pg_relation_filenode(regclass) oid", eval: always_(nil)},
-	{signatures: "pg_stat_get_numscans(oid) int8; pg_stat_get_live_tuples(oid) int8", eval: always_(int64(0))},
-	{signatures: "pg_sequence_last_value(regclass) int8", eval: always_(nil)},
-	{signatures: "pg_trigger_depth() int4", eval: always_(int64(0))},
-	{signatures: "pg_index_column_has_property(regclass,int4,text) bool; pg_index_has_property(regclass,text) bool; pg_indexam_has_property(oid,text) bool", eval: always_(nil)},
+	{signatures: "pg_tablespace_location(oid) text", eval: constantly("")},
+	{signatures: "pg_relation_filenode(regclass) oid", eval: constantly(nil)},
+	{signatures: "pg_stat_get_numscans(oid) int8; pg_stat_get_live_tuples(oid) int8", eval: constantly(int64(0))},
+	{signatures: "pg_sequence_last_value(regclass) int8", eval: constantly(nil)},
+	{signatures: "pg_trigger_depth() int4", eval: constantly(int64(0))},
+	{signatures: "pg_index_column_has_property(regclass,int4,text) bool; pg_index_has_property(regclass,text) bool; pg_indexam_has_property(oid,text) bool", eval: constantly(nil)},
 
 	// What the user may do: read her tables.
 	{signatures: "has_table_privilege(text,text) bool; has_table_privilege(oid,text) bool", eval: func(r *run, a []any) any { return r.mayTable(a[0], a[1]) }},
@@ -152,12 +152,12 @@ var functionList = []struct {
 	{signatures: "has_type_privilege(text,text) bool; has_type_privilege(oid,text) bool; has_language_privilege(text,text) bool; has_language_privilege(oid,text) bool", eval: func(r *run, a []any) any { return r.may(a[1], "USAGE") }},
 	{signatures: "has_function_privilege(text,text) bool; has_function_privilege(oid,text) bool", eval: func(r *run, a []any) any { return r.may(a[1], "EXECUTE") }},
 	{signatures: "has_function_privilege(name,text,text) bool; has_function_privilege(name,oid,text) bool", eval: func(r *run, a []any) any { return r.may(a[2], "EXECUTE") }},
-	{signatures: "has_sequence_privilege(text,text) bool; has_sequence_privilege(oid,text) bool; has_tablespace_privilege(oid,text) bool; has_tablespace_privilege(text,text) bool; has_server_privilege(oid,text) bool; has_foreign_data_wrapper_privilege(oid,text) bool; row_security_active(oid) bool; row_security_active(text) bool", eval: always_(false)},
+	{signatures: "has_sequence_privilege(text,text) bool; has_sequence_privilege(oid,text) bool; has_tablespace_privilege(oid,text) bool; has_tablespace_privilege(text,text) bool; has_server_privilege(oid,text) bool; has_foreign_data_wrapper_privilege(oid,text) bool; row_security_active(oid) bool; row_security_active(text) bool", eval: constantly(false)},
 	{signatures: "pg_has_role(name,text) bool; pg_has_role(oid,text) bool", eval: func(r *run, a []any) any { return r.isRole(a[0]) }},
 	{signatures: "pg_has_role(name,name,text) bool; pg_has_role(name,oid,text) bool; pg_has_role(oid,oid,text) bool", eval: func(r *run, a []any) any { return r.isRole(a[1]) }},
 
 	// Texts and arrays.
-	{signatures: "quote_ident(text) text", eval: func(r *run, a []any) any { return quoteIdent(a[0].(string)) }},
+	{signatures: "quote_ident(text) text", eval: func(r *run, a []any) any { return r.made(quoteIdent(a[0].(string))) }},
 	{signatures: "quote_literal(text) text", eval: func(r *run, a []any) any { return quoteLiteral(r, a[0].(string)) }},
 	{signatures: "quote_nullable(text) text", loose: true, eval: func(r *run, a []any) any {
 		if a[0] == nil {
@@ -219,7 +219,7 @@ var functionList = []struct {
 	{signatures: "substring(text,int4) text; substr(text,int4) text; substring(text,int4,int4) text; substr(text,int4,int4) text", shared: true, eval: substring},
 	{signatures: "substring(text,text) text", eval: func(r *run, a []any) any {
 		m := r.pattern(a[1].(string), false, false).FindStringSubmatch(a[0].(string))
-		switch r.spend(len(a[0].(string))); len(m) {
+		switch r.work(len(a[0].(string))); len(m) {
 		case 0:
 			return nil
 		case 1:
@@ -244,7 +244,7 @@ var functionList = []struct {
 		return ""
 	}},
 	{signatures: "parse_ident(text) text[]", eval: func(r *run, a []any) any {
-		schema, name := r.catalog.names(a[0].(string))
+		schema, name := names(a[0].(string))
 		if schema == "" {
 			return texts(name)
 		}
@@ -273,7 +273,7 @@ var functionList = []struct {
 	}},
 }
 
-func always_(v any) func(*run, []any) any { return func(*run, []any) any { return v } }
+func constantly(v any) func(*run, []any) any { return func(*run, []any) any { return v } }
 
 // made counts a text that a function made, and returns it.
 func (r *run) made(s string) string {

@@ -81,7 +81,7 @@ func (l *lexer) next() token {
 		from := l.at
 		for l.at++; letter(l.peek(0)) || digit(l.peek(0)) || l.peek(0) == '$'; l.at++ {
 		}
-		t.kind, t.text = word, strings.ToLower(l.sql[from:l.at])
+		t.kind, t.text = word, lowered(l.sql[from:l.at])
 	case digit(c), c == '.' && digit(l.peek(1)):
 		t.kind, t.text = number, l.number()
 	case c == '\'':
@@ -115,6 +115,17 @@ func (l *lexer) next() token {
 func firstRune(s string) string {
 	_, n := utf8.DecodeRuneInString(s)
 	return s[:n]
+}
+
+// lowered returns a name in lower case, as PostgreSQL folds it: letters of ASCII only.
+func lowered(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
 }
 
 func letter(c byte) bool {

@@ -13,14 +13,14 @@ import (
 
 // The limits of one statement.
 const (
-	maxSteps  = 20 << 20 // rows looked at, and elements
-	maxMemory = 64 << 20 // bytes of texts and rows that are made
+	maxSteps  = 4 << 20  // rows looked at, and elements; what clients ask takes up to 160,000
+	maxMemory = 32 << 20 // bytes of texts and rows that are made; what clients ask takes up to 200 KB
 	maxRows   = 100_000  // of a result
 )
 
 // slots bounds the number of statements that run at a time in the process, and with it what
 // they take in all.
-var slots = make(chan struct{}, max(2, runtime.NumCPU()))
+var slots = make(chan struct{}, max(2, runtime.NumCPU()/2))
 
 // Session is what functions tell of the session that asks. Each part may be missing.
 type Session struct {
@@ -36,8 +36,9 @@ type run struct {
 	session  Session
 	args     []any
 	steps    int
+	look     int // the number of steps at which the context is looked at
 	memory   int
-	item     any // the element that ANY compares
+	slots    []any // what held expressions and ANY's elements are
 	rows     map[*plan][][]any
 	tables   map[*relation][][]any
 	working  map[*loop][][]any
@@ -56,9 +57,17 @@ func (r *run) step() {
 		fail(sqlerr.New(sqlerr.Unsupported, "a statement about the catalog that looks at more than %d rows is outside the dialect", maxSteps).
 			WithHint("does every join have a condition?"))
 	}
-	if r.steps%1024 == 0 && r.ctx.Err() != nil {
-		fail(r.ctx.Err())
+	if r.steps >= r.look {
+		if r.look = r.steps + 1024; r.ctx.Err() != nil {
+			fail(r.ctx.Err())
+		}
 	}
+}
+
+// work counts the steps that a function takes over n bytes.
+func (r *run) work(n int) {
+	r.steps += n
+	r.step()
 }
 
 // spend counts bytes that a function makes.
@@ -171,6 +180,7 @@ type Statement struct {
 
 	catalog *Catalog
 	plan    *plan
+	slots   int
 }
 
 // ResultColumn is a column of a result. Size and Modifier are those of RowDescription.
@@ -207,7 +217,7 @@ func (c *Catalog) Prepare(sql string, parameters []uint32) (s *Statement, err er
 			fail(sqlerr.New(sqlerr.Unsupported, "a parameter of the type with OID %d is outside the catalog's dialect", t))
 		}
 	}
-	s = &Statement{Parameters: b.parameters, catalog: c, plan: p}
+	s = &Statement{Parameters: b.parameters, catalog: c, plan: p, slots: b.slots}
 	for _, col := range p.columns {
 		t := baseOf(col.typ)
 		r := ResultColumn{Name: col.name, OID: t, Size: -1, Modifier: -1}
@@ -235,7 +245,7 @@ func (s *Statement) Query(ctx context.Context, session Session, args []any) (out
 	if len(args) != len(s.Parameters) {
 		return nil, sqlerr.New(sqlerr.Invalid, "the statement has %d parameters, and %d values came with it", len(s.Parameters), len(args))
 	}
-	r := &run{ctx: ctx, catalog: s.catalog, session: session, rows: make(map[*plan][][]any),
+	r := &run{ctx: ctx, catalog: s.catalog, session: session, slots: make([]any, s.slots), rows: make(map[*plan][][]any),
 		tables: make(map[*relation][][]any), working: make(map[*loop][][]any),
 		indexes: make(map[*scan]*rowIndex), patterns: make(map[patternKey]*regexp.Regexp)}
 	for i, a := range args {

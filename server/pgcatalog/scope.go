@@ -8,6 +8,7 @@ import (
 type binder struct {
 	catalog    *Catalog
 	parameters []uint32 // the types, from $1; 0 where nothing told one yet
+	slots      int      // of run.slots
 }
 
 // outColumn is a column of a source or of a result.
@@ -348,10 +349,17 @@ func (b *binder) converted(e expr, to uint32, at int) expr {
 	}
 	eval := e.eval
 	return expr{typ: to, eval: func(f *frame) any {
-		if v := eval(f); v != nil {
-			return convert(v)
+		v := eval(f)
+		if v == nil {
+			return nil
 		}
-		return nil
+		switch v = convert(v); v := v.(type) {
+		case string:
+			f.run.spend(len(v))
+		case *array:
+			f.run.spend(16 * len(v.elements))
+		}
+		return v
 	}}
 }
 
@@ -419,12 +427,15 @@ func (b *binder) implied(e expr, to uint32, at int) expr {
 
 // condition is an expression that must be boolean.
 func (b *binder) condition(s *scope, n node, what string) func(*frame) any {
-	e := b.expr(s, n)
+	return b.boolean(b.expr(s, n), what, n.at())
+}
+
+func (b *binder) boolean(e expr, what string, at int) func(*frame) any {
 	if e.untyped {
 		e = b.typed(e, boolOID)
 	}
 	if baseOf(e.typ) != boolOID {
-		fail(sqlerr.New(sqlerr.Invalid, "argument of %s must be type boolean, not type %s", what, b.catalog.typeTitle(e.typ)).At(n.at()))
+		fail(sqlerr.New(sqlerr.Invalid, "argument of %s must be type boolean, not type %s", what, b.catalog.typeTitle(e.typ)).At(at))
 	}
 	return e.eval
 }

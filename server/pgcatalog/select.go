@@ -84,7 +84,7 @@ func (b *binder) with(up *scope, with *tables, c commonTable, recursive bool) *t
 		fresh := func(rows [][]any) (out [][]any) {
 			for _, row := range rows {
 				f.run.kept(row)
-				if k := keyOfAll(row); body.all || !seen[k] {
+				if k := f.run.key(row); body.all || !seen[k] {
 					seen[k] = !body.all
 					out = append(out, row)
 				}
@@ -184,7 +184,7 @@ func (r *run) combine(n *combination, left [][]any, second *plan, f *frame, emit
 	count := make(map[any]int)
 	if n.operator != "union" {
 		for _, row := range right {
-			count[keyOfAll(row)]++
+			count[r.key(row)]++
 		}
 	} else {
 		left = append(left[:len(left):len(left)], right...)
@@ -192,7 +192,7 @@ func (r *run) combine(n *combination, left [][]any, second *plan, f *frame, emit
 	seen := make(map[any]bool)
 	for _, row := range left {
 		r.step()
-		k := keyOfAll(row)
+		k := r.key(row)
 		has := count[k] > 0
 		if has && n.all {
 			count[k]--
@@ -529,7 +529,7 @@ func (q *selected) each(up *frame, emit func([]any) bool) {
 	if q.distinct {
 		seen := make(map[any]bool)
 		out = func(row []any) bool {
-			k := keyOfAll(row[:q.width])
+			k := up.run.key(row[:q.width])
 			if seen[k] {
 				return true
 			}
@@ -557,7 +557,7 @@ func (q *selected) first(f *frame, emit func([]any) bool) {
 		for i, k := range q.distinctOn {
 			key[i] = row[k.column]
 		}
-		if k := keyOfAll(key); !seen[k] {
+		if k := f.run.key(key); !seen[k] {
 			if seen[k] = true; !emit(row) {
 				return
 			}
@@ -658,7 +658,7 @@ func (q *selected) groups(f *frame) []*frame {
 		for i, k := range q.keys {
 			key[i] = k.eval(f)
 		}
-		k := keyOfAll(key)
+		k := f.run.key(key)
 		g := byKey[k]
 		if g == nil {
 			g = add(f.copied())
@@ -711,7 +711,7 @@ func (w *windowCall) compute(states []*frame) {
 			}
 			return out
 		}
-		k := keyOfAll(eval(w.partition))
+		k := f.run.key(eval(w.partition))
 		if _, ok := parts[k]; !ok {
 			names = append(names, k)
 		}
@@ -790,7 +790,7 @@ func (s *aggregateState) result(r *run) any {
 		seen := make(map[any]bool)
 		var once [][]any
 		for _, row := range rows {
-			if k := keyOfAll(row); !seen[k] {
+			if k := r.key(row); !seen[k] {
 				seen[k] = true
 				once = append(once, row)
 			}

@@ -414,7 +414,7 @@ func (c *Catalog) regInput(s string, t uint32) int64 {
 
 // regLookup returns the OID of what a text names, 0 if there is nothing of the name.
 func (c *Catalog) regLookup(s string, t uint32) int64 {
-	schema, name := c.names(s)
+	schema, name := names(s)
 	switch t {
 	case regclassOID:
 		if r := c.lookup(schema, name); r != nil {
@@ -454,31 +454,28 @@ func (c *Catalog) regLookup(s string, t uint32) int64 {
 }
 
 // names cuts a qualified name as SQL writes it.
-func (c *Catalog) names(s string) (schema, name string) {
-	var parts []string
-	for rest := s; ; {
-		part := ""
-		if strings.HasPrefix(rest, `"`) {
-			end := strings.Index(rest[1:], `"`)
-			if end < 0 {
-				return "", s
-			}
-			part, rest = rest[1:end+1], rest[end+2:]
-		} else if i := strings.IndexByte(rest, '.'); i >= 0 {
-			part, rest = strings.ToLower(strings.TrimSpace(rest[:i])), rest[i:]
-		} else {
-			part, rest = strings.ToLower(strings.TrimSpace(rest)), ""
+func names(s string) (schema, name string) {
+	var part strings.Builder
+	inside := false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"' && inside && i+1 < len(s) && s[i+1] == '"':
+			part.WriteByte('"')
+			i++
+		case c == '"':
+			inside = !inside
+		case inside:
+			part.WriteByte(c)
+		case c == '.':
+			schema = part.String()
+			part.Reset()
+		case c >= 'A' && c <= 'Z':
+			part.WriteByte(c + 'a' - 'A')
+		case c != ' ':
+			part.WriteByte(c)
 		}
-		parts = append(parts, part)
-		if !strings.HasPrefix(rest, ".") {
-			break
-		}
-		rest = rest[1:]
 	}
-	if len(parts) > 1 {
-		schema = parts[len(parts)-2]
-	}
-	return schema, parts[len(parts)-1]
+	return schema, part.String()
 }
 
 // regOutput returns the text of an OID of a reg type.

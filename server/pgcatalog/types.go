@@ -220,6 +220,8 @@ func (c *Catalog) input(s string, t uint32) any {
 		return f
 	case arrays:
 		return c.arrayInput(s, t)
+	case records:
+		fail(sqlerr.New(sqlerr.Unsupported, "the text of a row is outside the catalog's dialect"))
 	}
 	switch t {
 	case charOID:
@@ -689,14 +691,19 @@ func compareNulls(a, b any, nullsFirst bool) int {
 func keyOf(v any) any {
 	switch v := v.(type) {
 	case float64:
-		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
-			return int64(v)
-		}
-		return v
+		return keyOfNumber(v)
 	case *array:
-		return keyOfAll(v.elements)
+		return listKey(appendKey(nil, v))
 	case record:
-		return keyOfAll(v)
+		return listKey(appendKey(nil, v))
+	}
+	return v
+}
+
+// keyOfNumber makes integers of floats that are equal to one.
+func keyOfNumber(v any) any {
+	if f, ok := v.(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return int64(f)
 	}
 	return v
 }
@@ -704,11 +711,37 @@ func keyOf(v any) any {
 // listKey is the key of a list.
 type listKey string
 
-func keyOfAll(list []any) listKey {
-	var b strings.Builder
-	for _, v := range list {
-		s := fmt.Sprintf("%T%v", keyOf(v), keyOf(v))
-		fmt.Fprintf(&b, "%d:%s", len(s), s)
+// appendKey appends bytes that are equal where two values are.
+func appendKey(b []byte, v any) []byte {
+	switch v := keyOfNumber(v).(type) {
+	case nil:
+		return append(b, 'n')
+	case bool:
+		return strconv.AppendBool(b, v)
+	case int64:
+		return append(strconv.AppendInt(append(b, 'i'), v, 10), ';')
+	case float64:
+		return append(strconv.AppendFloat(append(b, 'd'), v, 'g', -1, 64), ';')
+	case string:
+		return append(append(strconv.AppendInt(append(b, 's'), int64(len(v)), 10), ':'), v...)
+	case *array:
+		return appendKeys(append(b, '['), v.elements)
+	case record:
+		return appendKeys(append(b, '('), v)
 	}
-	return listKey(b.String())
+	return b
+}
+
+func appendKeys(b []byte, list []any) []byte {
+	for _, v := range list {
+		b = appendKey(b, v)
+	}
+	return append(b, ']')
+}
+
+// key is the key of a list, whose bytes count as memory.
+func (r *run) key(list []any) listKey {
+	b := appendKeys(nil, list)
+	r.spend(len(b))
+	return listKey(b)
 }
