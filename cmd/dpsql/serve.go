@@ -370,11 +370,18 @@ func (r *running) announce() {
 	}
 	for _, l := range r.listeners {
 		a := host.AddressOf(l)
-		connect := a.Connection() + " user=USER dbname=" + r.options.name
-		if a.TCP != nil {
-			connect += how
+		attributes := []any{"address", a.String(), "database", r.options.name}
+		if connect := a.Connection(r.options.name); connect != "" {
+			if a.TCP != nil {
+				connect += how
+			}
+			quote := "'"
+			if strings.Contains(connect, quote) {
+				quote = `"`
+			}
+			attributes = append(attributes, "connect", "psql "+quote+connect+quote)
 		}
-		r.log.Info("serving", "address", a.String(), "database", r.options.name, "connect", "psql '"+connect+"'")
+		r.log.Info("serving", attributes...)
 	}
 }
 

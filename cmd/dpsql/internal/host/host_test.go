@@ -56,15 +56,15 @@ func TestParseAddress(t *testing.T) {
 }
 
 func TestConnection(t *testing.T) {
-	for _, e := range []struct{ text, want string }{
-		{"127.0.0.1:5000", "host=127.0.0.1 port=5000"},
-		{":5000", "host=HOST port=5000"},
-		{"/run/dpsql/.s.PGSQL.6000", "host=/run/dpsql port=6000"},
-		{"/run/o'brien d/.s.PGSQL.6000", `host='/run/o\'brien d' port=6000`},
-		{"/run/dpsql/socket", ""},
+	for _, e := range []struct{ text, database, want string }{
+		{"127.0.0.1:5000", "clinic", "host=127.0.0.1 port=5000 user=USER dbname=clinic"},
+		{":5000", "my visits", "host=HOST port=5000 user=USER dbname='my visits'"},
+		{"/run/dpsql/.s.PGSQL.6000", "", "host=/run/dpsql port=6000 user=USER dbname=''"},
+		{"/run/o'brien d/.s.PGSQL.6000", `a\b`, `host='/run/o\'brien d' port=6000 user=USER dbname='a\\b'`},
+		{"/run/dpsql/socket", "clinic", ""},
 	} {
-		if a, err := ParseAddress(e.text, 5433); err != nil || a.Connection() != e.want {
-			t.Errorf("%s is %q, %v; want %q", e.text, a.Connection(), err, e.want)
+		if a, err := ParseAddress(e.text, 5433); err != nil || a.Connection(e.database) != e.want {
+			t.Errorf("%s is %q, %v; want %q", e.text, a.Connection(e.database), err, e.want)
 		}
 	}
 }

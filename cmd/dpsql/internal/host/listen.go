@@ -76,26 +76,27 @@ func (a Address) String() string {
 	return a.TCP.String()
 }
 
-// Connection returns the address as a connection string of libpq has it, "" for a socket that
-// libpq does not find.
-func (a Address) Connection() string {
+// Connection returns a connection string of libpq, for a database at the address, "" for a
+// socket that libpq does not find.
+func (a Address) Connection(database string) string {
+	user := " user=USER dbname=" + quoted(database)
 	if a.TCP == nil {
 		port, found := strings.CutPrefix(filepath.Base(a.Unix), socketName)
 		if !found {
 			return ""
 		}
-		return fmt.Sprintf("host=%s port=%s", quoted(filepath.Dir(a.Unix)), port)
+		return fmt.Sprintf("host=%s port=%s", quoted(filepath.Dir(a.Unix)), port) + user
 	}
 	name := a.TCP.IP.String()
 	if len(a.TCP.IP) == 0 || a.TCP.IP.IsUnspecified() {
 		name = "HOST"
 	}
-	return fmt.Sprintf("host=%s port=%d", name, a.TCP.Port)
+	return fmt.Sprintf("host=%s port=%d", name, a.TCP.Port) + user
 }
 
 // quoted returns a value as a connection string has it.
 func quoted(value string) string {
-	if strings.ContainsAny(value, ` '\"`) {
+	if value == "" || strings.ContainsAny(value, ` '\`) {
 		return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(value) + "'"
 	}
 	return value
