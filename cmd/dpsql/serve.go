@@ -91,11 +91,22 @@ func (o *serveOptions) flagSet() *flag.FlagSet {
 	o.socketMode = 0o777
 	fs.Func("socket-mode", "", o.parseMode)
 	fs.BoolVar(&o.readonly, "readonly", false, "")
-	fs.DurationVar(&o.drain, "drain", 30*time.Second, "")
-	fs.DurationVar(&o.idle, "idle", 0, "")
+	o.drain = 30 * time.Second
+	fs.Func("drain", "", parseTime(&o.drain))
+	fs.Func("idle", "", parseTime(&o.idle))
 	fs.IntVar(&o.connections, "connections", 1000, "")
 	fs.IntVar(&o.message, "message", 1<<20, "")
 	return fs
+}
+
+// parseTime returns a function that reads a time into d.
+func parseTime(d *time.Duration) func(string) error {
+	return func(text string) (err error) {
+		if *d, err = time.ParseDuration(text); err != nil || *d < 0 {
+			return errors.New("a time is written as 30s, 5m or 1h")
+		}
+		return nil
+	}
 }
 
 func (o *serveOptions) parseMode(text string) error {
@@ -132,8 +143,6 @@ func (o *serveOptions) check(words []string) error {
 		return invalid("-self-signed makes a certificate, and -tls-cert names another")
 	case o.logFormat != "text" && o.logFormat != "json":
 		return invalid("there is no format %q of a log: it is text or json", o.logFormat)
-	case o.drain < 0 || o.idle < 0:
-		return invalid("a time cannot be negative")
 	case o.connections < 1 || o.message < 1<<10:
 		return invalid("a server needs at least 1 connection, and messages of 1024 bytes")
 	}
@@ -367,6 +376,7 @@ func (r *running) announce() {
 	if r.certificates != nil {
 		r.log.Info("certificate", "sha256", r.certificates.Fingerprint(), "expires", r.certificates.Expires(), "self-signed", r.certificates.Made())
 		how = " sslmode=require channel_binding=require"
+		r.warnExpired()
 	}
 	for _, l := range r.listeners {
 		a := host.AddressOf(l)
@@ -382,6 +392,13 @@ func (r *running) announce() {
 			attributes = append(attributes, "connect", "psql "+quote+connect+quote)
 		}
 		r.log.Info("serving", attributes...)
+	}
+}
+
+// warnExpired tells of a certificate that clients do not take any more.
+func (r *running) warnExpired() {
+	if time.Now().After(r.certificates.Expires()) {
+		r.log.Warn("the certificate has expired", "expires", r.certificates.Expires())
 	}
 }
 
@@ -412,6 +429,7 @@ func (r *running) reload() {
 	}
 	r.reloads.done.Add(1)
 	r.log.Info("the certificate was read again", "sha256", r.certificates.Fingerprint(), "expires", r.certificates.Expires())
+	r.warnExpired()
 }
 
 // afterDrain is how long a server waits for statements that were cancelled.

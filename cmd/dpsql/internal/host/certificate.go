@@ -14,6 +14,7 @@ import (
 	"math/big"
 	"net"
 	"os"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -34,8 +35,11 @@ func LoadCertificates(certificate, key string) (*Certificates, error) {
 	return c, c.Reload()
 }
 
-// SelfSigned makes a certificate that nobody vouches for, for the names and addresses. Its
-// key is nowhere but in memory, so every start has another.
+// hostName matches a name that a certificate can have.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
+
+// SelfSigned makes a certificate that nobody vouches for, for the names and addresses; what is
+// neither is left out. Its key is nowhere but in memory, so every start has another.
 func SelfSigned(names []string) (*Certificates, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -54,7 +58,7 @@ func SelfSigned(names []string) (*Certificates, error) {
 	for _, name := range names {
 		if ip := net.ParseIP(name); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)
-		} else if name != "" {
+		} else if hostName.MatchString(name) {
 			template.DNSNames = append(template.DNSNames, name)
 		}
 	}

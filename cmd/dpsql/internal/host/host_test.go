@@ -234,7 +234,7 @@ func TestKeysOfOthers(t *testing.T) {
 }
 
 func TestSelfSigned(t *testing.T) {
-	c, err := SelfSigned([]string{"localhost", "127.0.0.1", ""})
+	c, err := SelfSigned([]string{"localhost", "127.0.0.1", "", "/run/dpsql", "Größe"})
 	if err != nil {
 		t.Fatal(err)
 	}

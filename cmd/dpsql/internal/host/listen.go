@@ -155,7 +155,7 @@ func listening(l net.Listener, a Address, err error) (net.Listener, error) {
 }
 
 func inUse(a Address) error {
-	return sqlerr.New(sqlerr.Busy, "cannot listen on %s: another process does", a).WithHint("end it, or name another address by -listen")
+	return sqlerr.New(sqlerr.Busy, "cannot listen on %s: another process does", a).WithHint("end it, or name another address")
 }
 
 // reason returns what the system says of an error, without what it was about.
