@@ -273,7 +273,7 @@ func (s *Session) SetFree(free bool) { s.free = free }
 
 // asker returns the session as package answer needs it.
 func (s *Session) asker() answer.Asker {
-	return answer.Asker{User: s.by.id, Settings: s.settings, Buyers: s.buyers, Now: s.began, Bill: &s.bill, Progress: s.progress, Confirm: s.confirm, Free: s.free}
+	return answer.Asker{User: s.by.id, Settings: s.settings, Buyers: s.buyers, Now: s.began, Bill: &s.bill, Progress: s.progress, Confirm: s.confirm, Free: s.free, Held: s.by.id != 0}
 }
 
 // told reports whether the session is told the time and the progress of its statements.

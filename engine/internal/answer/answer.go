@@ -20,6 +20,7 @@ import (
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/schemas"
+	"dpsql/engine/internal/slots"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
@@ -46,6 +47,7 @@ type Database struct {
 	prices   memo[direct.Request, price]
 	params   memo[string, paramsResult] // parameters of mechanisms, by their stored text
 	Live     *LiveMechanisms
+	turns    slots.Schedule // of statements whose answers are held
 }
 
 // Rehearsed holds what a rehearsal knows in addition to its copy of the catalog.
@@ -100,6 +102,8 @@ type Asker struct {
 	Progress func(done, all int64)     // may be nil
 	Confirm  func(warning string) bool // nil if nobody is to be asked
 	Free     bool                      // nothing may be bought
+	Held     bool                      // what private rows are read for is answered at a time that does not depend on them
+	turn     *slots.Turn               // nil unless it is, and rows may be read now
 }
 
 // Request is one linear query, bound and canonical, with the settings that apply to it.
@@ -113,6 +117,7 @@ type Request struct {
 	scale     float64  // Settings.Accuracy is asked·scale
 	fresh     bool     // no answer to the query is stored, for certain
 	buyers    *pay.Buyers
+	turn      *slots.Turn
 	statement func() []int // the columns of the table that queries of the statement are on, ascending
 	Planning
 	file *file
@@ -228,8 +233,17 @@ func (a Answers) Warnings() []string { return a.statement.bindingWarnings() }
 // what is bought for them is charged in one transaction. ready is called with the columns of
 // each before anything is charged, and may refuse. If other queries spend a mechanism between
 // plan and answer, Together plans again, at most twice for each mechanism.
+//
+// If the asker's answers are held, a statement for which private rows are read waits for a turn on
+// its tables, and is planned again then. From there on it goes its way whether it is cancelled or
+// not: the context's end says nothing of the rows, and when a statement ends must not either.
 func (db *Database) Together(ctx context.Context, who Asker, all []Selection, ready func([][]Column) error) (Answers, error) {
 	var how Planning
+	defer func() {
+		if who.turn != nil {
+			who.turn.End()
+		}
+	}()
 	for {
 		st, err := db.Plan(ctx, who, all, how)
 		if err != nil {
@@ -242,6 +256,16 @@ func (db *Database) Together(ctx context.Context, who Asker, all []Selection, re
 		}
 		if err := st.Choose(); err != nil {
 			return Answers{}, err
+		}
+		if st.held && !st.turn.Covers(st.lanes()) {
+			if who.turn != nil {
+				who.turn.End()
+			}
+			if who.turn, err = st.takeTurn(ctx); err != nil {
+				return Answers{}, err
+			}
+			ctx = context.WithoutCancel(ctx)
+			continue
 		}
 		if err := st.agreed(who.Confirm); err != nil {
 			return Answers{}, err
@@ -297,7 +321,7 @@ func (st *Statement) Plan(ctx context.Context, how Planning) (err error) {
 	fresh := st.fresh(ctx)
 	for i := range st.Asks {
 		a := &st.Asks[i]
-		a.Planning, a.file, a.buyers, a.Request.fresh = how, f, st.Buyers, fresh == nil || fresh[i]
+		a.Planning, a.file, a.buyers, a.turn, a.Request.fresh = how, f, st.Buyers, st.turn, fresh == nil || fresh[i]
 		if a.Candidates, err = st.Database.Candidates(ctx, st.view, a.Request); err != nil {
 			return err
 		}

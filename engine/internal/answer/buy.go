@@ -212,8 +212,10 @@ func (st *Statement) offer(t *view.Table, asks []int) string {
 // find the first one's answers and charge nothing.
 //
 // Each table is counted on a snapshot of its own. All are open when the charge is made, so
-// that rows that are out of reach cost nothing.
+// that rows that are out of reach cost nothing. The answers are stored together, once all are
+// drawn: others see that they are there.
 func (st *Statement) buy(ctx context.Context, purchases []Purchase, answers []Estimate) error {
+	st.publish()
 	flight, err := st.Database.store.AcquireFlight(ctx, st.digest(purchases), st.Database.Live.patience)
 	if err != nil {
 		return err
@@ -224,20 +226,29 @@ func (st *Statement) buy(ctx context.Context, purchases []Purchase, answers []Es
 		if err != nil {
 			return err
 		}
+		var drawn []catalog.Answer
+		var of []*pay.Receipt
 		for i, sn := range sns {
 			if paid[i] == nil {
 				continue
 			}
-			stored, err := st.draw(ctx, sn, paid[i], left[i], answers)
-			if err == nil {
-				err = st.store(ctx, stored)
+			st.read()
+			var some []catalog.Answer
+			if some, err = st.draw(ctx, sn, paid[i], left[i], answers); err != nil {
+				break
 			}
-			if err != nil {
-				return err
-			}
-			st.bill.Answered(paid[i].Paid())
+			drawn, of = append(drawn, some...), append(of, paid[i])
 		}
-		return nil
+		st.publish()
+		if len(drawn) > 0 {
+			if failed := st.store(ctx, drawn); failed != nil {
+				return failed
+			}
+		}
+		for _, paid := range of {
+			st.bill.Answered(paid.Paid())
+		}
+		return err
 	})
 }
 

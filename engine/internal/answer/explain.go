@@ -90,6 +90,9 @@ func (st *Statement) Explained() *Result {
 		rows = append(rows, []any{"(none)", nil, nil, nil, nil, nil, chooseErr.Error()})
 	}
 	rows = append(rows, []any{"query", nil, nil, shownSupport(a.Table, nil, view.SupportOf(a.Query)), nil, nil, questionText(a.Table, a.Question, a.column, a.Query)})
+	if chooseErr == nil && st.held {
+		rows = append(rows, st.explainedTurn()...)
+	}
 	out := Explanation("REAL", rows...)
 	out.Warnings = st.warnings(chooseErr)
 	return out
@@ -233,6 +236,8 @@ func (st *Statement) explain() *Result {
 			at -= len(st.Parts[0].bound.Slots)
 		}
 		rows = slices.Insert(rows, at, none)
+	} else if st.held {
+		rows = append(rows, st.explainedTurn()...)
 	}
 	out := Explanation("TEXT", rows...)
 	out.Warnings = st.warnings(err)

@@ -156,7 +156,7 @@ func (l *live) close(tx *catalog.Tx, answers []catalog.Answer) error {
 // opened under it. A mechanism that is marked open although nobody holds the lease was
 // left by a crash. Its run may have fired unseen. So the run is over: its τ is erased, its
 // charge stays, and a block of comparisons counts as made.
-func (db *Database) lease(ctx context.Context, t *view.Table, id int64) (*live, error) {
+func (db *Database) lease(ctx context.Context, r Request, id int64) (*live, error) {
 	m := db.Live
 	if m.Lease == nil {
 		time.Sleep(yielding - time.Since(m.yields))
@@ -169,7 +169,8 @@ func (db *Database) lease(ctx context.Context, t *view.Table, id int64) (*live, 
 	if l := m.byID[id]; l != nil && l.open && !l.runDead {
 		return l, nil
 	}
-	return db.open(ctx, t, id)
+	r.publish()
+	return db.open(ctx, r.Table, id)
 }
 
 // open marks a mechanism leased and brings its state into memory.
@@ -327,3 +328,22 @@ func (m *answerMemory) clear() {
 	defer m.mu.Unlock()
 	clear(m.byKey)
 }
+
+// read says that private rows are about to be read for the request, see slots.Turn.Read.
+func (r Request) read() {
+	if r.turn != nil {
+		r.turn.Read()
+	}
+}
+
+// publish is called before anything about the request is written that others can see, see
+// slots.Turn.Publish.
+func (r Request) publish() {
+	if r.turn != nil {
+		r.turn.Publish()
+	}
+}
+
+// read and publish are Request.read and Request.publish for all requests of the statement.
+func (st *Statement) read()    { Request{turn: st.turn}.read() }
+func (st *Statement) publish() { Request{turn: st.turn}.publish() }

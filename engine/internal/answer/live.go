@@ -60,11 +60,13 @@ const (
 // test stores nothing while its block of comparisons lasts: its answer follows from the
 // hypothesis and the open run.
 func (db *Database) ask(ctx context.Context, r Request, id int64, q query.Query, known bool) (reply, error) {
-	if err := db.Live.Enter(ctx); err != nil {
-		return reply{}, err
+	if r.turn == nil { // else the statement has entered for all its queries
+		if err := db.Live.Enter(ctx); err != nil {
+			return reply{}, err
+		}
+		defer db.Live.leave(db)
 	}
-	defer db.Live.leave(db)
-	l, err := db.lease(ctx, r.Table, id)
+	l, err := db.lease(ctx, r, id)
 	if err != nil {
 		return reply{}, err
 	}
@@ -102,6 +104,9 @@ func (db *Database) ask(ctx context.Context, r Request, id int64, q query.Query,
 // compare makes one comparison, and starts a run if none is open. q is the query of r over
 // the mechanism's columns, and h the hypothesis's answer to it as asked.
 func (db *Database) compare(ctx context.Context, l *live, r Request, q query.Query, asked smw.Scaled, h int64) (out smw.Outcome, stale *stale, err error) {
+	if l.Run == nil || l.blockSpent() {
+		r.publish()
+	}
 	var count int64
 	err = db.rows.OnSnapshot(ctx, r.Table, func(sn *rows.Snapshot) error {
 		var err error
@@ -111,6 +116,7 @@ func (db *Database) compare(ctx context.Context, l *live, r Request, q query.Que
 		if err := db.reserveComparison(ctx, l); err != nil {
 			return err
 		}
+		r.read()
 		count, err = sn.Count(ctx, l.paid, r.Query, l.record.Columns, q)
 		return err
 	})
@@ -240,11 +246,16 @@ func (l *live) keep(stored catalog.Mechanism) { l.record, l.counted = stored, st
 // larger blocks.
 func ComparisonBlock(p smw.Params) int64 { return max(1, p.Queries/100) }
 
+// blockSpent reports whether the comparisons of the block are made.
+func (l *live) blockSpent() bool {
+	return l.record.Comparisons >= l.counted+ComparisonBlock(l.params.Params)
+}
+
 // reserveComparison stores the number of comparisons if their block is used up, and so
 // reserves the next block. The margins of all answers together assume that no more than k
 // comparisons are ever made.
 func (db *Database) reserveComparison(ctx context.Context, l *live) error {
-	if l.record.Comparisons < l.counted+ComparisonBlock(l.params.Params) {
+	if !l.blockSpent() {
 		return nil
 	}
 	next := l.record
@@ -273,7 +284,11 @@ func (db *Database) agree(l *live, r Request, asked smw.Scaled, h int64) (Estima
 	if err != nil {
 		return Estimate{}, err
 	}
-	db.Live.memory.put(r, a)
+	if put := func() { db.Live.memory.put(r, a) }; r.turn == nil {
+		put()
+	} else {
+		r.turn.Later(put)
+	}
 	return db.Estimate(a, margin), nil
 }
 
@@ -299,6 +314,7 @@ func (db *Database) learn(ctx context.Context, l *live, r Request, asked smw.Sca
 	l.endRun()
 	l.runDead = true
 	a := l.stored(r, catalog.AnswerFired, asked, noisy)
+	r.publish()
 	next := l.record
 	next.Run = nil
 	var seq int64

@@ -9,6 +9,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/slots"
 	"dpsql/engine/internal/view"
 	"dpsql/post"
 	"dpsql/sqlerr"
@@ -31,6 +32,8 @@ type Statement struct {
 	cost   accounting.Amount // charged for direct answers
 	bill   *pay.Bill
 	free   bool // nothing may be bought
+	held   bool // answers for which private rows are read are held
+	turn   *slots.Turn
 
 	progress  func(done, all int64)
 	done, all int64 // steps; each query is one step to plan and one to answer
@@ -56,7 +59,7 @@ type linear struct {
 
 // newStatement returns a statement without a SELECT.
 func newStatement(db *Database, who Asker, v *view.View) *Statement {
-	st := &Statement{Database: db, view: v, settings: who.Settings, Buyers: who.Buyers, bill: who.Bill, progress: who.Progress, free: who.Free}
+	st := &Statement{Database: db, view: v, settings: who.Settings, Buyers: who.Buyers, bill: who.Bill, progress: who.Progress, free: who.Free, held: who.Held, turn: who.turn}
 	st.Parts = st.one[:0]
 	return st
 }
@@ -166,6 +169,12 @@ func (st *Statement) refused(first error, failed []int) error {
 // stored, or their mechanism remembers them.
 func (st *Statement) answer(ctx context.Context) ([]Estimate, *stale, error) {
 	answers := make([]Estimate, len(st.Asks))
+	if st.turn != nil && st.turn.Covers([]int64{slots.Mechanisms}) {
+		if err := st.Database.Live.Enter(ctx); err != nil {
+			return nil, nil, err
+		}
+		defer st.leaveHeld()
+	}
 	for i, a := range st.Asks {
 		if a.Best.buys() {
 			continue

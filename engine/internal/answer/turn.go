@@ -1,0 +1,84 @@
+package answer
+
+import (
+	"context"
+
+	"dpsql/catalog"
+	"dpsql/engine/internal/slots"
+	"dpsql/engine/internal/view"
+)
+
+// lanes returns the tables that a statement needs a turn on, none if it reads no private row. All
+// of its tables are among them, and all mechanisms if it asks one: these share a lease.
+func (st *Statement) lanes() (ids []int64) {
+	reads := false
+	for i := range st.Asks {
+		switch st.Asks[i].Best.Origin {
+		case fromMechanism:
+			reads = true
+			ids = append(ids, slots.Mechanisms)
+		case fromRows:
+			reads = true
+		}
+	}
+	if !reads {
+		return nil
+	}
+	for i := range st.Parts {
+		ids = append(ids, st.Parts[i].Table.ID)
+	}
+	return ids
+}
+
+// takeTurn waits for a turn on the statement's tables.
+func (st *Statement) takeTurn(ctx context.Context) (*slots.Turn, error) {
+	ids := st.lanes()
+	return st.Database.turns.Take(ctx, ids, func() ([]slots.Table, error) {
+		now, err := st.Database.Current(ctx, 0)
+		if err != nil {
+			return nil, err
+		}
+		var tables []slots.Table
+		for i := range st.Parts {
+			t := st.Parts[i].Table
+			if current := now.TableByID(t.ID); current != nil { // else it was dropped meanwhile, which planning will say
+				t = current
+			}
+			tables = append(tables, slots.Table{ID: t.ID, AnswerTime: t.AnswerTime})
+		}
+		return tables, nil
+	}, st.Database.raiseAnswerTimes)
+}
+
+// raiseAnswerTimes stores answer times that were doubled. They are doubled whether anybody still
+// waits for the answer or not.
+func (db *Database) raiseAnswerTimes(tables []slots.Table) error {
+	return db.store.Write(context.Background(), func(tx *catalog.Tx) error {
+		for _, t := range tables {
+			if err := tx.RaiseAnswerTime(t.ID, t.AnswerTime); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// leaveHeld gives up the mechanisms at the end of the slot.
+func (st *Statement) leaveHeld() {
+	st.turn.Publish()
+	st.Database.Live.leave(st.Database)
+}
+
+// explainedTurn returns the row of EXPLAIN that says when a held answer comes, none if the statement
+// reads no private row.
+func (st *Statement) explainedTurn() [][]any {
+	if len(st.lanes()) == 0 {
+		return nil
+	}
+	longest := st.Parts[0].Table.AnswerTime
+	for i := range st.Parts {
+		longest = max(longest, st.Parts[i].Table.AnswerTime)
+	}
+	return [][]any{{"answer time", nil, nil, nil, nil, nil,
+		view.AnswerTime(longest) + " from when its turn comes: a table has one statement at a time that reads rows"}}
+}

@@ -1,0 +1,262 @@
+// Package slots holds answers back until times that do not depend on private rows.
+//
+// A statement that reads private rows takes a turn. A table has one turn at a time. The work of a
+// turn is done in slots, whose length is the answer time of its tables. What the work finds is
+// shown at the end of its slot, never before: that is what Publish and End wait for. Work that
+// is not done by then is late. At that moment the answer times of its tables are doubled, and the
+// slot has the doubled length, from the time when it began. So when a slot ends follows from when
+// it began, and from how often it was doubled.
+//
+// That is predictive mitigation (Askarov, Zhang and Myers, Predictive Black-Box Mitigation of
+// Timing Channels, CCS 2010) with doubling, a schedule of its own for each table, and no way
+// back but a curator's. The page docs/decisions/034-answer-times.md has what it proves.
+package slots
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"dpsql/sqlerr"
+)
+
+// Most is how many statements may wait for one table.
+const Most = 64
+
+// Mechanisms is a table's place among lanes that no table has: that of all mechanisms.
+const Mechanisms int64 = 0
+
+// Table is a table, or Mechanisms, and its answer time.
+type Table struct {
+	ID         int64
+	AnswerTime time.Duration
+}
+
+// Schedule gives out turns. The zero Schedule is ready. It is safe for concurrent use.
+type Schedule struct {
+	mu    sync.Mutex
+	lanes map[int64]*lane         // the tables that have a turn now
+	least map[int64]time.Duration // doubled answer times that could not be stored
+}
+
+// lane is a table that has a turn. Those who wait get it in their order.
+type lane struct{ waiting []chan struct{} }
+
+// Turn is the right to read the rows of some tables, in slots. One goroutine uses it.
+type Turn struct {
+	schedule *Schedule
+	ids      []int64 // of the tables, ascending
+	tables   []Table // in any order
+	raise    func([]Table) error
+
+	mu    sync.Mutex
+	slot  *slot    // nil between slots
+	later []func() // to be called at the end of the slot
+}
+
+// slot is the time from begin on, until over is closed.
+type slot struct {
+	begin, end time.Time
+	read       bool      // private rows were read in it
+	ready      time.Time // when its work was done; zero before
+	timer      *time.Timer
+	over       chan struct{}
+}
+
+// Take waits for a turn on tables. It asks for their answer times once it has the turn, and begins
+// the first slot. raise is to store answer times, and not to lower any. Errors: Busy if too
+// many wait; the context's, and that of answerTimes, with which there is no turn.
+func (s *Schedule) Take(ctx context.Context, tables []int64, answerTimes func() ([]Table, error), raise func([]Table) error) (*Turn, error) {
+	ids := slices.Compact(slices.Sorted(slices.Values(tables)))
+	for i, id := range ids { // in this order, so that no two turns wait for each other
+		if err := s.enter(ctx, id); err != nil {
+			s.leave(ids[:i])
+			return nil, err
+		}
+	}
+	t := &Turn{schedule: s, ids: ids, raise: raise}
+	var err error
+	if t.tables, err = answerTimes(); err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		s.leave(ids)
+		return nil, err
+	}
+	s.remember(t)
+	t.begin()
+	return t, nil
+}
+
+// enter waits until a table has no turn.
+func (s *Schedule) enter(ctx context.Context, id int64) error {
+	s.mu.Lock()
+	l := s.lanes[id]
+	if l == nil {
+		if s.lanes == nil {
+			s.lanes = make(map[int64]*lane)
+		}
+		s.lanes[id] = new(lane)
+		s.mu.Unlock()
+		return nil
+	}
+	if len(l.waiting) >= Most {
+		s.mu.Unlock()
+		return sqlerr.New(sqlerr.Busy, "%d statements wait for the rows already, the most that may", Most).WithHint("try again")
+	}
+	turn := make(chan struct{})
+	l.waiting = append(l.waiting, turn)
+	s.mu.Unlock()
+	select {
+	case <-turn:
+		return nil
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	i := slices.Index(l.waiting, turn)
+	if i >= 0 {
+		l.waiting = slices.Delete(l.waiting, i, i+1)
+	}
+	s.mu.Unlock()
+	if i < 0 { // the turn came meanwhile
+		s.leave([]int64{id})
+	}
+	return ctx.Err()
+}
+
+// leave gives the tables to those who wait longest.
+func (s *Schedule) leave(tables []int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range tables {
+		l := s.lanes[id]
+		if len(l.waiting) == 0 {
+			delete(s.lanes, id)
+			continue
+		}
+		close(l.waiting[0])
+		l.waiting = l.waiting[1:]
+	}
+}
+
+// remember raises answer times to those that could not be stored, and tries to store them again.
+func (s *Schedule) remember(t *Turn) {
+	s.mu.Lock()
+	again := false
+	for i := range t.tables {
+		if least := s.least[t.tables[i].ID]; least > t.tables[i].AnswerTime {
+			t.tables[i].AnswerTime, again = least, true
+		}
+	}
+	s.mu.Unlock()
+	if again {
+		s.store(t)
+	}
+}
+
+// store stores the answer times of a turn. Where that fails, this process keeps to them all the
+// same.
+func (s *Schedule) store(t *Turn) {
+	err := t.raise(t.tables)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, table := range t.tables {
+		if err == nil {
+			delete(s.least, table.ID)
+			continue
+		}
+		if s.least == nil {
+			s.least = make(map[int64]time.Duration)
+		}
+		s.least[table.ID] = table.AnswerTime
+	}
+}
+
+// Covers reports whether the turn is for all of these tables. A nil turn is for none.
+func (t *Turn) Covers(tables []int64) bool {
+	for _, id := range tables {
+		if t == nil || !slices.Contains(t.ids, id) {
+			return false
+		}
+	}
+	return true
+}
+
+// begin begins a slot.
+func (t *Turn) begin() {
+	s := &slot{begin: time.Now(), over: make(chan struct{})}
+	length := t.length()
+	s.end = s.begin.Add(length)
+	t.slot = s
+	t.mu.Lock() // the timer may fire before it is kept
+	defer t.mu.Unlock()
+	s.timer = time.AfterFunc(length, func() { t.expire(s) })
+}
+
+// length returns the longest of the answer times.
+func (t *Turn) length() time.Duration {
+	longest := time.Millisecond
+	for _, table := range t.tables {
+		longest = max(longest, table.AnswerTime)
+	}
+	return longest
+}
+
+// expire ends a slot whose work was done before its end, and doubles any other.
+func (t *Turn) expire(s *slot) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !s.ready.IsZero() && s.ready.Before(s.end) {
+		close(s.over)
+		return
+	}
+	for i := range t.tables {
+		t.tables[i].AnswerTime *= 2
+	}
+	s.end = s.begin.Add(t.length())
+	t.schedule.store(t) // work that is done meanwhile waits for it
+	s.timer.Reset(time.Until(s.end))
+}
+
+// Read says that private rows are about to be read. It begins a slot if none has begun.
+func (t *Turn) Read() {
+	if t.slot == nil {
+		t.begin()
+	}
+	t.slot.read = true
+}
+
+// Publish is called before anything is written that others can see. It waits for the end of the
+// slot if rows were read in it.
+func (t *Turn) Publish() {
+	if t.slot != nil && t.slot.read {
+		t.wait()
+	}
+}
+
+// Later has f called at the end of the slot.
+func (t *Turn) Later(f func()) { t.later = append(t.later, f) }
+
+// wait waits for the end of the slot.
+func (t *Turn) wait() {
+	s := t.slot
+	now := time.Now() // the work is done now, whatever it has to wait for
+	t.mu.Lock()
+	s.ready = now
+	t.mu.Unlock()
+	<-s.over
+	t.slot = nil
+	for _, f := range t.later {
+		f()
+	}
+	t.later = nil
+}
+
+// End waits for the end of the slot, and gives up the turn. It must be called once.
+func (t *Turn) End() {
+	if t.slot != nil {
+		t.wait()
+	}
+	t.schedule.leave(t.ids)
+}
