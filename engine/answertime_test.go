@@ -1,6 +1,20 @@
 package engine_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"dpsql/catalog"
+	"dpsql/engine"
+	"dpsql/noise"
 	"testing"
 
 	"dpsql/sqlerr"
@@ -29,5 +43,228 @@ func TestAnswerTimeOption(t *testing.T) {
 		if e, ok := err.(*sqlerr.Error); !ok || e.Code != sqlerr.Invalid && e.Code != sqlerr.Malformed || limits() != nil {
 			t.Errorf("answer_time = %s: %v, %v", text, err, limits())
 		}
+	}
+}
+
+// timed is a clinic in which time passes only while noise is drawn, which is after rows were read
+// and before anything of them is shown. There is no noise, so that all answers are known.
+type timed struct {
+	*testing.T
+	curator, ana, bob *engine.Session
+	work              time.Duration // that each draw takes
+	fails             bool          // the system's random source
+}
+
+// inTime runs a test with a clock of its own. The answer time is 100 ms.
+func inTime(t *testing.T, f func(*timed)) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &timed{T: t, curator: clinic(t)}
+		quieten(c.curator.DB())
+		for _, text := range []string{`ALTER PRIVATE TABLE admissions SET (answer_time = 100)`,
+			`CREATE MECHANISM live ON admissions (sex, age) USING SMW WITH (epsilon = 1.5, max_updates = 5, queries = 1000, max_support = 4096, prior = uniform)`,
+			`CREATE RELEASE free ON admissions (sex) USING PROJECTION WITH (epsilon = 1)`} {
+			must(t, c.curator, text)
+		}
+		grant := `GRANT SELECT ON admissions TO %s WITH (rho = 0.05)`
+		all := admits(t, c.curator, grant, grant)
+		c.ana, c.bob = all[0], all[1]
+		random := c.curator.DB().Random()
+		c.curator.DB().SetRandom(func() *noise.Source {
+			if !startsRun() {
+				time.Sleep(c.work)
+			}
+			if c.fails {
+				return noise.NewSourceFrom(iotest.ErrReader(errors.New("no random bits")))
+			}
+			return random()
+		})
+		f(c)
+	})
+}
+
+// startsRun reports whether the threshold of a run is drawn, which is before rows are read.
+func startsRun() bool {
+	var calls [16]uintptr
+	frames := runtime.CallersFrames(calls[:runtime.Callers(1, calls[:])])
+	for {
+		frame, more := frames.Next()
+		if strings.HasSuffix(frame.Function, ").startRun") {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}
+
+// Statements of a clinic.
+const (
+	askFree     = `SELECT /*+ mechanism(free) */ COUNT(*) FROM admissions WHERE sex = 'F'`
+	askDirect   = `SELECT /*+ accuracy(500) */ COUNT(*) FROM admissions WHERE zip = '15210'`
+	askGroups   = `SELECT /*+ accuracy(500) */ diagnosis, COUNT(*) FROM admissions GROUP BY diagnosis`
+	askAgreeing = `SELECT /*+ mechanism(live) */ sex, COUNT(*) FROM admissions WHERE age < 1 GROUP BY sex`
+	askFiring   = `SELECT /*+ mechanism(live) */ COUNT(*) FROM admissions WHERE age < 100`
+	askAround   = `SELECT /*+ accuracy(500) */ zip, n, RANK() OVER (ORDER BY n) FROM (SELECT diagnosis AS zip, COUNT(*) AS n FROM admissions WHERE age > 1 GROUP BY diagnosis)`
+)
+
+// takes fails unless a statement takes so long. It returns the error of the statement.
+func (c *timed) takes(want time.Duration, s *engine.Session, text string) error {
+	c.Helper()
+	begun := time.Now()
+	_, err := s.Exec(c.Context(), text, nil)
+	if got := time.Since(begun); got != want {
+		c.Errorf("%s took %v, want %v (%v)", text, got, want, err)
+	}
+	return err
+}
+
+// What reads no rows is answered at once. What reads them is answered at the end of a slot, however
+// long it takes to read them, and so are its errors. A firing is shown at the end of its slot, too.
+func TestAnswersAreHeld(t *testing.T) {
+	t.Parallel()
+	for _, work := range []time.Duration{0, time.Microsecond, 9 * time.Millisecond, 20 * time.Millisecond} {
+		inTime(t, func(c *timed) {
+			c.work = work
+			for _, text := range []string{askFree, `SHOW TABLES`, `SHOW BUDGET`, `DESCRIBE admissions`, `EXPLAIN ` + askDirect, `EXPLAIN ` + askFiring,
+				`SELECT COUNT(*) FROM admissions WHERE age < 0`, `SELECT code FROM icd10`} {
+				if err := c.takes(0, c.ana, text); err != nil {
+					c.Error(err)
+				}
+			}
+			for _, text := range []string{`SELECT /*+ accuracy(0.001) */ COUNT(*) FROM admissions WHERE zip = '15210'`, `SELECT COUNT(*) FROM admissions WHERE zap = 3`} {
+				if c.takes(0, c.ana, text) == nil {
+					c.Errorf("%s is answered", text)
+				}
+			}
+			for _, text := range []string{askDirect, askAgreeing, askFiring, askGroups, askAround} {
+				if err := c.takes(100*time.Millisecond, c.ana, text); err != nil {
+					c.Error(err)
+				}
+				if err := c.takes(0, c.bob, text); err != nil { // it is stored
+					c.Error(err)
+				}
+			}
+			if runs := must(c.T, c.curator, `SHOW MECHANISMS`).Rows[0][4]; runs != "1 of 5" {
+				c.Errorf("the runs are %v", runs)
+			}
+			c.fails = true
+			if err := c.takes(100*time.Millisecond, c.ana, strings.Replace(askDirect, "15210", "15211", 1)); sqlerr.CodeOf(err) != sqlerr.IO {
+				c.Error(err)
+			}
+			if shown := must(c.T, c.curator, `SHOW TABLES`).Rows[0][8]; shown != "answer_time = '100 ms'" {
+				c.Errorf("the limits are %v", shown)
+			}
+		})
+	}
+}
+
+// look is what another user sees of a database: what she gets for nothing, and whether the file was
+// written since she looked before.
+func (c *timed) look(version *catalog.Version) string {
+	var b strings.Builder
+	show := func(texts ...string) {
+		for _, text := range texts {
+			r, err := c.bob.Exec(c.Context(), text, nil)
+			if err != nil {
+				c.Error(err)
+				continue
+			}
+			fmt.Fprintln(&b, r.Rows)
+		}
+	}
+	show(`EXPLAIN ` + strings.Replace(askAgreeing, "< 1 ", "< 3 ", 1)) // whose answers are not in the file at first
+	now, err := c.curator.DB().Store().Version(c.Context())
+	if err != nil {
+		c.Error(err)
+	}
+	if now != *version {
+		*version = now
+		show(`EXPLAIN `+askDirect, `EXPLAIN `+askFiring, `EXPLAIN `+askGroups, `SHOW TABLES`, `SHOW MECHANISMS`, `SHOW BUDGET`)
+	}
+	return b.String()
+}
+
+// trace runs statements of a session, one after the other, while bob looks every 20 ms. It returns
+// what there was to see, a line each, and when.
+func (c *timed) trace(asking *engine.Session, statements []string) (seen []string) {
+	var mu sync.Mutex
+	begun := time.Now()
+	say := func(what string, about ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, fmt.Sprint(time.Since(begun), " ", what, ": ", fmt.Sprint(about...)))
+	}
+	var version catalog.Version
+	last, done := c.look(&version), make(chan struct{})
+	go func() {
+		defer close(done)
+		time.Sleep(time.Millisecond) // so that bob never looks at the very moment of something else
+		for _, text := range statements {
+			how, text, _ := strings.Cut(text, ": ")
+			ctx, cancel := context.WithCancel(c.Context())
+			if how == "cancelled" { // while noise is drawn, or while the answer is held
+				time.AfterFunc(7*time.Millisecond, cancel)
+			}
+			c.fails = how == "failing"
+			r, err := asking.Exec(ctx, text, nil)
+			cancel()
+			if err != nil {
+				say(text, err)
+				continue
+			}
+			say(text, r.Rows)
+		}
+	}()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for {
+		if now := c.look(&version); now != last {
+			last = now
+			say("bob sees", now)
+		}
+		select {
+		case <-done:
+			return seen
+		case <-look.C:
+		}
+	}
+}
+
+// Nothing that anyone can see, and no time at which it can be seen, depends on how long it takes to
+// read rows: the answers, what is stored, what is charged, which runs have begun, and that the
+// file was written. Statements that are cancelled, fail and are late are among them; the late ones
+// are late by as much. Without slots all of that can be seen.
+func TestNothingIsSeenBeforeTheSlotEnds(t *testing.T) {
+	t.Parallel()
+	var statements []string
+	for i, text := range []string{"plain: " + askDirect, "plain: " + askFree, "plain: " + askAgreeing, "plain: " + askFiring, "cancelled: " + askDirect, "failing: " + askDirect,
+		"cancelled: " + askAgreeing, "plain: " + askGroups, "cancelled: " + askAround, "plain: " + askDirect} {
+		statements = append(statements, strings.NewReplacer("15210", fmt.Sprint(15210+i%8), "< 1 ", fmt.Sprintf("< %d ", 1+i)).Replace(text))
+	}
+	trace := func(work time.Duration, held bool) (seen []string) {
+		inTime(t, func(c *timed) {
+			c.work = work
+			asking := c.ana
+			if !held {
+				asking = c.curator
+			}
+			seen = c.trace(asking, statements)
+		})
+		return seen
+	}
+	for _, works := range [][]time.Duration{{0, 23 * time.Millisecond}, {102 * time.Millisecond, 124 * time.Millisecond}} {
+		first := trace(works[0], true)
+		for _, work := range works[1:] {
+			again := trace(work, true)
+			for i := range max(len(first), len(again)) {
+				if i >= min(len(first), len(again)) || first[i] != again[i] {
+					t.Errorf("with %v of work there is to see\n%s\nwith %v\n%s", works[0], strings.Join(first[i:min(i+3, len(first))], "\n"), work, strings.Join(again[i:min(i+3, len(again))], "\n"))
+					break
+				}
+			}
+		}
+	}
+	if slices.Equal(trace(12*time.Millisecond, false), trace(23*time.Millisecond, false)) {
+		t.Error("without slots the work cannot be seen, either: the test finds nothing")
 	}
 }

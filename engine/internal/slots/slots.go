@@ -9,7 +9,7 @@
 //
 // That is predictive mitigation (Askarov, Zhang and Myers, Predictive Black-Box Mitigation of
 // Timing Channels, CCS 2010) with doubling, a schedule of its own for each table, and no way
-// back but a curator's. The page docs/decisions/034-answer-times.md has what it proves.
+// back but a curator's.
 package slots
 
 import (
