@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/accounting"
 	"dpsql/engine"
 	"dpsql/noise"
 	"dpsql/sqlerr"
@@ -27,7 +28,7 @@ func workloadOf(t *testing.T, statements ...string) string {
 // statement of the workload.
 func advised(t *testing.T, r *engine.Result) (creates []string, margins []any) {
 	t.Helper()
-	for _, row := range r.Rows {
+	for _, row := range r.Brief.Rows {
 		text := row[1].(string)
 		switch name, named := row[0].(string); {
 		case named && strings.HasPrefix(name, "statement "):
@@ -39,6 +40,59 @@ func advised(t *testing.T, r *engine.Result) (creates []string, margins []any) {
 		}
 	}
 	return creates, margins
+}
+
+// advice is what ADVISE says of a table in its whole form.
+type advice struct {
+	table     string
+	proposals []proposed // in order
+}
+
+// proposed is a proposal, and the margins of the statements by their texts, 0 if none is known.
+type proposed struct {
+	name    string
+	creates []string
+	least   map[string]float64
+	most    map[string]float64
+	note    string
+}
+
+// adviceOf reads the whole form.
+func adviceOf(t *testing.T, r *engine.Result) (all []advice) {
+	t.Helper()
+	for _, row := range r.Rows {
+		table, name, part, text := row[0].(string), row[1].(string), row[2].(string), row[3]
+		if len(all) == 0 || all[len(all)-1].table != table {
+			all = append(all, advice{table: table})
+		}
+		a := &all[len(all)-1]
+		if len(a.proposals) == 0 || a.proposals[len(a.proposals)-1].name != name {
+			note, _ := row[7].(string)
+			a.proposals = append(a.proposals, proposed{name: name, least: make(map[string]float64), most: make(map[string]float64), note: note})
+		}
+		p := &a.proposals[len(a.proposals)-1]
+		if part == "create" {
+			if text != nil {
+				p.creates = append(p.creates, text.(string))
+			}
+			continue
+		}
+		if row[5] != nil {
+			p.least[text.(string)], p.most[text.(string)] = row[5].(float64), row[6].(float64)
+		}
+	}
+	return all
+}
+
+// spentOf returns what was spent in a table's account, and what is left.
+func spentOf(t *testing.T, s *engine.Session, table string) (spent, left accounting.Amount) {
+	t.Helper()
+	v, err := s.DB().View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := v.Accounts[v.Private(table).Account]
+	return a.Spent, a.Remaining()
 }
 
 // TestAdviceHolds runs what ADVISE proposes. The statements then have the margins that it said: those of
@@ -64,7 +118,7 @@ func TestAdviceHolds(t *testing.T) {
 				t.Error("ADVISE changed the catalog")
 			}
 			creates, margins := advised(t, r)
-			if len(creates) == 0 || len(margins) != len(workload) || name == "one" && r.Rows[0][0] != "one" {
+			if len(creates) == 0 || len(margins) != len(workload) || name == "one" && r.Brief.Rows[0][0] != "one" {
 				t.Fatalf("the advice is %v", r.Rows)
 			}
 			for _, create := range creates {
@@ -131,7 +185,161 @@ func TestAdviceReadsNoRows(t *testing.T) {
 	refused(t, s, sqlerr.Malformed, `ADVISE '`+path+`'`)
 	refused(t, s, sqlerr.Unsupported, `ADVISE '`+workloadOf(t, strings.Split(strings.Repeat(`SELECT COUNT(*) FROM admissions|`, 201), "|")[:201]...)+`' WITH (epsilon = 1)`)
 	r := must(t, s, `ADVISE '`+path+`' WITH (epsilon = 100)`)
-	if note := fmt.Sprint(r.Rows[0][3]); !strings.Contains(note, "refused: budget") {
+	if note := fmt.Sprint(r.Brief.Rows[0][3]); !strings.Contains(note, "refused: budget") {
 		t.Errorf("more than the budget is advised: %s", note)
+	}
+}
+
+// TestAdviceOfDirectAnswers buys a workload at the margins that ADVISE says of direct answers. The account pays
+// for all of it, and has little left, since margins are whole numbers: one price a slot, however many groups it has,
+// and nothing for what another statement bought.
+func TestAdviceOfDirectAnswers(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	fill(t, s, `CREATE TABLE raw_stays AS SELECT age / 4 AS person, sex, age % 10 AS days FROM raw_admissions`)
+	must(t, s, `CREATE PRIVATE TABLE stays (sex TEXT IN ('F', 'M'), days INTEGER BETWEEN 0 AND 9)
+		FROM raw_stays WITH (epsilon = 4, delta = 1e-6, interactive = 0.5, unit = person, max_rows = 9)`)
+	for table, workload := range map[string][]string{
+		"admissions": {`SELECT age, COUNT(*) FROM admissions GROUP BY age`, `SELECT COUNT(*) FROM admissions WHERE age = 7`, `SELECT sex, SUM(age) FROM admissions GROUP BY sex`,
+			`SELECT sex, diagnosis, COUNT(*) FROM admissions GROUP BY ROLLUP (sex, diagnosis)`, `SELECT COUNT(*) FROM admissions WHERE age > 200`},
+		"stays": {`SELECT days, COUNT(*) FROM stays GROUP BY days`, `SELECT COUNT(DISTINCT person) FROM stays WHERE days > 5`, `SELECT sex, COUNT(DISTINCT person) FROM stays GROUP BY sex`,
+			`SELECT COUNT(DISTINCT days) FROM stays`},
+	} {
+		a := adviceOf(t, must(t, s, `ADVISE '`+workloadOf(t, workload...)+`' WITH (epsilon = 1, delta = 1e-7)`))[0]
+		direct := a.proposals[len(a.proposals)-1]
+		_, before := spentOf(t, s, table)
+		if direct.name != "direct" || len(direct.most) != len(workload) {
+			t.Fatalf("%s: %+v", table, direct)
+		}
+		for _, text := range workload {
+			if direct.least[text+";"] != direct.most[text+";"] {
+				t.Fatalf("%s has several margins", text)
+			}
+			if err := s.Set("accuracy", fmt.Sprint(direct.most[text+";"])); err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range must(t, s, text).Answer.Margins {
+				if m, ok := row[len(row)-1].(float64); ok && m > direct.most[text+";"] {
+					t.Errorf("%s has the margin %v, and %v was said", text, m, direct.most[text+";"])
+				}
+			}
+		}
+		if spent, left := spentOf(t, s, table); left.Rho < 0 || left.Rho > before.Rho*2/5 || spent.Rho > before.Rho {
+			t.Errorf("%s: ρ %v of %v is left", table, left.Rho, before.Rho)
+		}
+	}
+}
+
+// TestAdviceOfSeveralTables has a workload over three tables, two of which read the same rows and share an
+// account. All first proposals can be made together, under names of their own, for ε and δ an account.
+func TestAdviceOfSeveralTables(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	fill(t, s, `CREATE TABLE raw_wards AS SELECT age % 7 AS ward FROM raw_admissions`)
+	must(t, s, `CREATE PRIVATE TABLE "the same" (age INTEGER BETWEEN 0 AND 99) FROM raw_admissions WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`)
+	must(t, s, `CREATE PRIVATE TABLE wards (ward INTEGER BETWEEN 0 AND 6) FROM raw_wards WITH (epsilon = 4)`)
+	workload := []string{`SELECT sex, COUNT(*) FROM admissions GROUP BY sex`, `SELECT COUNT(*) FROM "the same" WHERE age < 9`,
+		`SELECT ward, COUNT(*) FROM wards GROUP BY ward`, `SELECT COUNT(*) FROM admissions WHERE diagnosis = 'E10'`, `SELECT COUNT(*) FROM "the same" WHERE age > 90`}
+	r := must(t, s, `ADVISE '`+workloadOf(t, workload...)+`' WITH (epsilon = 2, delta = 5e-7)`)
+	all := adviceOf(t, r)
+	if len(all) != 3 {
+		t.Fatalf("%d tables: %v", len(all), r.Rows)
+	}
+	asked := 0
+	for _, a := range all {
+		first := a.proposals[0]
+		if shares := strings.Contains(first.note, "share the account and ε: admissions, the same"); shares != (a.table != "wards") {
+			t.Errorf("%s: %s", a.table, first.note)
+		}
+		for _, create := range first.creates {
+			must(t, s, create)
+		}
+		for text, most := range first.most {
+			asked++
+			for _, row := range must(t, s, text).Answer.Margins {
+				if m, ok := row[len(row)-1].(float64); !ok || m < first.least[text]-1 || m > most+1 {
+					t.Errorf("%s has the margin %v, and %v to %v was said", text, row, first.least[text], most)
+				}
+			}
+		}
+	}
+	if asked != len(workload) {
+		t.Errorf("%d statements had margins", asked)
+	}
+	for _, table := range []string{"admissions", "wards"} {
+		if spent, _ := spentOf(t, s, table); spent.Epsilon.Float() > 2 || spent.Epsilon.Float() < 1.99 {
+			t.Errorf("%s: the account spent %v", table, spent)
+		}
+	}
+	numbered := map[string]string{}
+	for _, row := range r.Rows {
+		if text, ok := row[3].(string); ok {
+			numbered[text] = row[2].(string)
+		}
+	}
+	for i, text := range workload {
+		if numbered[text+";"] != fmt.Sprint("statement ", i+1) {
+			t.Errorf("%s is %s", text, numbered[text+";"])
+		}
+	}
+	// What one table of an account could pay, two cannot.
+	if said := adviceOf(t, must(t, s, `ADVISE '`+workloadOf(t, workload[0], workload[1])+`' WITH (epsilon = 1)`)); !strings.Contains(said[0].proposals[0].note, "refused: budget") {
+		t.Errorf("more than the account has is advised: %s", said[0].proposals[0].note)
+	}
+}
+
+// TestAdviceWhole holds the whole form to whole statements, and ADVISE FULL to the whole form.
+func TestAdviceWhole(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	long := `SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND age BETWEEN 20 AND 40 AND diagnosis IN ('E10', 'E11')`
+	path := workloadOf(t, long, `SELECT MEDIAN(age) FROM admissions`)
+	r, full := must(t, s, `ADVISE '`+path+`' WITH (epsilon = 1)`), must(t, s, `advise full '`+path+`' with (epsilon = 1)`)
+	if full.Brief != nil || r.Brief == nil || fmt.Sprint(full.Columns, full.Rows) != fmt.Sprint(r.Columns, r.Rows) {
+		t.Errorf("FULL says %v, not %v", full.Rows, r.Rows)
+	}
+	for _, p := range adviceOf(t, r)[0].proposals {
+		if p.most[long+";"] == 0 && p.name != "pairs" {
+			t.Errorf("%s has no margin for the whole statement", p.name)
+		}
+		if _, known := p.most[`SELECT MEDIAN(age) FROM admissions;`]; known {
+			t.Errorf("%s has a margin for a median", p.name)
+		}
+	}
+	if said := fmt.Sprint(r.Brief.Rows); strings.Contains(said, long) || !strings.Contains(said, "the margin of a quantile depends on the rows") {
+		t.Errorf("in brief: %s", said)
+	}
+}
+
+// TestAdviceRehearsed rehearses a script that declares a table and asks for advice about it. The advice is
+// what the script gives when it runs.
+func TestAdviceRehearsed(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	script := []string{`CREATE PRIVATE TABLE young (sex TEXT IN ('F', 'M'), age INTEGER BETWEEN 0 AND 30) FROM raw_admissions WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`,
+		`CREATE RELEASE advised ON young USING PROJECTION WITH (epsilon = 0.5)`,
+		`ADVISE '` + workloadOf(t, `SELECT sex, COUNT(*) FROM young GROUP BY sex`, `SELECT COUNT(*) FROM young WHERE age < 18`) + `' WITH (epsilon = 1.6)`}
+	plan := rehearsal(t, s)
+	for i, text := range script {
+		before := ledger(t, s)
+		out, err := plan.Plan(t.Context(), text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i < len(script)-1 {
+			continue
+		}
+		for _, create := range script[:i] {
+			must(t, s, create)
+		}
+		if real := must(t, s, text); fmt.Sprint(out.Rows, out.Brief.Rows) != fmt.Sprint(real.Rows, real.Brief.Rows) {
+			t.Errorf("rehearsed:\n%v\nand then:\n%v", out.Rows, real.Rows)
+		}
+		if before == ledger(t, s) {
+			t.Error("the script charged nothing")
+		}
+		if said := fmt.Sprint(out.Rows); !strings.Contains(said, "CREATE RELEASE advised2") || !strings.Contains(said, "refused: budget") {
+			t.Errorf("the rehearsal forgot the release: %s", said)
+		}
 	}
 }

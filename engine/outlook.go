@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"dpsql/engine/internal/answer"
+	"dpsql/engine/internal/declare"
 	"dpsql/engine/internal/view"
 	"dpsql/sqlfront/syntax"
 )
@@ -55,10 +58,13 @@ func (s *Session) outlook(ctx context.Context, st *syntax.ExplainCreate, v *view
 	return out, nil
 }
 
-func advisedColumns() []Column { return texts("proposal", "statement", "margin", "note") }
+func advisedColumns() []Column {
+	return columns("table", "TEXT", "proposal", "TEXT", "part", "TEXT", "sql", "TEXT", "margin", "REAL", "least", "REAL", "most", "REAL", "note", "TEXT")
+}
 
 // advise says which releases would serve a workload: for each table the proposals, the best first,
-// and under the first the margins of each statement beside those that the others would give.
+// with the statements that make them and the margins of each statement of the workload. In brief the
+// margins are those of the first proposal, beside those that the others would give.
 func (s *Session) advise(ctx context.Context, st *syntax.Advise, v *view.View) (*Result, error) {
 	if err := s.curatorOnly("ask for advice"); err != nil {
 		return nil, err
@@ -67,47 +73,96 @@ func (s *Session) advise(ctx context.Context, st *syntax.Advise, v *view.View) (
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Columns: advisedColumns()}
+	out := &Result{Columns: advisedColumns(), Brief: &Result{Columns: texts("proposal", "statement", "margin", "note")}}
 	for _, a := range all {
-		for i, p := range a.Proposals {
-			var score any
-			note := p.Note
-			if n := p.Answers(); n < len(a.Statements) {
-				note = answer.JoinNotes(note, fmt.Sprintf("margins for %d of %d statements", n, len(a.Statements)))
-			}
-			if p.Score > 0 {
-				score = view.Counts(math.Round(p.Score))
-			}
-			if p.Refused != nil {
-				note = answer.JoinNotes(note, "refused: "+p.Refused.Error())
-			}
-			name, texts := any(p.Name), []string{"answers that are bought one by one"}
-			if len(p.Creates) > 0 {
-				texts = nil
-				for _, create := range p.Creates {
-					texts = append(texts, create+";")
-				}
-			}
-			for n, text := range texts {
-				if n > 0 {
-					name, score, note = nil, nil, ""
-				}
-				out.Rows = append(out.Rows, []any{name, text, score, note})
-			}
-			if i > 0 {
-				continue
-			}
-			for n, text := range a.Statements {
-				note := a.Unread[n]
-				for _, other := range a.Proposals[1:] {
-					if margin := answer.MarginRange(other.Margins[n]); margin != nil {
-						note = answer.JoinNotes(note, fmt.Sprintf("%s %s", other.Name, margin))
-					}
-				}
-				out.Rows = append(out.Rows, []any{fmt.Sprintf("statement %d", n+1), syntax.Excerpt(text, 60), answer.MarginRange(p.Margins[n]), note})
-			}
+		for i := range a.Proposals {
+			p := &a.Proposals[i]
+			out.Rows = append(out.Rows, advisedCreates(a, p)...)
+			out.Rows = append(out.Rows, advisedStatements(a, p)...)
+			out.Brief.Rows = append(out.Brief.Rows, advisedInBrief(a, i)...)
 		}
 	}
-	out.Brief = &Result{Columns: out.Columns, Rows: out.Rows}
+	if st.Full {
+		out.Brief = nil
+	}
 	return out, nil
 }
+
+// advisedCreates returns the rows of the statements that make a proposal; one of direct answers, without a statement.
+func advisedCreates(a *declare.Advice, p *declare.Proposal) (rows [][]any) {
+	row := []any{a.Table.Name, p.Name, "create", nil, nil, nil, nil, textOrNull(advisedNote(a, p))}
+	if p.Score > 0 {
+		row[4] = rounded(p.Score)
+	}
+	if len(p.Creates) == 0 {
+		return [][]any{row}
+	}
+	for _, create := range p.Creates {
+		row[3] = create + ";"
+		rows, row = append(rows, row), []any{a.Table.Name, p.Name, "create", nil, nil, nil, nil, nil}
+	}
+	return rows
+}
+
+// advisedNote says of a proposal what is stored, which margins are known, and why it cannot be paid.
+func advisedNote(a *declare.Advice, p *declare.Proposal) string {
+	note := p.Note
+	if n := p.Answers(); n < len(a.Statements) {
+		note = answer.JoinNotes(note, fmt.Sprintf("margins for %d of %d statements", n, len(a.Statements)))
+	}
+	if len(a.Sharing) > 1 && len(p.Creates) > 0 {
+		note = answer.JoinNotes(note, fmt.Sprintf("one of %d tables that share the account and ε: %s", len(a.Sharing), strings.Join(a.Sharing, ", ")))
+	}
+	if p.Refused != nil {
+		note = answer.JoinNotes(note, "refused: "+p.Refused.Error())
+	}
+	return note
+}
+
+// advisedStatements returns the rows of the workload's statements under a proposal. margin is the root
+// mean square of a statement's margins.
+func advisedStatements(a *declare.Advice, p *declare.Proposal) (rows [][]any) {
+	for n, asked := range a.Statements {
+		row := []any{a.Table.Name, p.Name, fmt.Sprintf("statement %d", asked.Number), asked.Text, nil, nil, nil, textOrNull(asked.Why)}
+		if m := p.Margins[n]; len(m) > 0 {
+			row[4], row[5], row[6], row[7] = rounded(declare.RootMeanSquare(m)), slices.Min(m), slices.Max(m), nil
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// advisedInBrief returns the rows of the i-th proposal as people read them.
+func advisedInBrief(a *declare.Advice, i int) (rows [][]any) {
+	p := &a.Proposals[i]
+	row := []any{p.Name, "answers that are bought one by one", nil, advisedNote(a, p)}
+	if p.Score > 0 {
+		row[2] = view.Counts(math.Round(p.Score))
+	}
+	for n, create := range p.Creates {
+		if n > 0 {
+			row = []any{nil, nil, nil, ""}
+		}
+		row[1] = create + ";"
+		rows = append(rows, row)
+	}
+	if len(p.Creates) == 0 {
+		rows = append(rows, row)
+	}
+	if i > 0 {
+		return rows
+	}
+	for n, asked := range a.Statements {
+		note := asked.Why
+		for _, other := range a.Proposals[1:] {
+			if margin := answer.MarginRange(other.Margins[n]); margin != nil {
+				note = answer.JoinNotes(note, fmt.Sprintf("%s %s", other.Name, margin))
+			}
+		}
+		rows = append(rows, []any{fmt.Sprintf("statement %d", asked.Number), syntax.Excerpt(asked.Text, 60), answer.MarginRange(p.Margins[n]), note})
+	}
+	return rows
+}
+
+// rounded keeps two digits of a mean.
+func rounded(x float64) float64 { return math.Round(100*x) / 100 }

@@ -408,6 +408,7 @@ var schemaObjects = words("TABLE TEMP TEMPORARY INDEX TRIGGER UNIQUE VIRTUAL")
 
 // advise parses what follows ADVISE.
 func (p *parser) advise() (Statement, error) {
+	full := p.accept("FULL")
 	t := p.peek()
 	if t.Kind != KindString || t.Value == "" {
 		return nil, p.unexpected("the path of a workload in single quotes")
@@ -417,7 +418,7 @@ func (p *parser) advise() (Statement, error) {
 		return nil, p.unexpected("WITH (epsilon = …)")
 	}
 	options, err := p.withOptions()
-	return &Advise{Workload: t.Value, WorkloadFrom: t.Position, Options: options}, err
+	return &Advise{Workload: t.Value, WorkloadFrom: t.Position, Options: options, Full: full}, err
 }
 
 // export parses what follows EXPORT.

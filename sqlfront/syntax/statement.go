@@ -226,9 +226,10 @@ type Export struct {
 	PathPosition int
 }
 
-// Advise is ADVISE 'workload' WITH (…).
+// Advise is ADVISE 'workload' WITH (…). Full lists everything, and not what fits a terminal.
 type Advise struct {
 	Workload     string // a path
 	WorkloadFrom int
 	Options      []Option
+	Full         bool
 }

@@ -294,9 +294,9 @@ func (s *Statement) workloadQueries(ctx context.Context, in syntax.Input, t *vie
 
 // boundQueries returns the queries of a SELECT of a workload.
 func (s *Statement) boundQueries(ctx context.Context, sel *syntax.Select, at func(position int) int, t *view.Table, cover func(query.Query) view.Coverage) ([]query.Query, error) {
-	b, err := sqlfront.Bind(sel, schemas.Bindable(ctx, s.Store, t, time.Now(), s.textsOf(ctx, t)), nil)
+	b, err := s.bind(ctx, sel, at, t)
 	if err != nil {
-		return nil, sqlerr.Move(err, at)
+		return nil, err
 	}
 	queries := make([]query.Query, len(b.Queries))
 	for i, q := range b.Queries {
@@ -307,6 +307,12 @@ func (s *Statement) boundQueries(ctx context.Context, sel *syntax.Select, at fun
 		queries[i] = see.Query
 	}
 	return queries, nil
+}
+
+// bind binds a SELECT of a workload.
+func (s *Statement) bind(ctx context.Context, sel *syntax.Select, at func(position int) int, t *view.Table) (*sqlfront.Bound, error) {
+	b, err := sqlfront.Bind(sel, schemas.Bindable(ctx, s.Store, t, time.Now(), s.textsOf(ctx, t)), nil)
+	return b, sqlerr.Move(err, at)
 }
 
 // inWorkload adds the place in the file to an error.

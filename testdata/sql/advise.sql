@@ -1,0 +1,77 @@
+-- What releases would serve a workload: whole statements and margins, without a row.
+ADVISE 'advise.workload' WITH (epsilon = 1, delta = 1e-7);
+--> table | proposal | part | sql | margin | least | most | note
+--> 'visits' | 'one' | 'create' | 'CREATE RELEASE advised ON visits (sex, age, town) USING PROJECTION WITH (epsilon = 1);' | 9.82 | NULL | NULL | 'identity, 120 rows, about 120 bytes; margins for 4 of 7 statements'
+--> 'visits' | 'one' | 'statement 1' | 'SELECT COUNT(*) FROM visits WHERE sex = ''F'' AND age BETWEEN 2 AND 5 AND town IN (''Ash'', ''Elm'', ''Oak'');' | 9.0 | 9.0 | 9.0 | NULL
+--> 'visits' | 'one' | 'statement 2' | 'SELECT town, COUNT(*) FROM visits GROUP BY town;' | 15.0 | 15.0 | 15.0 | NULL
+--> 'visits' | 'one' | 'statement 3' | 'SELECT sex, AVG(age) FROM visits GROUP BY sex;' | 68.94 | 17.0 | 96.0 | NULL
+--> 'visits' | 'one' | 'statement 4' | 'SELECT COUNT(*) FROM visits WHERE age = 20;' | 0.0 | 0.0 | 0.0 | NULL
+--> 'visits' | 'one' | 'statement 5' | 'SELECT MEDIAN(age) FROM visits;' | NULL | NULL | NULL | 'the margin of a quantile depends on the rows'
+--> 'visits' | 'one' | 'statement 6' | 'SELECT COUNT(DISTINCT town) FROM visits;' | NULL | NULL | NULL | 'the margin of a number of values depends on the rows'
+--> 'visits' | 'one' | 'statement 7' | 'SELECT COUNT(*) FROM visits WHERE length(zip) = 2;' | NULL | NULL | NULL | 'unsupported: the function length() of column zip, which has no domain, is outside the dialect'
+--> 'visits' | 'pairs' | 'create' | 'CREATE RELEASE advised ON visits (sex, age, town) USING MARGINALS WITH (epsilon = 1, delta = 1e-7, degree = 2);' | 15.03 | NULL | NULL | '3 marginals of 82 cells, at most 656 bytes; a table of 120 cells is fitted; margins for 3 of 7 statements'
+--> 'visits' | 'pairs' | 'statement 1' | 'SELECT COUNT(*) FROM visits WHERE sex = ''F'' AND age BETWEEN 2 AND 5 AND town IN (''Ash'', ''Elm'', ''Oak'');' | NULL | NULL | NULL | NULL
+--> 'visits' | 'pairs' | 'statement 2' | 'SELECT town, COUNT(*) FROM visits GROUP BY town;' | 25.0 | 25.0 | 25.0 | NULL
+--> 'visits' | 'pairs' | 'statement 3' | 'SELECT sex, AVG(age) FROM visits GROUP BY sex;' | 135.8 | 28.0 | 190.0 | NULL
+--> 'visits' | 'pairs' | 'statement 4' | 'SELECT COUNT(*) FROM visits WHERE age = 20;' | 0.0 | 0.0 | 0.0 | NULL
+--> 'visits' | 'pairs' | 'statement 5' | 'SELECT MEDIAN(age) FROM visits;' | NULL | NULL | NULL | 'the margin of a quantile depends on the rows'
+--> 'visits' | 'pairs' | 'statement 6' | 'SELECT COUNT(DISTINCT town) FROM visits;' | NULL | NULL | NULL | 'the margin of a number of values depends on the rows'
+--> 'visits' | 'pairs' | 'statement 7' | 'SELECT COUNT(*) FROM visits WHERE length(zip) = 2;' | NULL | NULL | NULL | 'unsupported: the function length() of column zip, which has no domain, is outside the dialect'
+--> 'visits' | 'workload' | 'create' | 'CREATE RELEASE advised ON visits (sex, age, town) USING MARGINALS WITH (epsilon = 1, delta = 1e-7, workload = ''advise.workload'');' | NULL | NULL | NULL | 'margins for 0 of 7 statements; refused: unsupported: advise.workload:8:35: the function length() of column zip, which has no domain, is outside the dialect'
+--> 'visits' | 'workload' | 'statement 1' | 'SELECT COUNT(*) FROM visits WHERE sex = ''F'' AND age BETWEEN 2 AND 5 AND town IN (''Ash'', ''Elm'', ''Oak'');' | NULL | NULL | NULL | NULL
+--> 'visits' | 'workload' | 'statement 2' | 'SELECT town, COUNT(*) FROM visits GROUP BY town;' | NULL | NULL | NULL | NULL
+--> 'visits' | 'workload' | 'statement 3' | 'SELECT sex, AVG(age) FROM visits GROUP BY sex;' | NULL | NULL | NULL | NULL
+--> 'visits' | 'workload' | 'statement 4' | 'SELECT COUNT(*) FROM visits WHERE age = 20;' | NULL | NULL | NULL | NULL
+--> 'visits' | 'workload' | 'statement 5' | 'SELECT MEDIAN(age) FROM visits;' | NULL | NULL | NULL | 'the margin of a quantile depends on the rows'
+--> 'visits' | 'workload' | 'statement 6' | 'SELECT COUNT(DISTINCT town) FROM visits;' | NULL | NULL | NULL | 'the margin of a number of values depends on the rows'
+--> 'visits' | 'workload' | 'statement 7' | 'SELECT COUNT(*) FROM visits WHERE length(zip) = 2;' | NULL | NULL | NULL | 'unsupported: the function length() of column zip, which has no domain, is outside the dialect'
+--> 'visits' | 'direct' | 'create' | NULL | 18.75 | NULL | NULL | 'an equal share of ρ 0.0834 for each of 7 prices; margins for 5 of 7 statements'
+--> 'visits' | 'direct' | 'statement 1' | 'SELECT COUNT(*) FROM visits WHERE sex = ''F'' AND age BETWEEN 2 AND 5 AND town IN (''Ash'', ''Elm'', ''Oak'');' | 13.0 | 13.0 | 13.0 | NULL
+--> 'visits' | 'direct' | 'statement 2' | 'SELECT town, COUNT(*) FROM visits GROUP BY town;' | 13.0 | 13.0 | 13.0 | NULL
+--> 'visits' | 'direct' | 'statement 3' | 'SELECT sex, AVG(age) FROM visits GROUP BY sex;' | 81.13 | 13.0 | 114.0 | NULL
+--> 'visits' | 'direct' | 'statement 4' | 'SELECT COUNT(*) FROM visits WHERE age = 20;' | 13.0 | 13.0 | 13.0 | NULL
+--> 'visits' | 'direct' | 'statement 5' | 'SELECT MEDIAN(age) FROM visits;' | NULL | NULL | NULL | 'the margin of a quantile depends on the rows'
+--> 'visits' | 'direct' | 'statement 6' | 'SELECT COUNT(DISTINCT town) FROM visits;' | 13.0 | 13.0 | 13.0 | NULL
+--> 'visits' | 'direct' | 'statement 7' | 'SELECT COUNT(*) FROM visits WHERE length(zip) = 2;' | NULL | NULL | NULL | 'unsupported: the function length() of column zip, which has no domain, is outside the dialect'
+ADVISE FULL 'advise-two.workload' WITH (epsilon = 2);
+--> table | proposal | part | sql | margin | least | most | note
+--> 'visits' | 'one' | 'create' | 'CREATE RELEASE advised_visits ON visits (sex, town) USING PROJECTION WITH (epsilon = 2);' | 2.0 | NULL | NULL | 'identity, 12 rows, about 12 bytes; margins for 1 of 2 statements'
+--> 'visits' | 'one' | 'statement 1' | 'SELECT sex, COUNT(*) FROM visits GROUP BY sex;' | 2.0 | 2.0 | 2.0 | NULL
+--> 'visits' | 'one' | 'statement 3' | 'SELECT COUNT(DISTINCT town) FROM visits;' | NULL | NULL | NULL | 'the margin of a number of values depends on the rows'
+--> 'visits' | 'split' | 'create' | 'CREATE RELEASE advised_visits_1 ON visits (sex) USING PROJECTION WITH (epsilon = 1);' | 3.0 | NULL | NULL | '2 releases; margins for 1 of 2 statements'
+--> 'visits' | 'split' | 'create' | 'CREATE RELEASE advised_visits_2 ON visits (town) USING PROJECTION WITH (epsilon = 1);' | NULL | NULL | NULL | NULL
+--> 'visits' | 'split' | 'statement 1' | 'SELECT sex, COUNT(*) FROM visits GROUP BY sex;' | 3.0 | 3.0 | 3.0 | NULL
+--> 'visits' | 'split' | 'statement 3' | 'SELECT COUNT(DISTINCT town) FROM visits;' | NULL | NULL | NULL | 'the margin of a number of values depends on the rows'
+--> 'visits' | 'direct' | 'create' | NULL | 7.0 | NULL | NULL | 'an equal share of ρ 0.0834 for each of 2 prices'
+--> 'visits' | 'direct' | 'statement 1' | 'SELECT sex, COUNT(*) FROM visits GROUP BY sex;' | 7.0 | 7.0 | 7.0 | NULL
+--> 'visits' | 'direct' | 'statement 3' | 'SELECT COUNT(DISTINCT town) FROM visits;' | 7.0 | 7.0 | 7.0 | NULL
+--> 'stays' | 'one' | 'create' | 'CREATE RELEASE advised_stays ON stays (sex) USING PROJECTION WITH (epsilon = 2);' | 1.0 | NULL | NULL | 'identity, 3 rows, about 3 bytes'
+--> 'stays' | 'one' | 'statement 2' | 'SELECT COUNT(*) FROM stays WHERE sex = ''F'';' | 1.0 | 1.0 | 1.0 | NULL
+--> 'stays' | 'direct' | 'create' | NULL | 1.0 | NULL | NULL | 'ρ 48.7 for one price'
+--> 'stays' | 'direct' | 'statement 2' | 'SELECT COUNT(*) FROM stays WHERE sex = ''F'';' | 0.0 | 0.0 | 0.0 | NULL
+ADVISE FULL 'advise-two.workload' WITH (epsilon = 5);
+--> table | proposal | part | sql | margin | least | most | note
+--> 'visits' | 'one' | 'create' | 'CREATE RELEASE advised_visits ON visits (sex, town) USING PROJECTION WITH (epsilon = 5);' | 1.0 | NULL | NULL | 'identity, 12 rows, about 12 bytes; margins for 1 of 2 statements; refused: budget: create release needs ε = 5; the releases account of raw_visits has ε = 2 left'
+--> 'visits' | 'one' | 'statement 1' | 'SELECT sex, COUNT(*) FROM visits GROUP BY sex;' | 1.0 | 1.0 | 1.0 | NULL
+--> 'visits' | 'one' | 'statement 3' | 'SELECT COUNT(DISTINCT town) FROM visits;' | NULL | NULL | NULL | 'the margin of a number of values depends on the rows'
+--> 'visits' | 'split' | 'create' | 'CREATE RELEASE advised_visits_1 ON visits (sex) USING PROJECTION WITH (epsilon = 2.5);' | 1.0 | NULL | NULL | '2 releases; margins for 1 of 2 statements; refused: budget: create release needs ε = 5; the releases account of raw_visits has ε = 2 left'
+--> 'visits' | 'split' | 'create' | 'CREATE RELEASE advised_visits_2 ON visits (town) USING PROJECTION WITH (epsilon = 2.5);' | NULL | NULL | NULL | NULL
+--> 'visits' | 'split' | 'statement 1' | 'SELECT sex, COUNT(*) FROM visits GROUP BY sex;' | 1.0 | 1.0 | 1.0 | NULL
+--> 'visits' | 'split' | 'statement 3' | 'SELECT COUNT(DISTINCT town) FROM visits;' | NULL | NULL | NULL | 'the margin of a number of values depends on the rows'
+--> 'visits' | 'direct' | 'create' | NULL | 7.0 | NULL | NULL | 'an equal share of ρ 0.0834 for each of 2 prices'
+--> 'visits' | 'direct' | 'statement 1' | 'SELECT sex, COUNT(*) FROM visits GROUP BY sex;' | 7.0 | 7.0 | 7.0 | NULL
+--> 'visits' | 'direct' | 'statement 3' | 'SELECT COUNT(DISTINCT town) FROM visits;' | 7.0 | 7.0 | 7.0 | NULL
+--> 'stays' | 'one' | 'create' | 'CREATE RELEASE advised_stays ON stays (sex) USING PROJECTION WITH (epsilon = 5);' | 1.0 | NULL | NULL | 'identity, 3 rows, about 3 bytes'
+--> 'stays' | 'one' | 'statement 2' | 'SELECT COUNT(*) FROM stays WHERE sex = ''F'';' | 0.0 | 0.0 | 0.0 | NULL
+--> 'stays' | 'direct' | 'create' | NULL | 1.0 | NULL | NULL | 'ρ 48.7 for one price'
+--> 'stays' | 'direct' | 'statement 2' | 'SELECT COUNT(*) FROM stays WHERE sex = ''F'';' | 0.0 | 0.0 | 0.0 | NULL
+ADVISE 'advise.workload';
+--> error malformed at 25: expected WITH (epsilon = …), found the end of the statement
+ADVISE FULL WITH (epsilon = 1);
+--> error malformed at 13: expected the path of a workload in single quotes, found WITH
+ADVISE 'advise.workload' WITH (epsilon = 1, rows = 5);
+--> error invalid at 45: there is no option rows here
+--> hint: the options are epsilon, delta
+ADVISE 'no.workload' WITH (epsilon = 1);
+--> error io at 8: cannot read the workload no.workload
+--> hint: file names are relative to the script
