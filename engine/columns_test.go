@@ -148,6 +148,20 @@ func TestNoCase(t *testing.T) {
 		if r := must(t, s, `SELECT tree, COUNT(*) FROM rows GROUP BY tree`); fmt.Sprint(r.Rows) != "[[Ash 3000] [box 1000] [elm 1000] [É 1000] [é 1000]]" {
 			t.Error(r.Rows)
 		}
+		// Keys compare and sort as the column does, and functions of them do not.
+		for text, want := range map[string]string{
+			`SELECT other, COUNT(*) FROM rows GROUP BY other`:                                                          "[[Elm 1000] [OTHER 3000] [YEW 3000]]",
+			`SELECT tree, COUNT(*) FROM rows GROUP BY tree ORDER BY tree DESC LIMIT 2`:                                 "[[é 1000] [É 1000]]",
+			`SELECT tree, COUNT(*) AS n FROM rows GROUP BY tree HAVING tree = 'ASH' OR tree IN ('BOX')`:                "[[Ash 3000] [box 1000]]",
+			`SELECT tree AS t, COUNT(*) AS n FROM rows GROUP BY 1 HAVING t BETWEEN 'ASH' AND 'CC' ORDER BY t`:          "[[Ash 3000] [box 1000]]",
+			`SELECT tree, COUNT(*) AS n FROM rows GROUP BY tree HAVING upper(tree) = 'ash' OR lower(tree) = 'box'`:     "[[box 1000]]",
+			`SELECT CASE tree WHEN 'ELM' THEN 'e' ELSE 'x' END AS c, COUNT(*) FROM rows GROUP BY tree LIMIT 3`:         "[[x 3000] [x 1000] [e 1000]]",
+			`SELECT other, COUNT(*) FROM rows GROUP BY other HAVING 'yew' = other OR other > 'OTHERS' ORDER BY 1 DESC`: "[[YEW 3000]]",
+		} {
+			if r := must(t, s, text); fmt.Sprint(r.Rows) != want {
+				t.Errorf("%s: %v, want %s", text, r.Rows, want)
+			}
+		}
 		if r := must(t, s, `DESCRIBE rows`); !strings.Contains(fmt.Sprint(r.Rows), "TEXT IN ('Elm', 'YEW') OR OTHER COLLATE NOCASE 3") || !strings.Contains(fmt.Sprint(r.Rows), "any text or NULL COLLATE NOCASE") {
 			t.Error(r.Rows)
 		}

@@ -259,6 +259,11 @@ func (b box) bounds(e Expr) bounds {
 		return exactly(e.value(b.row))
 	case Key:
 		return exactly(e.value(b.row))
+	case Folded:
+		if Private(e.Operand) {
+			return bounds{}
+		}
+		return exactly(e.value(b.row))
 	case Sum:
 		return b.enclose(&ratio{numerator: inUnits(e.Terms, e.Unit)})
 	case Mean:

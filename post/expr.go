@@ -5,10 +5,11 @@ import (
 	"math/big"
 	"strconv"
 
+	"dpsql/query"
 	"dpsql/sqlvalue"
 )
 
-// Expr is an expression over a group's keys and answers: Constant, Key, Sum,
+// Expr is an expression over a group's keys and answers: Constant, Key, Folded, Sum,
 // Mean, Variance, Pair, Quantile, Margin, Negative, Arithmetic, Comparison, Logic, Not, IsNull, Is, Case
 // or Call.
 type Expr interface {
@@ -41,6 +42,7 @@ type Key struct {
 	Index     int
 	ValueType Type
 	Unit      *big.Rat // the number that 1 stands for; nil for 1
+	NoCase    bool     // its texts compare as those of a column with COLLATE NOCASE do
 }
 
 // Type is the declared type of the grouped expression.
@@ -53,6 +55,21 @@ func (k Key) value(r *row) sqlvalue.Value {
 		return sqlvalue.Real(quotient(units(big.NewInt(v.Int64()), k.Unit), 1))
 	}
 	return sqlvalue.FromColumn(v)
+}
+
+// Folded is a text in lower case, which COLLATE NOCASE compares.
+type Folded struct{ Operand Expr }
+
+// Type is that of the operand.
+func (f Folded) Type() Type          { return f.Operand.Type() }
+func (f Folded) each(use func(Expr)) { use(f.Operand) }
+
+func (f Folded) value(r *row) sqlvalue.Value {
+	v := f.Operand.value(r)
+	if v.IsText() {
+		return sqlvalue.Text(query.FoldName(v.Str()))
+	}
+	return v
 }
 
 // Term is an answer times a factor.

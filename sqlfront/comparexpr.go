@@ -116,13 +116,17 @@ func (b *binder) affine(x, y *expr, left sqlparser.Expr) (*expr, *expr, error) {
 		}
 	}
 	if x.noCase || x.column < 0 && y.noCase { // the collation of the left column counts
-		return folded(x), folded(y), nil
+		return b.folded(x), b.folded(y), nil
 	}
 	return x, y, nil
 }
 
-// folded returns a text in lower case, which COLLATE NOCASE compares.
-func folded(x *expr) *expr {
+// folded returns a text in lower case, which COLLATE NOCASE compares. Without a list a column's
+// texts are in lower case already.
+func (b *binder) folded(x *expr) *expr {
+	if x.noCase && !b.domain(x.column).Finite() {
+		return x
+	}
 	f, _ := functionNamed("lower", 1)
 	y := apply(f.operation("lower"), x)
 	y.derived = x.derived && !y.isConstant()

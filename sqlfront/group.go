@@ -22,6 +22,7 @@ type key struct {
 	meaning   string // see meaning
 	valueType post.Type
 	unit      *big.Rat // of REAL values; the cells hold multiples of it
+	noCase    bool     // the values compare as COLLATE NOCASE compares them
 	cells     []cell
 }
 
@@ -366,7 +367,18 @@ func (o *outputs) columnKey(e *sqlparser.ColName) (key, error) {
 	if j, i, ok := o.joined(column); ok {
 		o.cellsOfKeys(&k, j, i)
 	}
+	if k.noCase = c.Form.IsNoCase(); k.noCase {
+		slices.SortStableFunc(k.cells, func(a, b cell) int { return folded(a.value).Compare(folded(b.value)) })
+	}
 	return k, nil
+}
+
+// folded returns a text in lower case, and other values unchanged.
+func folded(v query.Value) query.Value {
+	if v.IsText() {
+		return query.Text(query.FoldName(v.Str()))
+	}
+	return v
 }
 
 // listedKey divides the selected records by the values of a column without a domain. A cell has
@@ -397,7 +409,7 @@ func (o *outputs) listedKey(e *sqlparser.ColName, column int) (key, error) {
 	if len(keys) > maxNumbers {
 		return key{}, o.tooMany(e)
 	}
-	k := key{valueType: post.Text, cells: []cell{{query.Null(), columnPred(column, c.Domain.SetOf(query.Null()))}}}
+	k := key{valueType: post.Text, noCase: c.Form.IsNoCase(), cells: []cell{{query.Null(), columnPred(column, c.Domain.SetOf(query.Null()))}}}
 	for _, v := range keys {
 		k.cells = append(k.cells, cell{v, columnPred(column, c.Domain.SetOf(v))})
 	}

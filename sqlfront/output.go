@@ -62,7 +62,7 @@ func (o *outputs) keyed(e sqlparser.Expr) (post.Expr, bool, error) {
 	if i < 0 {
 		return nil, false, nil
 	}
-	return post.Key{Index: i, ValueType: o.keys[i].valueType, Unit: o.keys[i].unit}, true, nil
+	return post.Key{Index: i, ValueType: o.keys[i].valueType, Unit: o.keys[i].unit, NoCase: o.keys[i].noCase}, true, nil
 }
 
 // nameExpr compiles a name: a column that is not grouped is refused.
@@ -373,7 +373,16 @@ func (o *outputs) comparison(left sqlparser.Expr, operator string, right sqlpars
 		return nil, o.g.StartToken(left).Unsupported("a comparison of a number with a text outside WHERE").
 			WithHint("compare numbers with numbers, and texts with texts in single quotes")
 	}
+	if _, key := l.(post.Key); isNoCase(l) || !key && isNoCase(r) { // the collation of the left column counts
+		l, r = post.Folded{Operand: l}, post.Folded{Operand: r}
+	}
 	return post.Comparison{Op: op, Left: l, Right: r}, nil
+}
+
+// isNoCase reports whether an expression is a key with COLLATE NOCASE.
+func isNoCase(e post.Expr) bool {
+	k, ok := e.(post.Key)
+	return ok && k.NoCase
 }
 
 // rangeCondition compiles x BETWEEN a AND b as x >= a AND x <= b.
@@ -509,6 +518,9 @@ func (o *outputs) order() ([]post.Order, error) {
 		by, err := o.orderTerm(t.Expr)
 		if err != nil {
 			return nil, err
+		}
+		if isNoCase(by) {
+			by = post.Folded{Operand: by}
 		}
 		terms = append(terms, post.Order{By: by, Descending: t.Direction == sqlparser.DescScr})
 	}
