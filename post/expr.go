@@ -120,11 +120,13 @@ func quotient(x *big.Rat, n int64) float64 {
 }
 
 // Mean is a linear combination of answers divided by a count: an AVG. It is NULL if the
-// count is not positive.
+// count is not positive. With noise the quotient can lie far from every value that it is the
+// mean of. It is then the nearest end of their range, to which the true mean is no farther.
 type Mean struct {
 	Terms []Term
-	Count int      // the slot of the count
-	Unit  *big.Rat // as in Sum
+	Count int       // the slot of the count
+	Unit  *big.Rat  // as in Sum
+	Range *[2]int64 // the least and the greatest of the values, in units; nil if not known
 }
 
 // Type is REAL.
@@ -137,9 +139,21 @@ func (m Mean) value(r *row) sqlvalue.Value {
 		return sqlvalue.Null()
 	}
 	if m.Unit != nil {
-		return sqlvalue.Real(quotient(units(exactSum(m.Terms, r), m.Unit), n))
+		return sqlvalue.Real(m.within(quotient(units(exactSum(m.Terms, r), m.Unit), n)))
 	}
-	return sqlvalue.Real(float64(saturatingSum(m.Terms, r)) / float64(n))
+	return sqlvalue.Real(m.within(float64(saturatingSum(m.Terms, r)) / float64(n)))
+}
+
+// within returns the value in the range that is nearest to x.
+func (m Mean) within(x float64) float64 {
+	if m.Range == nil {
+		return x
+	}
+	lo, hi := float64(m.Range[0]), float64(m.Range[1])
+	if m.Unit != nil {
+		lo, hi = quotient(units(big.NewInt(m.Range[0]), m.Unit), 1), quotient(units(big.NewInt(m.Range[1]), m.Unit), 1)
+	}
+	return min(hi, max(lo, x))
 }
 
 // Margin says how far an expression's true value can be from it. It is NULL if nothing

@@ -29,7 +29,7 @@ func arithmeticExpr(t *rapid.T, depth int) Expr {
 		case 1:
 			return Key{ValueType: Integer}
 		case 2:
-			return Mean{[]Term{{0, 2}, {1, -1}, {2, 7}}, 2, unit(t)}
+			return Mean{Terms: []Term{{0, 2}, {1, -1}, {2, 7}}, Count: 2, Unit: unit(t)}
 		}
 		return Sum{Unit: unit(t), Terms: []Term{{rapid.IntRange(0, 2).Draw(t, "slot"), rapid.Int64Range(-3, 3).Draw(t, "factor")}, {1, 1}}}
 	}
@@ -107,6 +107,9 @@ func TestUnevenIntervals(t *testing.T) {
 		{Sum{Terms: []Term{{0, 3}}, Unit: big.NewRat(1, 2)}, 135, 195, 45},
 		{Sum{Terms: []Term{{1, 1}, {0, -1}}}, 770, 950, 130},
 		{Mean{Terms: []Term{{1, 1}}, Count: 0}, 900.0 / 130, 1040.0 / 90, 10 - 900.0/130},
+		{Mean{Terms: []Term{{1, 1}}, Count: 0, Range: &[2]int64{0, 9}}, 900.0 / 130, 1040.0 / 90, 1040.0/90 - 9}, // 9
+		{Mean{Terms: []Term{{1, 1}}, Count: 0, Range: &[2]int64{11, 90}}, 900.0 / 130, 1040.0 / 90, 11 - 900.0/130},
+		{Mean{Terms: []Term{{1, 1}}, Count: 0, Range: &[2]int64{-5, 5}, Unit: big.NewRat(5, 2)}, 2250.0 / 130, 2600.0 / 90, 2600.0/90 - 12.5},
 		{Arithmetic{sqlvalue.Over, Constant{1300.0}, count}, 10, 1300.0 / 90, 3},
 		{Call{Round, []Expr{Arithmetic{sqlvalue.Over, sum, Constant{100.0}}}}, 9, 10, 1},
 		{Sum{Terms: []Term{{2, 1}}}, huge - 3, huge + 3, 0},
@@ -136,14 +139,14 @@ func TestUnevenIntervals(t *testing.T) {
 
 // TestFieller compares the margin of a mean with the roots of Fieller's equation.
 func TestFieller(t *testing.T) {
-	e := Mean{[]Term{{0, 1}}, 1, nil}
+	e := Mean{Terms: []Term{{0, 1}}, Count: 1}
 	r := &row{answers: []Answer{noisy(1000, 30), noisy(50, 5)}, confidence: 0.95}
 	got, _ := errorOf(e, e.value(r), r)
 	// N − rD is 0 within the box from (1000−30)/(50+5) to (1000+30)/(50−5).
 	if low, high := 970.0/55, 1030.0/45; math.Abs(got.Low-low) > 1e-9 || math.Abs(got.High-high) > 1e-9 || math.Abs(got.margin-(high-20)) > 1e-9 {
 		t.Errorf("the interval is %v, want from %v to %v", got, low, high)
 	}
-	shared := Mean{[]Term{{0, 1}, {1, 100}}, 1, nil} // 100 + N/D: the same range, moved
+	shared := Mean{Terms: []Term{{0, 1}, {1, 100}}, Count: 1} // 100 + N/D: the same range, moved
 	if moved, _ := errorOf(shared, shared.value(r), r); math.Abs(moved.margin-got.margin) > 1e-9 || math.Abs(moved.Low-100-got.Low) > 1e-9 {
 		t.Errorf("the interval of 100 + N/D is %v, want %v and 100", moved, got)
 	}

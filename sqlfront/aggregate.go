@@ -223,8 +223,11 @@ func (o *outputs) mean(x summand, present query.Query) (post.Mean, error) {
 	if err != nil {
 		return post.Mean{}, err
 	}
-	count := o.slot(present, Slot{Scale: 1, Split: 1})
-	return post.Mean{Terms: o.inside(parts), Count: count, Unit: x.unit}, nil
+	m := post.Mean{Count: o.slot(present, Slot{Scale: 1, Split: 1}), Terms: o.inside(parts), Unit: x.unit}
+	if some {
+		m.Range = &[2]int64{extent.Lo, extent.Hi}
+	}
+	return m, nil
 }
 
 // shown returns the terms of a sum that is shown. SET accuracy bounds the shown

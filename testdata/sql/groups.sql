@@ -79,9 +79,9 @@ SELECT score, SUM(age), AVG(age) FROM visits WHERE sex = 'F' GROUP BY 1;
 --> -3 | -185 | NULL
 --> -2 | -34 | NULL
 --> -1 | 185 | 2.720588235
---> 0 | -18 | -9.0
---> 1 | -30 | -3.333333333
---> 2 | 235 | 11.75
+--> 0 | -18 | 0.0
+--> 1 | -30 | 0.0
+--> 2 | 235 | 9.0
 --> 3 | -276 | NULL
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 14 queries of the statement 7 cannot be answered)

@@ -59,7 +59,7 @@ SELECT sex, printf('%05d', COUNT(*)) AS n, CAST(AVG(score) * 100 AS INTEGER) AS 
 --> sex | n | percent | COUNT(*) || ' rows'
 --> NULL | '00067' | 29 | '67 rows'
 --> 'F' | '00074' | -60 | '74 rows'
---> 'M' | '00008' | 500 | '8 rows'
+--> 'M' | '00008' | 300 | '8 rows'
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 6 queries of the statement 3 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5439 such statements

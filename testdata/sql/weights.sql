@@ -260,7 +260,7 @@ SELECT TOTAL(height), AVG(height) FROM visits JOIN towns ON town = name WHERE ag
 --> 3680.0 | 80.0
 --> under dense:
 --> total | avg
---> 2000.0 | 72.59259259
+--> 2000.0 | 80.0
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 500 answers them directly within ±500 (95 %) for ρ = 0.11 together; the interactive budget left pays for 37 such statements
