@@ -95,6 +95,8 @@ func TestImportSwitches(t *testing.T) {
 		{".import a.tsv t --if-missing --tsv", "t exists: nothing imported\n", engine.Import{Path: "a.tsv", Table: "t", IfMissing: true, Dialect: engine.ImportDialect{Comma: '\t'}}},
 		{`.import --separator ';' --quote "'" --decimal , a.csv t`, "imported 1 row into t (a INTEGER, b TEXT)\n",
 			engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Comma: ';', Quote: '\'', Decimal: ','}}},
+		{`.import --null '' a.csv t`, "imported 1 row into t (a INTEGER, b TEXT)\n", engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{HasNull: true}}},
+		{`.import a.csv --null NA t`, "imported 1 row into t (a INTEGER, b TEXT)\n", engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{HasNull: true, Null: "NA"}}},
 		{`.import --separator \t a.csv t`, "imported 1 row into t (a INTEGER, b TEXT)\n", engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Comma: '\t'}}},
 	}
 	for _, test := range tests {

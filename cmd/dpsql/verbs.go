@@ -211,6 +211,9 @@ func importReport(r engine.ImportReport) string {
 	if r.Dialect.Decimal == ',' {
 		text += "; fractions have a decimal comma"
 	}
+	if r.Dialect.HasNull {
+		text += fmt.Sprintf("; %q is NULL", r.Dialect.Null)
+	}
 	return text
 }
 
@@ -234,6 +237,11 @@ func parseImport(args []string) (engine.Import, error) {
 			im.Dialect.Comma = ','
 		case "tsv":
 			im.Dialect.Comma = '\t'
+		case "null":
+			if i++; i == len(args) {
+				return im, sqlerr.New(sqlerr.Invalid, "--null takes a text").WithHint("as in .import --null '' FILE TABLE")
+			}
+			im.Dialect.Null, im.Dialect.HasNull = args[i], true
 		case "separator", "quote", "decimal":
 			if i++; i == len(args) || utf8.RuneCountInString(args[i]) != 1 && args[i] != `\t` {
 				return im, sqlerr.New(sqlerr.Invalid, "--%s takes one character", name).WithHint("as in .import --separator ';' FILE TABLE")
@@ -254,12 +262,12 @@ func parseImport(args []string) (engine.Import, error) {
 			}
 		default:
 			return im, sqlerr.New(sqlerr.Invalid, ".import has no switch %s", arg).
-				WithHint("the switches are --csv, --tsv, --separator, --quote, --decimal, --append and --if-missing")
+				WithHint("the switches are --csv, --tsv, --separator, --quote, --decimal, --null, --append and --if-missing")
 		}
 	}
 	if len(words) != 2 {
 		return im, sqlerr.New(sqlerr.Invalid, ".import takes a file and a table").
-			WithHint(".import [--csv|--tsv|--separator C] [--quote C] [--decimal C] [--append] [--if-missing] FILE TABLE")
+			WithHint(".import [--csv|--tsv|--separator C] [--quote C] [--decimal C] [--null TEXT] [--append] [--if-missing] FILE TABLE")
 	}
 	im.Path, im.Table = words[0], words[1]
 	return im, nil

@@ -4,7 +4,7 @@
 --
 -- File names are relative to this script.
 
-.import ../../testdata/clinic/visits.csv raw_visits
+.import --null '' ../../testdata/clinic/visits.csv raw_visits
 .import ../../testdata/clinic/diagnoses.csv diagnoses
 
 CREATE PUBLIC TABLE diagnoses;

@@ -14,7 +14,13 @@ type Dialect struct {
 	Comma   rune // between fields: in .tsv and .tab files a tab, else the one of , ; tab | that the first line has most of
 	Quote   byte // around fields; ' if the first line quotes all names so, else "
 	Decimal byte // '.' or ','; a comma if semicolons separate the fields and no column has fractions with a point
+
+	HasNull bool   // a field that reads Null is NULL in every column
+	Null    string // without HasNull empty fields are NULL, in INTEGER and REAL columns alone
 }
+
+// isNull reports whether a field is NULL whatever its column.
+func (d Dialect) isNull(field string) bool { return d.HasNull && field == d.Null }
 
 func (d Dialect) check() error {
 	switch {

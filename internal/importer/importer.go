@@ -58,7 +58,7 @@ type Report struct {
 // Import adds the rows of the file to the table. It reads a text twice, once for the
 // types and once for the rows. The first record of a text has the names of the columns.
 // An empty field is NULL in an INTEGER or REAL column and the empty text in a TEXT
-// column. Dates and times of a Parquet file become texts in SQLite's format.
+// column, unless the dialect says what is NULL. Dates and times of a Parquet file become texts in SQLite's format.
 func Import(ctx context.Context, db DB, o Options) (Report, error) {
 	report := Report{Table: o.Table}
 	if err := checkTable(o.Table); err != nil {

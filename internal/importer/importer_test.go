@@ -217,6 +217,25 @@ func values(t *testing.T, db *sql.DB, table string) (all []string) {
 	return all
 }
 
+// TestNull says what is NULL in a file. Empty fields then are texts, unless they are meant.
+func TestNull(t *testing.T) {
+	path := write(t, "n.csv", "a,b,c\n1,,2.5\nNA,x,NA\n3,NA,\n")
+	for _, c := range []struct {
+		dialect       importer.Dialect
+		columns, want string
+	}{
+		{importer.Dialect{}, "a TEXT, b TEXT, c TEXT", "[1  2.5 NA x NA 3 NA ]"},
+		{importer.Dialect{HasNull: true}, "a TEXT, b TEXT, c TEXT", "[1 <nil> 2.5 NA x NA 3 NA <nil>]"},
+		{importer.Dialect{HasNull: true, Null: "NA"}, "a INTEGER, b TEXT, c REAL", "[1  2.5 <nil> x <nil> 3 <nil> <nil>]"},
+	} {
+		db := memory(t)
+		r, err := imported(t, db, importer.Options{Path: path, Table: "t", Dialect: c.dialect})
+		if err != nil || describe(r.Columns) != c.columns || fmt.Sprint(values(t, db, "t")) != c.want {
+			t.Errorf("%+v: %s, %v, %v", c.dialect, describe(r.Columns), values(t, db, "t"), err)
+		}
+	}
+}
+
 func TestComma(t *testing.T) {
 	db := memory(t)
 	path := write(t, "x.csv", "a;b\n1;2,5\n")

@@ -113,7 +113,9 @@ func (f *file) detect(ctx context.Context) (names []string, kinds []seen, err er
 			return nil, nil, err
 		}
 		for i, field := range fields {
-			kinds[i].add(field)
+			if !f.dialect.isNull(field) {
+				kinds[i].add(field)
+			}
 		}
 	}
 }
@@ -147,10 +149,13 @@ func (f *file) rows(columns []Column) (func(context.Context) ([]any, error), err
 	return func(ctx context.Context) ([]any, error) {
 		fields, err := r.next(ctx)
 		for i, field := range fields {
+			null := f.dialect.isNull(field)
 			if f.dialect.Decimal == ',' && columns[i].Type == typeReal {
 				field = strings.Replace(field, ",", ".", 1)
 			}
-			row[i] = value(field, columns[i].Type)
+			if row[i] = nil; !null {
+				row[i] = value(field, columns[i].Type)
+			}
 		}
 		return row, err
 	}, nil
