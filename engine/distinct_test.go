@@ -228,7 +228,7 @@ func TestUnitsRefused(t *testing.T) {
 		`SELECT COUNT(DISTINCT v.patient) FROM visits`:          "unknown",
 		`SELECT SUM(DISTINCT day) FROM visits`:                  "SUM(x), which takes each row",
 		`SELECT COUNT(*) FROM visits WHERE patient = 3`:         "unknown",
-		`SELECT patient, COUNT(*) FROM visits GROUP BY patient`: "unknown",
+		`SELECT patient, COUNT(*) FROM visits GROUP BY patient`: "no answer is about one unit alone; COUNT(DISTINCT patient) counts the units",
 		`SELECT COUNT(patient) FROM visits`:                     "unknown",
 	} {
 		_, err := s.Exec(context.Background(), text, nil)

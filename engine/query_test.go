@@ -360,6 +360,9 @@ func TestHintWithoutDelta(t *testing.T) {
 	if hint := hintOf(err); !strings.Contains(hint, "needs a delta") {
 		t.Errorf("%v, with the hint %q", err, hint)
 	}
+	if text := fmt.Sprint(must(t, s, `EXPLAIN SELECT COUNT(*) FROM p`).Rows); !strings.Contains(text, "not: the declaration has no share of the budget for them, which needs a delta") {
+		t.Errorf("EXPLAIN has %s", text)
+	}
 }
 
 func hintOf(err error) string {

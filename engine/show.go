@@ -26,8 +26,18 @@ import (
 // show lists a part of the public catalog.
 func (s *Session) show(ctx context.Context, st *syntax.Show) (*Result, error) {
 	r, err := s.list(ctx, st)
-	if err == nil && st.Full {
+	if err != nil {
+		return nil, err
+	}
+	if st.Full {
 		r.Brief = nil
+	}
+	if st.What == syntax.Settings {
+		return r, nil
+	}
+	v, err := s.current(ctx)
+	if err == nil && v.Missing() != "" {
+		r.Warnings = append(r.Warnings, v.Missing()+": the first CREATE or .import makes it")
 	}
 	return r, err
 }

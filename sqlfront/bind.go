@@ -366,6 +366,9 @@ func (s scope) names() []string {
 
 // columnHint suggests a column for a name that is unknown.
 func (b *binder) columnHint(t syntax.Token) string {
+	if unit := b.unit(); query.SameName(unit, t.Value) {
+		return unit + " says whose a row is, and no answer is about one unit alone; COUNT(DISTINCT " + unit + ") counts the units"
+	}
 	names := b.scope.names()
 	hint := "the columns are " + syntax.Excerpt(strings.Join(names, ", "), 120)
 	if near := sqlerr.Closest(t.Value, slices.Values(names)); near != "" {

@@ -353,6 +353,9 @@ func (p *parser) show() (Statement, error) {
 			}
 		}
 		s.Full = p.accept("FULL")
+		if t := p.peek(); topic != Grants && (t.Kind == KindWord || t.Kind == KindQuoted) {
+			return nil, t.Malformed("SHOW %s takes no name", list[i]).WithHint("SHOW %s lists all there are; DESCRIBE shows one table", list[i])
+		}
 		return s, nil
 	}
 	t := p.peek()

@@ -64,6 +64,8 @@ func TestSourceRefusals(t *testing.T) {
 		{"CREATE SOURCE w USING POSTGRES WITH (dsn_env = 'W', ‸dsn_env = 'V')", sqlerr.Invalid, "given twice", ""},
 		{"DROP SOURC‸E", m, "expected the name of a source", ""},
 		{"SHOW ‸SOURCE", sqlerr.Unsupported, "SHOW SOURCE", "did you mean SHOW SOURCES?"},
+		{"SHOW BUDGET ‸adult", sqlerr.Malformed, "SHOW BUDGET takes no name", "SHOW BUDGET lists all there are"},
+		{"SHOW BUDGET ‸FOR adult", sqlerr.Malformed, "SHOW BUDGET takes no name", "SHOW BUDGET lists all there are"},
 		{private + "w‸.", m, "expected a schema, table or view", ""},
 		{private + "w.‸'flights'", m, "found a string", ""},
 		{private + "a.b.c.‸d", sqlerr.Invalid, "at most three names", ""},

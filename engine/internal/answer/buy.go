@@ -537,6 +537,10 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 	}
 	c.Margin, c.cost = float64(p.Width), p.cost()
 	c.Refusal = affordable(v, r.Table, c.cost)
+	if purse.total == 0 && !purse.quota {
+		c.Refusal = noShare
+		return c
+	}
 	c.Note = fmt.Sprintf("%d left", purse.left/accounting.Rho(p.Rho))
 	limit := hinted(v.Allows(r.Table, *r.Buyer(), c.cost.Rho), c.offer)
 	switch {
@@ -631,7 +635,7 @@ func offerHint(wanted, confidence float64, p purse, several bool, cost func(accu
 		return fmt.Sprintf("no direct answer can be bought either: the statement may take ρ = %s more", view.Short(max(0, p.most).Float()))
 	}
 	if p.total == 0 {
-		return "no direct answer can be bought either: the declaration has no share of the budget for them, which needs a delta"
+		return "no direct answer can be bought either: " + noShare
 	}
 	if !ok {
 		return fmt.Sprintf("no direct answer can be bought either: the %s has ρ = %s left", p.name(), view.Short(p.left.Float()))
@@ -643,6 +647,9 @@ func offerHint(wanted, confidence float64, p purse, several bool, cost func(accu
 	return fmt.Sprintf("SET accuracy = %s answers %s directly within ±%s (%s %%) for ρ = %s%s; the %s left pays for %d such %s",
 		view.Counts(accuracy), it, view.Counts(accuracy), view.Counts(100*confidence), view.Short(rho.Float()), together, p.budget(), int64(p.left/rho), answers)
 }
+
+// noShare says why a table sells no direct answers.
+const noShare = "the declaration has no share of the budget for them, which needs a delta"
 
 // purse is the budget that a statement can pay from.
 type purse struct {

@@ -246,6 +246,14 @@ func (v *View) Private(name string) *Table {
 	return nil
 }
 
+// Missing says that the database file does not exist, or returns "".
+func (v *View) Missing() string {
+	if v.missing == "" {
+		return ""
+	}
+	return "the file " + v.missing + " does not exist"
+}
+
 // unknown returns the error for a name that no private table has.
 func (v *View) unknown(name string, position int) error {
 	for _, p := range v.Publics {
@@ -261,8 +269,8 @@ func (v *View) unknown(name string, position int) error {
 		}
 	}
 	e := sqlerr.New(sqlerr.Unknown, "there is no private table %s", name).At(position)
-	if v.missing != "" {
-		e.Message += ": the file " + v.missing + " does not exist"
+	if missing := v.Missing(); missing != "" {
+		e.Message += ": " + missing
 		return e.WithHint("check the name of the database; the first CREATE or .import makes a new file")
 	}
 	if len(v.Tables) > 0 || v.User != nil {
