@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -84,6 +85,37 @@ func TestCatalogInTransactions(t *testing.T) {
 		got := new(pgconn.PgError)
 		if errors.As(err, &got); got.Code != step.state {
 			t.Errorf("%s: %v, want state %q", step.text, err, step.state)
+		}
+	}
+}
+
+// TestEmpty asks for the columns of a private table, as tools do, and for its rows, which are
+// refused.
+func TestEmpty(t *testing.T) {
+	url, _ := start(t, nil)
+	c := connect(t, url)
+	for text, ok := range map[string]bool{
+		"SELECT * FROM visits LIMIT 0": true, `select * from "visits" where 1 = 0;`: true, "SELECT * FROM public.visits v WHERE 1<>1 LIMIT 5": true,
+		`SELECT * FROM "public"."visits" AS x WHERE FALSE`: true, "SELECT * FROM visits WHERE 0 != 0.0": true,
+		"SELECT * FROM visits": false, "SELECT * FROM visits LIMIT 1": false, "SELECT * FROM visits WHERE 1 = 1": false, "SELECT * FROM visits WHERE 1 = 1.0": false,
+		"SELECT * FROM visits WHERE 1 <> 2": false, "SELECT * FROM visits WHERE age = 0": false, "SELECT * FROM visits WHERE 1 = 0 OR age = 1": false,
+		"SELECT * FROM hidden LIMIT 0": false, "SELECT * FROM visits LIMIT 0 OFFSET 1": false,
+	} {
+		rows, err := c.Query(context.Background(), text)
+		if err == nil {
+			var names []string
+			for _, f := range rows.FieldDescriptions() {
+				names = append(names, f.Name, fmt.Sprint(f.DataTypeOID))
+			}
+			for rows.Next() {
+				t.Errorf("%s has a row", text)
+			}
+			if err = rows.Err(); err == nil && strings.Join(names, " ") != "sex 25 age 20" {
+				t.Errorf("%s has the columns %v", text, names)
+			}
+		}
+		if (err == nil) != ok {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

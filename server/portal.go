@@ -94,6 +94,12 @@ func (c *conn) newStatement(text string, types []uint32) (*statement, error) {
 		}
 		return st, err
 	}
+	if table := emptyOf(one); table != "" {
+		if columns, err := c.emptyColumns(table); err == nil && columns != nil {
+			st.verb = &verb{word: "SELECT", name: table}
+			return st, nil
+		}
+	}
 	if st.prepared, err = engine.Prepare(one); err != nil {
 		return nil, unknownSetting(one, err)
 	}

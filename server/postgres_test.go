@@ -32,7 +32,7 @@ func TestAsPostgres(t *testing.T) {
 		"SET statement_timeout TO '3s'; SHOW statement_timeout", "SET statement_timeout = 1500; SHOW statement_timeout", "RESET statement_timeout; SHOW statement_timeout", "SHOW nothing", "SET nothing = 1", "SET a.b = 'x'; SHOW a.b",
 		"BEGIN; SET LOCAL statement_timeout = '7s'; SHOW statement_timeout; COMMIT; SHOW statement_timeout", "BEGIN; SET statement_timeout = '8s'; ROLLBACK; SHOW statement_timeout", "SET TRANSACTION READ ONLY",
 		"DISCARD ALL", "BEGIN; DISCARD ALL", "ROLLBACK", "DISCARD PLANS", "UNLISTEN *", "CLOSE ALL", "DEALLOCATE ALL", "", ";", "-- nothing", "SELEC 1", "BEGIN; SELEC 1", "SELECT 1 AS n", "SHOW TRANSACTION ISOLATION LEVEL",
-		"SET client_encoding = 'nothing'", "SET NAMES 'UTF8'", "SET TIME ZONE 'UTC'", "BEGIN ISOLATION LEVEL NOTHING", "PREPARE q (int) AS SELECT $1 + 1 AS n; EXECUTE q (41); DEALLOCATE q", "COPY (SELECT 1 AS n, 'a' AS t) TO STDOUT",
+		"SET client_encoding = 'nothing'", "SET NAMES 'UTF8'", "SHOW TimeZone", "SHOW datestyle", "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE", "SHOW transaction_isolation", "BEGIN ISOLATION LEVEL REPEATABLE READ; SHOW transaction_isolation; COMMIT; SHOW default_transaction_isolation", "RESET default_transaction_isolation", "SHOW transaction_isolation", "SET TIME ZONE 'UTC'", "BEGIN ISOLATION LEVEL NOTHING", "PREPARE q (int) AS SELECT $1 + 1 AS n; EXECUTE q (41); DEALLOCATE q", "COPY (SELECT 1 AS n, 'a' AS t) TO STDOUT",
 	}
 	for _, text := range statements {
 		if a, b := replied(t, theirs, text), replied(t, ours, text); a != b {

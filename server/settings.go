@@ -281,9 +281,20 @@ func accepted(name, value string) (string, string, error) {
 	return name, kept, nil
 }
 
+// written returns the name of a setting as PostgreSQL writes it.
+func written(name string) string {
+	if as, ok := reportedAs[strings.ToLower(name)]; ok {
+		return as
+	}
+	return strings.ToLower(name)
+}
+
 // get returns the value of a setting.
 func (s *settings) get(name string) (string, bool) {
 	name = strings.ToLower(name)
+	if _, set := s.local[name]; name == "transaction_isolation" && !set {
+		name = "default_transaction_isolation"
+	}
 	for _, m := range []map[string]string{s.local, s.changed, s.login} {
 		if v, ok := m[name]; ok {
 			return v, true
@@ -370,10 +381,7 @@ func (s *settings) endBlock(c *conn) {
 func (s *settings) tell(c *conn, name string) {
 	if p := parameters[name]; p != nil && p.reported {
 		value, _ := s.get(name)
-		if as, ok := reportedAs[name]; ok {
-			name = as
-		}
-		c.wire.Send(&pgproto3.ParameterStatus{Name: name, Value: value})
+		c.wire.Send(&pgproto3.ParameterStatus{Name: written(name), Value: value})
 	}
 }
 

@@ -15,13 +15,14 @@ import (
 // verb is a statement that belongs to PostgreSQL's protocol and sessions, and not to the
 // engine: transactions, settings, cursors, prepared statements, COPY.
 type verb struct {
-	word     string // BEGIN, COMMIT, ROLLBACK, SAVEPOINT, RELEASE, ROLLBACK TO, SET, RESET, SHOW, DISCARD, DEALLOCATE, PREPARE, EXECUTE, DECLARE, FETCH, MOVE, CLOSE, COPY, UNLISTEN
+	word     string // BEGIN, COMMIT, ROLLBACK, SAVEPOINT, RELEASE, ROLLBACK TO, SET, RESET, SHOW, DISCARD, DEALLOCATE, PREPARE, EXECUTE, DECLARE, FETCH, MOVE, CLOSE, COPY, UNLISTEN, and SELECT of no rows
 	tag      string // of CommandComplete, if that is not the word
 	name     string // of a savepoint, setting, statement or cursor; "" for all
 	value    string // of a setting
 	inherit  bool   // SET … TO DEFAULT
 	local    bool   // SET LOCAL
 	readOnly *bool  // of a transaction, if it says so
+	level    string // of its isolation, if it says so
 	session  bool   // SET SESSION CHARACTERISTICS
 	chain    bool   // COMMIT AND CHAIN
 	inner    string // the text of a statement within
@@ -172,18 +173,17 @@ func (p *verbParser) modes(v *verb) error {
 			if err := p.expect("level"); err != nil {
 				return err
 			}
-			switch {
-			case p.accept("serializable"):
-			case p.accept("repeatable"):
-				if err := p.expect("read"); err != nil {
-					return err
-				}
-			case p.accept("read"):
-				if err := p.expect("committed", "uncommitted"); err != nil {
-					return err
-				}
-			default:
+			first := p.next.value
+			if err := p.expect("serializable", "repeatable", "read"); err != nil {
+				return err
+			}
+			switch second := p.next.value; {
+			case first == "serializable":
+				v.level = first
+			case first == "read" && !p.accept("committed", "uncommitted"), first == "repeatable" && !p.accept("read"):
 				return p.unexpected()
+			default:
+				v.level = first + " " + second
 			}
 		case p.accept("read"):
 			only := p.next.is("only")
@@ -675,7 +675,9 @@ func (c *conn) verbColumns(v *verb) ([]column, error) {
 		if v.name == "" {
 			return textColumn("name", "setting", "description"), nil
 		}
-		return textColumn(v.name), nil
+		return textColumn(written(v.name)), nil
+	case "SELECT":
+		return c.emptyColumns(v.name)
 	case "EXECUTE":
 		if st := c.statements[v.name]; st != nil {
 			return c.columnsOf(st, nil)
@@ -757,6 +759,9 @@ func (c *conn) obey(v *verb) (*output, error) {
 		delete(c.portals, v.name)
 	case "COPY":
 		return c.copyOut(v)
+	case "SELECT":
+		columns, err := c.emptyColumns(v.name)
+		return &output{columns: columns, tag: "SELECT", counted: true}, err
 	}
 	return out, nil
 }
@@ -765,6 +770,9 @@ func (c *conn) begin(v *verb) {
 	c.block = block{begun: true, readOnly: c.settings.readOnly(), before: maps.Clone(c.settings.changed), engine: c.session.Settings()}
 	if v.readOnly != nil {
 		c.block.readOnly = *v.readOnly
+	}
+	if v.level != "" {
+		c.settings.set(c, "transaction_isolation", v.level, true) // one of the four, so accepted
 	}
 }
 
@@ -831,14 +839,7 @@ func (c *conn) set(v *verb) error {
 	case v.name == "role":
 		return nil
 	case v.name == "transaction":
-		if v.readOnly == nil {
-			return nil
-		}
-		if v.session {
-			return c.settings.set(c, "default_transaction_read_only", map[bool]string{true: "on", false: "off"}[*v.readOnly], false)
-		}
-		c.block.readOnly = *v.readOnly && c.block.begun
-		return nil
+		return c.setModes(v)
 	case ofEngine(v.name):
 		if v.inherit {
 			c.resetEngine(v.name)
@@ -860,6 +861,29 @@ func (c *conn) set(v *verb) error {
 		return e.withHint("the settings of dpsql are " + strings.Join(engine.SettingNames, ", "))
 	}
 	return err
+}
+
+// setModes sets the modes of the transaction, or of those to come.
+func (c *conn) setModes(v *verb) error {
+	if v.level != "" {
+		name, local := "transaction_isolation", true
+		if v.session {
+			name, local = "default_transaction_isolation", false
+		}
+		if v.session || c.block.begun {
+			if err := c.settings.set(c, name, v.level, local); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case v.readOnly == nil:
+	case v.session:
+		return c.settings.set(c, "default_transaction_read_only", map[bool]string{true: "on", false: "off"}[*v.readOnly], false)
+	default:
+		c.block.readOnly = *v.readOnly && c.block.begun
+	}
+	return nil
 }
 
 // resetEngine restores one setting of the engine to that of a new session.
