@@ -54,7 +54,11 @@ func TestDocs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPage(t, name)
-			for _, command := range needed[name] {
+			commands := needed[name]
+			if *long {
+				commands = slices.Concat(commands, neededLong[name])
+			}
+			for _, command := range commands {
 				if out, err := p.bash(command); err != nil {
 					t.Skipf("%s: %v\n%s", command, err, strings.Join(out, "\n"))
 				}
@@ -64,14 +68,18 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// needed are commands that fail where a page's examples cannot be run.
-var needed = map[string][]string{"serve.md": {"psql --version", "openssl version", "curl --version", "file --version", linkPython,
-	`Rscript -e 'invisible(find.package("RPostgreSQL"))'`}}
+// needed are commands that fail where a page's examples cannot be run. neededLong are those of
+// blocks that run under -long.
+var (
+	needed     = map[string][]string{"serve.md": {"psql --version", "openssl version", "curl --version"}}
+	neededLong = map[string][]string{"serve.md": {"file --version", linkPython, `Rscript -e 'invisible(find.package("RPostgreSQL"))'`}}
+)
 
-// linkPython makes python3 the first of some that has what the page's program imports, without
-// importing it.
+// linkPython makes python3 the first of some that has what the page's program imports. It also
+// lets matplotlib look for fonts, which it says if it takes long.
 const linkPython = `mkdir -p bin; for p in python3 /usr/bin/python3; do
-	$p -c 'import sys, importlib.util as u; sys.exit(not all(map(u.find_spec, ["matplotlib", "pandas", "psycopg2"])))' && ln -s "$(command -v $p)" bin/python3 && exit
+	$p -c 'import sys, importlib.util as u; sys.exit(not all(map(u.find_spec, ["matplotlib", "pandas", "psycopg2"])))' && ln -s "$(command -v $p)" bin/python3 &&
+		bin/python3 -c 'import matplotlib.font_manager' && exit
 done; echo "no python3 has matplotlib, pandas and psycopg2"; exit 1`
 
 // pageNames lists the pages, relative to docsDir.
