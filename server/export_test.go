@@ -6,3 +6,6 @@ func (s *Server) ForgetFailures() {
 	defer s.failures.mu.Unlock()
 	clear(s.failures.all)
 }
+
+// Fingerprint is what the log has of a statement's text.
+var Fingerprint = fingerprint

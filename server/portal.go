@@ -78,8 +78,16 @@ type output struct {
 }
 
 // newStatement parses a statement. types are those that the client gave for the parameters; 0
-// is one that it left open. Nothing is executed.
+// is one that it left open. Nothing is executed. One that is refused is written to the log.
 func (c *conn) newStatement(text string, types []uint32) (*statement, error) {
+	st, err := c.readStatement(text, types)
+	if err != nil {
+		c.audit(text, new(engine.Result), err)
+	}
+	return st, err
+}
+
+func (c *conn) readStatement(text string, types []uint32) (*statement, error) {
 	st := &statement{text: text}
 	one, err := only(text)
 	if err != nil || one == "" {

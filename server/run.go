@@ -5,8 +5,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -33,12 +35,12 @@ func (c *conn) run(st *statement, args arguments) (*output, error) {
 	}
 	if st.asked != nil {
 		out, err := c.answer(ctx, st.asked, args.sent)
-		c.audit(st, new(engine.Result), err)
+		c.audit(st.text, new(engine.Result), err)
 		return out, err
 	}
 	c.session.SetFree(c.readOnly())
 	r, err := c.session.ExecPrepared(ctx, st.prepared, args.values)
-	c.audit(st, r, err)
+	c.audit(st.text, r, err)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +55,8 @@ func (c *conn) readOnly() bool {
 	return c.settings.readOnly()
 }
 
-func (c *conn) audit(st *statement, r *engine.Result, err error) {
+// audit counts a statement, and writes it to the log.
+func (c *conn) audit(text string, r *engine.Result, err error) {
 	counts := &c.server.counts
 	how := new(engine.Answer)
 	if err == nil && r.Answer != nil {
@@ -66,10 +69,32 @@ func (c *conn) audit(st *statement, r *engine.Result, err error) {
 	if !c.log.Enabled(context.Background(), slog.LevelInfo) {
 		return
 	}
-	sum := sha256.Sum256([]byte(engine.Masked(st.text))) // a hash of a password could be tried
-	c.log.LogAttrs(context.Background(), slog.LevelInfo, "statement", slog.String("sha256", hex.EncodeToString(sum[:])),
-		slog.String("outcome", cmp.Or(string(sqlerr.CodeOf(err)), "ok")), slog.String("via", how.Via),
+	c.log.LogAttrs(context.Background(), slog.LevelInfo, "statement", slog.String("sha256", fingerprint(text)),
+		slog.String("outcome", outcome(err)), slog.String("via", how.Via),
 		slog.Float64("epsilon", how.Cost.Epsilon), slog.Float64("rho", how.Cost.Rho))
+}
+
+// password finds where a password may follow, in a statement that cannot be read as well.
+var password = regexp.MustCompile(`(?i)password|(?:create|alter)\s+(?:user|role)`)
+
+// fingerprint returns the SHA-256 of a statement, for the log. Nothing that may be a password
+// is in it: a hash could be tried.
+func fingerprint(text string) string {
+	if at := password.FindStringIndex(text); at != nil {
+		text = text[:at[1]]
+	}
+	sum := sha256.Sum256([]byte(engine.Masked(text)))
+	return hex.EncodeToString(sum[:])
+}
+
+// outcome returns how a statement ended, for the log: ok, the code of an error, or the SQLSTATE
+// of one of the protocol.
+func outcome(err error) string {
+	var own *stateError
+	if errors.As(err, &own) {
+		return own.state
+	}
+	return cmp.Or(string(sqlerr.CodeOf(err)), "ok")
 }
 
 // outputOf returns a result of the engine as clients get it.
