@@ -58,6 +58,7 @@ var parameters = index([]parameter{
 	{"lock_timeout", "0", false, nil},
 	{"max_identifier_length", "63", false, fixed},
 	{"max_index_keys", "32", false, fixed},
+	{"password_encryption", "scram-sha-256", false, fixed}, // psql asks it for \password
 	{"plan_cache_mode", "auto", false, nil},
 	{"quote_all_identifiers", "off", false, nil},
 	{"row_security", "on", false, nil},
