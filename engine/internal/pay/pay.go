@@ -169,6 +169,8 @@ func (d *Desk) Reserve(ctx context.Context, sn Snapshot, name string, rho accoun
 // Bill adds up the charges of a statement, so that one that fails can say what it cost.
 // A charge is added once it is on disk. The zero Bill is empty.
 type Bill struct {
+	Quota bool // it is a user's, who sees no ledger
+
 	gone accounting.Amount // charged without anything stored for it
 	nhat accounting.Amount // charged for the number of rows, which is stored
 	kept accounting.Amount // charged for a release that is stored, and yet to be fitted
@@ -203,7 +205,11 @@ func (b *Bill) Tell(e *sqlerr.Error) *sqlerr.Error {
 	if b.gone != (accounting.Amount{}) {
 		told = append(told, view.Amount(b.gone)+" was charged for it and is gone")
 		if e.Hint == "" {
-			e = e.WithHint("SHOW LEDGER has the charge; the statement costs as much again")
+			list := "SHOW LEDGER"
+			if b.Quota {
+				list = "SHOW BUDGET"
+			}
+			e = e.WithHint("%s has the charge; the statement costs as much again", list)
 		}
 	}
 	if b.kept != (accounting.Amount{}) {
