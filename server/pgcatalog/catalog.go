@@ -88,7 +88,7 @@ func New(p Picture) (*Catalog, error) {
 
 // modifierOf returns the atttypmod of a type: of numeric(p,s), or -1.
 func modifierOf(typ string) (int64, bool) {
-	rest, ok := strings.CutPrefix(typ, "numeric(")
+	rest, ok := strings.CutPrefix(strings.ReplaceAll(typ, " ", ""), "numeric(")
 	if !ok {
 		return -1, !strings.Contains(typ, "(")
 	}
@@ -183,7 +183,7 @@ func (c *Catalog) ownRows(r *relation) (out [][]any) {
 		}
 	case "pg_database":
 		put(map[string]any{"oid": databaseOID, "datname": c.picture.Database, "datdba": ownerRole, "encoding": 6, "datlocprovider": "c",
-			"datallowconn": true, "datconnlimit": -1, "dattablespace": 1663, "datcollate": "C", "datctype": "C"})
+			"datallowconn": true, "datconnlimit": -1, "dattablespace": 1663, "datcollate": "C.UTF-8", "datctype": "C.UTF-8"})
 	case "information_schema_catalog_name":
 		put(map[string]any{"catalog_name": c.picture.Database})
 	case "schemata":

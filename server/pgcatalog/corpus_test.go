@@ -343,7 +343,7 @@ func postgres15(t *testing.T) *pgtest.Cluster {
 // those that are kept. With -update it writes them.
 func TestReplies(t *testing.T) {
 	cluster := postgres15(t)
-	dsn, err := cluster.Database("clinic", "")
+	dsn, err := cluster.Database("clinic", "TEMPLATE template0 LOCALE 'C.UTF-8'")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -344,7 +344,7 @@ var settings = []setting{
 	{"application_name", "", "string"}, {"client_encoding", "UTF8", "string"}, {"client_min_messages", "notice", "enum"},
 	{"DateStyle", "ISO, MDY", "string"}, {"default_transaction_isolation", "read committed", "enum"}, {"default_transaction_read_only", "off", "bool"},
 	{"extra_float_digits", "1", "integer"}, {"in_hot_standby", "off", "bool"}, {"integer_datetimes", "on", "bool"}, {"IntervalStyle", "postgres", "enum"},
-	{"is_superuser", "off", "bool"}, {"lc_collate", "C", "string"}, {"lc_ctype", "C", "string"}, {"max_identifier_length", "63", "integer"},
+	{"is_superuser", "off", "bool"}, {"lc_collate", "C.UTF-8", "string"}, {"lc_ctype", "C.UTF-8", "string"}, {"max_identifier_length", "63", "integer"},
 	{"max_index_keys", "32", "integer"}, {"search_path", `"$user", public`, "string"}, {"server_encoding", "UTF8", "string"},
 	{"server_version", "15.0 (dpsql)", "string"}, {"server_version_num", "150000", "integer"}, {"session_authorization", "", "string"},
 	{"standard_conforming_strings", "on", "bool"}, {"statement_timeout", "0", "integer"}, {"TimeZone", "UTC", "string"},
@@ -407,7 +407,8 @@ func (c *Catalog) regInput(s string, t uint32) int64 {
 	if n := c.regLookup(s, t); n != 0 {
 		return n
 	}
-	kinds := map[uint32]string{regclassOID: "relation", regtypeOID: "type", regprocOID: "function", regprocedure: "function", regnamespace: "schema", regroleOID: "role"}
+	kinds := map[uint32]string{regclassOID: "relation", regtypeOID: "type", regprocOID: "function", regprocedure: "function", regnamespace: "schema", regroleOID: "role",
+		regoper: "operator", regoperator: "operator", regconfig: "text search configuration", regdictionary: "text search dictionary"}
 	fail(sqlerr.New(sqlerr.Unknown, "%s %q does not exist", kinds[t], excerpt(s)))
 	return 0
 }

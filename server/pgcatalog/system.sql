@@ -8,7 +8,7 @@ CREATE TEMP TABLE relations AS
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname = 'information_schema' AND c.relkind IN ('r', 'v') AND c.relname NOT LIKE '\_pg\_%'
      OR n.nspname = 'pg_catalog' AND c.relkind = 'r'
-        AND c.relname NOT IN ('pg_authid', 'pg_user_mapping', 'pg_subscription', 'pg_statistic', 'pg_statistic_ext_data', 'pg_largeobject')
+        AND c.relname NOT IN ('pg_authid', 'pg_user_mapping', 'pg_statistic', 'pg_statistic_ext_data', 'pg_largeobject')
      OR n.nspname = 'pg_catalog' AND c.relname IN ('pg_available_extensions', 'pg_group', 'pg_indexes', 'pg_matviews', 'pg_policies',
         'pg_prepared_statements', 'pg_cursors', 'pg_locks', 'pg_publication_tables', 'pg_roles', 'pg_rules', 'pg_seclabels', 'pg_sequences', 'pg_settings',
         'pg_stat_activity', 'pg_stat_all_tables', 'pg_stat_database', 'pg_stat_user_indexes', 'pg_stat_user_tables', 'pg_statio_user_tables', 'pg_stats',
@@ -22,7 +22,8 @@ CREATE TEMP TABLE types AS
     SELECT t.oid FROM pg_catalog.pg_type t
     WHERE t.typnamespace = 'pg_catalog'::regnamespace AND t.typname IN ('bool', 'int2', 'int4', 'int8', 'float4', 'float8', 'numeric', 'text', 'varchar',
       'bpchar', 'name', 'char', 'bytea', 'date', 'time', 'timestamp', 'timestamptz', 'interval', 'json', 'oid', 'regproc', 'regprocedure', 'regclass',
-      'regtype', 'regrole', 'regnamespace', 'record', 'unknown', 'void', 'cstring', 'any', 'anyarray', 'anyelement', 'trigger', 'internal')
+      'regtype', 'regrole', 'regnamespace', 'regoper',
+      'regoperator', 'regconfig', 'regdictionary', 'record', 'unknown', 'void', 'cstring', 'any', 'anyarray', 'anyelement', 'trigger', 'internal')
   ), bases AS (
     SELECT oid FROM wanted
     UNION SELECT t.typbasetype FROM pg_catalog.pg_type t JOIN wanted w ON w.oid = t.oid WHERE t.typbasetype <> 0

@@ -38,6 +38,10 @@ const (
 	timestampTZ   = 1184
 	numericOID    = 1700
 	regprocedure  = 2202
+	regoper       = 2203
+	regoperator   = 2204
+	regconfig     = 3734
+	regdictionary = 3769
 	regclassOID   = 2205
 	regtypeOID    = 2206
 	recordOID     = 2249
@@ -84,12 +88,15 @@ func classOf(t uint32) class {
 	switch t {
 	case boolOID:
 		return booleans
-	case int8OID, int2OID, int4OID, oidOID, xidOID, cidOID, regprocOID, regprocedure, regclassOID, regtypeOID, regnamespace, regroleOID:
+	case int8OID, int2OID, int4OID, oidOID, xidOID, cidOID:
 		return integers
 	case float4OID, float8OID, numericOID:
 		return floats
 	case recordOID:
 		return records
+	}
+	if isReg(t) {
+		return integers
 	}
 	if info := typeTable().types[t]; info != nil {
 		switch {
@@ -104,7 +111,7 @@ func classOf(t uint32) class {
 
 func isReg(t uint32) bool {
 	switch t {
-	case regprocOID, regprocedure, regclassOID, regtypeOID, regnamespace, regroleOID:
+	case regprocOID, regprocedure, regclassOID, regtypeOID, regnamespace, regroleOID, regoper, regoperator, regconfig, regdictionary:
 		return true
 	}
 	return false
