@@ -52,29 +52,37 @@ func ours(name string) bool {
 	return name == "array_to_string" || name == "string_agg" || name == "array_agg" || name == "json_build_object"
 }
 
-// hints looks for letters that each statement about the catalog has: of names that begin with
-// pg_, of information_schema, of a function's call, or of ::. It saves an ordinary statement
-// the parser.
+// hints looks for a word that each statement about the catalog has, or for ::. It saves an
+// ordinary statement the parser.
 func hints(sql string) bool {
 	for i := 0; i < len(sql); i++ {
-		switch sql[i] {
-		case '_', ':':
-			return true
-		case '(':
-			j := i
-			for j > 0 && (letter(sql[j-1]) || digit(sql[j-1])) {
-				j--
-			}
-			if ours(strings.ToLower(sql[j:i])) {
+		if !letter(sql[i]) {
+			if strings.HasPrefix(sql[i:], "::") {
 				return true
 			}
-		case 'u', 'U':
-			if len(sql) >= i+4 && strings.EqualFold(sql[i:i+4], "user") {
-				return true
-			}
+			continue
 		}
+		from := i
+		for i < len(sql) && (letter(sql[i]) || digit(sql[i])) {
+			i++
+		}
+		if hint(sql[from:i], strings.HasPrefix(strings.TrimLeft(sql[i:], " \t\r\n"), "(")) {
+			return true
+		}
+		i--
 	}
 	return false
+}
+
+// hint reports whether a word may be of the catalog's: the name of a function, if it is called.
+func hint(word string, called bool) bool {
+	switch {
+	case len(word) > 3 && strings.EqualFold(word[:3], "pg_"), strings.EqualFold(word, "information_schema"):
+		return true
+	case called:
+		return ours(lowered(word))
+	}
+	return strings.IndexByte("cClLsSuU", word[0]) >= 0 && special[lowered(word)]
 }
 
 // mentioned reports whether tokens have a schema of the catalog, or behind FROM and JOIN a

@@ -303,8 +303,8 @@ func (b *binder) over(s *scope, n call) expr {
 	case !slices.Contains([]string{"row_number", "rank", "dense_rank"}, n.name) || len(n.args) > 0:
 		unsupported(n.at(), "the window function %s", n.name)
 	}
-	saved := s.level.clause
-	s.level.clause = ""
+	saved := s.level.noSets
+	s.level.noSets = "a window"
 	for _, p := range n.over.partition {
 		w.partition = append(w.partition, b.settled(b.expr(s, p)))
 	}
@@ -312,7 +312,7 @@ func (b *binder) over(s *scope, n call) expr {
 		w.order = append(w.order, b.settled(b.expr(s, k.node)))
 		w.keys = append(w.keys, outputKey{i, k.desc, k.nullsFirst})
 	}
-	s.level.clause = saved
+	s.level.noSets = saved
 	w.index = len(s.level.windows)
 	s.level.windows = append(s.level.windows, w)
 	out.eval = func(f *frame) any {

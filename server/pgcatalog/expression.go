@@ -33,6 +33,7 @@ func caught(err *error) {
 
 // expr binds a node.
 func (b *binder) expr(s *scope, n node) expr {
+	b.nodes++
 	switch n := n.(type) {
 	case enclosed:
 		return b.expr(s, n.node)

@@ -11,8 +11,8 @@ import (
 
 // The limits of a statement's text.
 const (
-	maxText  = 128 << 10 // bytes
-	maxDepth = 200       // of parentheses and the like
+	maxText  = 64 << 10 // bytes
+	maxDepth = 200      // of parentheses and the like
 )
 
 // parser reads a statement's tokens. It stops by fail.

@@ -63,6 +63,8 @@ func TestAsks(t *testing.T) {
 		"SELECT version()":                                                          true,
 		"select current_schema()":                                                   true,
 		"SELECT CURRENT_USER":                                                       true,
+		"SELECT VERSION ( )":                                                        true,
+		"SELECT '1'::int4":                                                          true,
 		"SELECT pg_advisory_unlock_all()":                                           true,
 		"SELECT relname FROM pg_class":                                              true,
 		"SELECT RELNAME FROM PG_CLASS":                                              true,
@@ -272,6 +274,9 @@ func TestRefusals(t *testing.T) {
 		{"SELECT rolpassword FROM pg_authid", `relation "pg_authid" does not exist`, sqlerr.Unknown, 25},
 		{"SELECT relname FROM pg_class FOR UPDATE", "SELECT … FOR", sqlerr.Unsupported, 30},
 		{"SELECT * INTO x FROM pg_class", "SELECT INTO", sqlerr.Unsupported, 10},
+		{"SELECT count(*) FROM pg_class GROUP BY 1", "not allowed in GROUP BY", sqlerr.Invalid, 40},
+		{"SELECT 1 FROM pg_class HAVING row_number() OVER () > 1", "not allowed in HAVING", sqlerr.Invalid, 52},
+		{"SELECT 1 FROM pg_class WHERE count(*) > 1", "not allowed in WHERE", sqlerr.Invalid, 30},
 		{"DELETE FROM pg_class", "DELETE about the catalog", sqlerr.Unsupported, 1},
 		{"SELECT relname ~ '(?<=a)b' FROM pg_class", "regular expression", sqlerr.Unsupported, 0},
 		{"SELECT relname SIMILAR TO 'x' FROM pg_class", "SIMILAR TO", sqlerr.Unsupported, 16},
@@ -311,6 +316,8 @@ var bombs = []string{
 	"SELECT " + strings.Repeat("quote_ident(", 150) + "'\"'" + strings.Repeat(")", 150) + " FROM pg_class",
 	"SELECT replace(replace(replace(replace(x, 'a', x), 'a', x), 'a', x), 'a', x) FROM (SELECT " + "'" + strings.Repeat("a", 200) + "'::text AS x) s",
 	"SELECT " + strings.Repeat("(", 5000) + "1" + strings.Repeat(")", 5000) + " FROM pg_class",
+	"SELECT " + strings.Repeat("a.*,", 10000) + "1 FROM pg_attribute a",
+	"SELECT count(*) FROM pg_attribute a, pg_attribute b WHERE a.attisdropped" + strings.Repeat(" OR b.attisdropped", 2000),
 	"SELECT 1 FROM pg_class WHERE relname ~ '" + strings.Repeat("(a*)*", 1000) + "'",
 }
 

@@ -13,7 +13,7 @@ import (
 
 // The limits of one statement.
 const (
-	maxSteps  = 4 << 20  // rows looked at, and elements; what clients ask takes up to 160,000
+	maxSteps  = 4 << 20  // rows looked at, and elements, each as many as run.price has
 	maxMemory = 32 << 20 // bytes of texts and rows that are made; what clients ask takes up to 200 KB
 	maxRows   = 100_000  // of a result
 )
@@ -36,6 +36,7 @@ type run struct {
 	session  Session
 	args     []any
 	steps    int
+	price    int // the steps of a row: more for a longer statement, which does more with it
 	look     int // the number of steps at which the context is looked at
 	memory   int
 	slots    []any // what held expressions and ANY's elements are
@@ -53,8 +54,8 @@ type patternKey struct {
 
 // step counts a row or element.
 func (r *run) step() {
-	if r.steps++; r.steps > maxSteps {
-		fail(sqlerr.New(sqlerr.Unsupported, "a statement about the catalog that looks at more than %d rows is outside the dialect", maxSteps).
+	if r.steps += r.price; r.steps > maxSteps {
+		fail(sqlerr.New(sqlerr.Unsupported, "a statement about the catalog that looks at so many rows is outside the dialect").
 			WithHint("does every join have a condition?"))
 	}
 	if r.steps >= r.look {
@@ -181,6 +182,7 @@ type Statement struct {
 	catalog *Catalog
 	plan    *plan
 	slots   int
+	price   int
 }
 
 // ResultColumn is a column of a result. Size and Modifier are those of RowDescription.
@@ -217,7 +219,7 @@ func (c *Catalog) Prepare(sql string, parameters []uint32) (s *Statement, err er
 			fail(sqlerr.New(sqlerr.Unsupported, "a parameter of the type with OID %d is outside the catalog's dialect", t))
 		}
 	}
-	s = &Statement{Parameters: b.parameters, catalog: c, plan: p, slots: b.slots}
+	s = &Statement{Parameters: b.parameters, catalog: c, plan: p, slots: b.slots, price: 1 + b.nodes/32}
 	for _, col := range p.columns {
 		t := baseOf(col.typ)
 		r := ResultColumn{Name: col.name, OID: t, Size: -1, Modifier: -1}
@@ -245,7 +247,7 @@ func (s *Statement) Query(ctx context.Context, session Session, args []any) (out
 	if len(args) != len(s.Parameters) {
 		return nil, sqlerr.New(sqlerr.Invalid, "the statement has %d parameters, and %d values came with it", len(s.Parameters), len(args))
 	}
-	r := &run{ctx: ctx, catalog: s.catalog, session: session, slots: make([]any, s.slots), rows: make(map[*plan][][]any),
+	r := &run{ctx: ctx, catalog: s.catalog, session: session, price: s.price, slots: make([]any, s.slots), rows: make(map[*plan][][]any),
 		tables: make(map[*relation][][]any), working: make(map[*loop][][]any),
 		indexes: make(map[*scan]*rowIndex), patterns: make(map[patternKey]*regexp.Regexp)}
 	for i, a := range args {

@@ -9,6 +9,7 @@ type binder struct {
 	catalog    *Catalog
 	parameters []uint32 // the types, from $1; 0 where nothing told one yet
 	slots      int      // of run.slots
+	nodes      int      // that were bound
 }
 
 // outColumn is a column of a source or of a result.
@@ -47,6 +48,9 @@ type level struct {
 	noSets     string // the same for functions that return sets
 }
 
+// computed is the number of what is computed after grouping.
+func (l *level) computed() int { return len(l.aggregates) + len(l.windows) + len(l.sets) }
+
 // tables are the queries of WITH that a name can mean.
 type tables struct {
 	up    *tables
@@ -57,7 +61,7 @@ type tables struct {
 }
 
 // maxSources is the number of items that FROM may have: the bits of scope.used.
-const maxSources = 60
+const maxSources = 40
 
 // expr is a bound expression.
 type expr struct {
@@ -212,7 +216,7 @@ func (f *frame) above(depth int) *frame {
 }
 
 // star returns the columns that * or a.* means.
-func (b *binder) star(s *scope, n star) (out []item2) {
+func (b *binder) star(s *scope, n star) (out []resultItem) {
 	for i, src := range s.sources {
 		if n.table != "" && src.alias != n.table {
 			continue
@@ -221,7 +225,7 @@ func (b *binder) star(s *scope, n star) (out []item2) {
 			if n.table == "" && src.merged[col.name] {
 				continue
 			}
-			out = append(out, item2{columnExpr(col, i, j, 0), col.name})
+			out = append(out, resultItem{expr: columnExpr(col, i, j, 0), name: col.name})
 		}
 		if n.table != "" {
 			return out
@@ -236,10 +240,11 @@ func (b *binder) star(s *scope, n star) (out []item2) {
 	return out
 }
 
-// item2 is an expression of a select list with its name.
-type item2 struct {
+// resultItem is an expression of a select list with its name.
+type resultItem struct {
 	expr
 	name string
+	late bool // it has an aggregate, a window function or a set: it is computed after grouping
 }
 
 // typed gives an untyped expression the type that the context tells. Other expressions stay.

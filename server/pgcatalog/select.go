@@ -6,6 +6,9 @@ import (
 	"dpsql/sqlerr"
 )
 
+// maxColumns is PostgreSQL's limit of a select list.
+const maxColumns = 1664
+
 // plan is a query that can be run. The frame is that of the scope above it.
 type plan struct {
 	columns    []outColumn
@@ -356,8 +359,8 @@ func (b *binder) limited(up *scope, with *tables, p *plan, q *query) *plan {
 type selected struct {
 	scope      *scope
 	from       stepper
-	items      []item2 // the result's columns, then the keys of ORDER BY and DISTINCT ON
-	width      int     // of the result
+	items      []resultItem // the result's columns, then the keys of ORDER BY and DISTINCT ON
+	width      int          // of the result
 	grouped    bool
 	keys       []expr
 	having     func(*frame) any
@@ -398,6 +401,9 @@ func (b *binder) selectItems(s *scope, n *selection, q *selected) {
 	for _, it := range n.items {
 		if st, ok := it.node.(star); ok {
 			q.items = append(q.items, b.star(s, st)...)
+			if len(q.items) > maxColumns {
+				fail(sqlerr.New(sqlerr.Unsupported, "a result of more than %d columns is outside the catalog's dialect", maxColumns))
+			}
 			continue
 		}
 		if f, ok := unwrapped(it.node).(field); ok && f.name == "*" {
@@ -408,28 +414,32 @@ func (b *binder) selectItems(s *scope, n *selection, q *selected) {
 		if name == "" {
 			name = columnName(it.node)
 		}
+		if len(q.items) >= maxColumns {
+			fail(sqlerr.New(sqlerr.Unsupported, "a result of more than %d columns is outside the catalog's dialect", maxColumns))
+		}
+		late := s.level.computed()
 		e := b.windowed(s, n, it.node)
 		if s.leaf && e.untyped && e.parameter == 0 {
 			e.untyped = false
 		}
-		q.items = append(q.items, item2{b.settled(e), name})
+		q.items = append(q.items, resultItem{expr: b.settled(e), name: name, late: s.level.computed() > late})
 	}
 	q.width = len(q.items)
 }
 
 // fields is (f(x)).*.
-func (b *binder) fields(s *scope, n field) (out []item2) {
+func (b *binder) fields(s *scope, n field) (out []resultItem) {
 	e := b.expr(s, n.node)
 	if e.fields == nil {
 		fail(sqlerr.New(sqlerr.Invalid, "type %s is not composite", b.catalog.typeTitle(e.typ)).At(n.at()))
 	}
 	for i, f := range e.fields {
-		out = append(out, item2{expr{typ: f.typ, fields: f.fields, eval: func(fr *frame) any {
+		out = append(out, resultItem{expr: expr{typ: f.typ, fields: f.fields, eval: func(fr *frame) any {
 			if r, ok := e.eval(fr).(record); ok {
 				return r[i]
 			}
 			return nil
-		}}, f.name})
+		}}, name: f.name})
 	}
 	return out
 }
@@ -449,6 +459,9 @@ func (b *binder) grouping(s *scope, n *selection, q *selected) {
 			i = b.outputColumn(columns, g)
 		}
 		if i >= 0 {
+			if q.items[i].late {
+				fail(sqlerr.New(sqlerr.Invalid, "an aggregate, a window function or a set is not allowed in GROUP BY").At(g.at()))
+			}
 			q.keys = append(q.keys, q.items[i].expr)
 		} else if r, ok := unwrapped(g).(rowOf); ok {
 			for _, item := range r.items {
@@ -460,9 +473,13 @@ func (b *binder) grouping(s *scope, n *selection, q *selected) {
 	}
 	s.level.clause = ""
 	s.level.noSets = "HAVING"
+	windows := len(s.level.windows)
 	if n.having != nil {
 		q.grouped = true
 		q.having = b.condition(s, n.having, "HAVING")
+		if len(s.level.windows) > windows {
+			fail(sqlerr.New(sqlerr.Invalid, "window functions are not allowed in HAVING").At(n.having.at()))
+		}
 	}
 	s.level.noSets = ""
 }
@@ -485,7 +502,7 @@ func (b *binder) ordering(s *scope, n *selection, q *selected, order []sortKey) 
 			}
 			fail(sqlerr.New(sqlerr.Invalid, "for SELECT DISTINCT, ORDER BY expressions must appear in select list").At(k.at()))
 		}
-		q.items = append(q.items, item2{b.settled(b.windowed(s, n, k)), ""})
+		q.items = append(q.items, resultItem{expr: b.settled(b.windowed(s, n, k))})
 		return len(q.items) - 1
 	}
 	q.distinct = n.distinct && n.distinctOn == nil
@@ -784,8 +801,7 @@ func (s *aggregateState) add(f *frame) {
 
 func (s *aggregateState) result(r *run) any {
 	rows := s.rows
-	r.steps += len(rows)
-	r.step()
+	r.work(len(rows) * r.price)
 	if s.call.distinct {
 		seen := make(map[any]bool)
 		var once [][]any
