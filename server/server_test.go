@@ -63,7 +63,7 @@ func fill(t testing.TB, db *engine.DB) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{
-		`CREATE PRIVATE TABLE visits (sex TEXT IN ('F', 'M'), age INTEGER BETWEEN 0 AND 99) FROM visits_raw WITH (epsilon = 2, delta = 1e-6)`,
+		`CREATE PRIVATE TABLE visits (sex TEXT IN ('F', 'M'), age INTEGER BETWEEN 0 AND 99) FROM visits_raw WITH (epsilon = 2, delta = 1e-6, answer_time = 5)`,
 		`CREATE RELEASE r ON visits (sex, age) USING PROJECTION WITH (epsilon = 1, transform = identity)`,
 		`CREATE USER ana PASSWORD 's3cret'`,
 		`GRANT SELECT ON visits TO ana WITH (rho = 0.02)`,
