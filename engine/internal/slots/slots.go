@@ -9,7 +9,7 @@
 //
 // That is predictive mitigation (Askarov, Zhang and Myers, Predictive Black-Box Mitigation of
 // Timing Channels, CCS 2010) with doubling, a schedule of its own for each table, and no way
-// back but a curator's.
+// back but a curator's. docs/decisions/036-answer-times.md has the proof.
 package slots
 
 import (
