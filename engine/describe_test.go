@@ -1,12 +1,17 @@
 package engine_test
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
+	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"dpsql/engine"
+	"dpsql/noise"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -214,6 +219,7 @@ func TestParameterTypes(t *testing.T) {
 		integer(`SELECT SUM(CASE WHEN age > 2 THEN ?1 ELSE 1 END) FROM v`), integer(`SELECT lag(n, ?1) OVER (ORDER BY n) FROM (SELECT age, COUNT(*) AS n FROM v GROUP BY 1)`),
 		integer(`SELECT height FROM towns WHERE height > ?1`), integer(`SELECT ?1 + 1`), integer(`SELECT ?1::int`), integer(`VALUES (1, ?1::int8)`), integer(`SELECT n FROM (SELECT COUNT(*) AS n FROM v) WHERE n BETWEEN ?1 AND 1000000`),
 		integer(`SELECT CASE WHEN height > 7 THEN ?1 ELSE 1 END FROM towns`), integer(`SELECT coalesce(height, ?1) FROM towns`), integer(`SELECT COUNT(*) FROM v JOIN towns ON v.zip = towns.zip WHERE height > ?1`),
+		integer(`SELECT COUNT(*) FROM v WHERE age > (SELECT AVG(age) FROM v WHERE age > ?1)`), integer(`SELECT COUNT(*) FROM v WHERE age > (SELECT AVG(n) FROM (SELECT age, COUNT(*) AS n FROM v GROUP BY 1) WHERE n > ?1)`),
 		integer(`SELECT COUNT(*) FROM v WHERE EXTRACT(YEAR FROM day) - 2020 > ?1`), integer(`EXPLAIN SELECT COUNT(*) FROM v WHERE age = ?1`),
 		real(`SELECT AVG(age) > ?1 FROM v`), real(`SELECT COUNT(*) * 1.0 * ?1 FROM v`), real(`SELECT sex, AVG(age) AS a FROM v GROUP BY sex HAVING a < ?1`), real(`SELECT COUNT(*) * ?1::float8 FROM v`),
 		real(`SELECT n FROM (SELECT AVG(age) AS n FROM v) WHERE n > ?1`), real(`SELECT share * ?1 FROM towns`), real(`SELECT MARGIN(COUNT(*)) > ?1 FROM v`), real(`SELECT power(height, ?1) FROM towns`),
@@ -267,4 +273,134 @@ func TestParameterTypes(t *testing.T) {
 	if t.Logf("%d questions, %d equal results", len(all), same); same < 3*len(all)/2 {
 		t.Error("too few of the questions were answered")
 	}
+}
+
+// kindsOfStatements are statements of every kind on the tables of described. Many would charge.
+var kindsOfStatements = []string{
+	`SELECT COUNT(*) FROM v WHERE cost = 10 AND age = ?`, `SELECT sex, AVG(age), MEDIAN(day), MAX(at) FROM v WHERE lit = ? GROUP BY sex`, `SELECT COUNT(DISTINCT age) FROM v`,
+	`SELECT COUNT(*) FROM v WHERE age + fee > ?`, `SELECT n * 2 FROM (SELECT COUNT(*) AS n FROM v WHERE day < ?) WHERE n > ?`,
+	`SELECT COUNT(*) FROM v WHERE age > (SELECT AVG(age) FROM v WHERE cost > ?)`, `SELECT COUNT(*) FROM v JOIN towns ON v.zip = towns.zip WHERE height > ?`,
+	`SELECT zip FROM towns WHERE height = ?`, `VALUES (1, ?)`, `EXPLAIN SELECT COUNT(*) FROM v WHERE age < ?`, `EXPLAIN SELECT n FROM (SELECT COUNT(*) AS n FROM v WHERE age < ?)`,
+	`EXPLAIN CREATE RELEASE r ON v (sex, age) USING PROJECTION WITH (epsilon = 1)`, `ADVISE 'x.workload' WITH (epsilon = 1)`, `SHOW TABLES`, `SHOW RELEASES`, `SHOW MECHANISMS`, `SHOW BUDGET`,
+	`SHOW LEDGER`, `SHOW SETTINGS`, `SHOW SOURCES`, `SHOW USERS`, `SHOW GRANTS`, `DESCRIBE v`, `SET accuracy = 5`, `CREATE RELEASE r ON v (sex, age) USING PROJECTION WITH (epsilon = 1)`,
+	`CREATE MECHANISM m ON v (sex, age) USING SMW WITH (epsilon = 1, max_updates = 2, queries = 10)`, `CREATE PUBLIC TABLE p AS SELECT sex, COUNT(*) AS n FROM v WHERE cost = 20 GROUP BY sex`,
+	`CREATE PUBLIC TABLE k AS SELECT DISTINCT zip FROM v WITH (epsilon = 1)`, `CREATE PRIVATE TABLE w (sex TEXT IN ('F')) FROM raw WITH (epsilon = 1, delta = 1e-6)`, `CREATE VIEW x AS SELECT sex FROM raw`,
+	`DROP RELEASE a`, `DROP PRIVATE TABLE v`, `EXPORT RELEASE a TO 'a.release'`, `ALTER PRIVATE TABLE v SET (max_rho = 0.001)`, `CREATE USER eva PASSWORD 'secret'`, `GRANT SELECT ON v TO eva`, `DROP USER eva`,
+	`SELECT COUNT(*) FROM nowhere`, `SELECT nothing FROM v`, `DESCRIBE nowhere`, `SELECT sex FROM v`,
+}
+
+// TestDescribingRunsNothing describes statements of every kind without private rows: their table
+// is gone. Nothing is drawn, and the file stays as it is, to the byte. What a session is told is
+// what it was told while there were rows, and no more than it is told when it runs the statement.
+func TestDescribingRunsNothing(t *testing.T) {
+	t.Parallel()
+	s := described(t)
+	must(t, s, `CREATE MECHANISM live ON v (age, cost) USING SMW WITH (epsilon = 1, max_updates = 2, queries = 10)`)
+	must(t, s, `CREATE USER eva PASSWORD 'secret'`)
+	must(t, s, `CREATE USER ana PASSWORD 'secret'`)
+	must(t, s, `GRANT SELECT ON v TO ana WITH (rho = 0.1)`)
+	db := s.DB()
+	sessions := map[string]*engine.Session{"curator": s, "ana": db.NewUserSession("ana"), "eva": db.NewUserSession("eva"), "nobody": db.NewUserSession("nobody")}
+	for _, of := range sessions {
+		if err := of.Set("accuracy", "100"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tell := func() (told []string) {
+		for _, text := range kindsOfStatements {
+			p, err := engine.Prepare(text)
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			for _, who := range slices.Sorted(maps.Keys(sessions)) {
+				columns, err := sessions[who].Columns(t.Context(), p, nil)
+				types, also := sessions[who].ParameterTypes(t.Context(), p)
+				told = append(told, fmt.Sprint(who, ": ", text, ": ", columns, err, types, also))
+			}
+		}
+		return told
+	}
+	with := tell()
+	fill(t, s, `DROP TABLE raw`)
+	db.SetRandom(func() *noise.Source { t.Error("something is drawn"); return noise.NewSource() })
+	before := bytesOf(t, db)
+	without := tell()
+	if !bytes.Equal(before, bytesOf(t, db)) {
+		t.Error("the file has changed")
+	}
+	for i := range with {
+		if with[i] != without[i] {
+			t.Errorf("told with rows:\n%s\nand without:\n%s", with[i], without[i])
+		}
+	}
+	// Statements that a session may not run are refused with the same error, and do not show what
+	// it may not see.
+	for _, text := range kindsOfStatements {
+		p, err := engine.Prepare(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, who := range []string{"ana", "eva", "nobody"} {
+			args := make([]query.Value, len(p.Parameters()))
+			_, ran := sessions[who].ExecPrepared(t.Context(), p, args)
+			columns, told := sessions[who].Columns(t.Context(), p, nil)
+			if told != nil && (ran == nil || ran.Error() != told.Error()) || told == nil && columns != nil && who == "nobody" {
+				t.Errorf("%s is told about %s: %v, %v, and when it runs: %v", who, text, columns, told, ran)
+			}
+			if code := sqlerr.CodeOf(ran); told == nil && columns != nil && (code == sqlerr.Forbidden || code == sqlerr.Unknown) {
+				t.Errorf("%s is told that %s has %v, and may not run it: %v", who, text, columns, ran)
+			}
+			if who == "eva" && strings.Contains(text, " v") && (columns != nil || told == nil) && !strings.Contains(text, "CREATE") && !strings.Contains(text, "DROP") && !strings.Contains(text, "ALTER") && !strings.Contains(text, "GRANT") {
+				t.Errorf("eva is told that %s has %v", text, columns)
+			}
+		}
+	}
+}
+
+// bytesOf returns the bytes of a database's file and of its log.
+func bytesOf(t *testing.T, db *engine.DB) (all []byte) {
+	t.Helper()
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(db.Store().Path() + suffix)
+		if err != nil && suffix == "" {
+			t.Fatal(err)
+		}
+		all = append(all, data...)
+	}
+	return all
+}
+
+// BenchmarkDescribe asks a prepared count, and what drivers ask before: its columns and the types
+// of its parameters.
+func BenchmarkDescribe(b *testing.B) {
+	s := described(b)
+	p, err := engine.Prepare(`SELECT sex, COUNT(*) AS n FROM v WHERE age BETWEEN ? AND ? AND lit = ? GROUP BY sex`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	args := []query.Value{query.Int(2), query.Int(7), query.Int(1)}
+	b.Run("run", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := s.ExecPrepared(b.Context(), p, args); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("columns", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := s.Columns(b.Context(), p, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("parameters", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := s.ParameterTypes(b.Context(), p); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

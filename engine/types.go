@@ -5,6 +5,7 @@ import (
 
 	"dpsql/engine/internal/answer"
 	"dpsql/query"
+	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 	"dpsql/surround"
 )
@@ -142,11 +143,20 @@ func (s *Session) describeAround(ctx context.Context, st surrounding, args []que
 	if err != nil {
 		return description{}, err
 	}
-	c, err := s.db.cut(ctx, v, st, args, nil)
+	d := description{parameters: make([]Type, len(args))}
+	inside := func(text string, at func(int) int) (*surround.Result, error) {
+		inner, err := surround.Parse(text)
+		if err == nil {
+			var of description
+			of, err = s.describeAround(ctx, surrounding{around: inner}, args, described)
+			d.learn(of.parameters)
+		}
+		return &surround.Result{Columns: make([]surround.ResultColumn, 1), Rows: [][]any{{nil}}}, sqlerr.Move(err, at)
+	}
+	c, err := s.db.cut(ctx, v, st, args, inside)
 	if err != nil {
 		return description{}, err
 	}
-	d := description{parameters: make([]Type, len(args))}
 	var columns [][]Column
 	if len(c.cores) > 0 {
 		for i := range c.asks {
@@ -158,9 +168,7 @@ func (s *Session) describeAround(ctx context.Context, st surrounding, args []que
 		}
 		columns = bound.Columns()
 		for _, types := range bound.Parameters() {
-			for i, typ := range types {
-				d.learn(i, typ)
-			}
+			d.learn(types)
 		}
 	}
 	compiled, err := c.compiled(ctx, s.db, columns, args)
@@ -171,16 +179,16 @@ func (s *Session) describeAround(ctx context.Context, st surrounding, args []que
 	if len(args) == 0 {
 		return d, nil
 	}
-	types, err := s.db.around.database.Parameters(ctx, c.around, c.from)
-	for i, typ := range types {
-		d.learn(i, typ)
-	}
+	types, err := s.db.around.database.Parameters(ctx, c.around, c.from, len(args))
+	d.learn(types)
 	return d, err
 }
 
-// learn notes the type of a parameter, if it is not known.
-func (d *description) learn(i int, typ Type) {
-	if d.parameters[i] == "" {
-		d.parameters[i] = typ
+// learn notes the types of parameters that are not known.
+func (d *description) learn(types []Type) {
+	for i, typ := range types {
+		if d.parameters[i] == "" {
+			d.parameters[i] = typ
+		}
 	}
 }

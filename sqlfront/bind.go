@@ -81,8 +81,8 @@ type Bound struct {
 	Output   post.Program
 	Warnings []string // about literals that match nothing; at most maxWarnings
 
-	// The types of the columns of Output, and of the parameters. They are the same for all
-	// arguments. That of a parameter is "" if nothing tells it.
+	// The types of the columns of Output, and for Describe those of the parameters. They are the
+	// same for all arguments. That of a parameter is "" if nothing tells it.
 	Types      []query.SQLType
 	Parameters []query.SQLType
 }
@@ -166,7 +166,7 @@ var examples = map[query.SQLType]query.Value{query.SQLInt8: query.Int(1), query.
 
 func bind(s *syntax.Select, t Table, b *binder) (*Bound, error) {
 	b.s, b.g, b.table, b.u, b.read, b.spent = s, s.Tokens, t, t.Universe(), make(map[string]*PublicRows), new(effort)
-	if s.Parameters > 0 {
+	if b.describing || s.ListsParameter {
 		b.parameters = make([]query.SQLType, s.Parameters)
 	}
 	bound, err := b.bind()

@@ -209,10 +209,10 @@ func (db *Database) Compile(ctx context.Context, s *Statement, from Source, args
 	return columns, l, err
 }
 
-// Parameters returns the types of a statement's parameters, by the indexes of the arguments,
-// where their first use tells it. It runs nothing.
-func (db *Database) Parameters(ctx context.Context, s *Statement, from Source) (map[int]query.SQLType, error) {
-	types := make(map[int]query.SQLType)
+// Parameters returns the types of the first n parameters of a statement, and "" where no use of
+// one tells it. It runs nothing.
+func (db *Database) Parameters(ctx context.Context, s *Statement, from Source, n int) ([]query.SQLType, error) {
+	types := make([]query.SQLType, n)
 	err := db.with(ctx, s, from, func(c *connection) error {
 		if err := c.place(ctx, s, from.Cores, 0); err != nil {
 			return s.failure(ctx, ctx, err)
@@ -221,7 +221,9 @@ func (db *Database) Parameters(ctx context.Context, s *Statement, from Source) (
 		w.parameters, w.compared = make(map[int]kind), make(operands)
 		w.selected(s.tree, nil)
 		for i, k := range w.parameters {
-			types[i] = k.sqlType()
+			if i < n {
+				types[i] = k.sqlType()
+			}
 		}
 		return nil
 	})

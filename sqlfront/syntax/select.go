@@ -25,6 +25,8 @@ type Select struct {
 	OrderBy  sqlparser.OrderBy
 	Limit    *sqlparser.Limit // nil without a LIMIT
 	Distinct bool             // DISTINCT
+
+	ListsParameter bool // a parameter stands in the select list, so that the types of columns may hang on its type
 }
 
 // ListItem is one entry of the select list.
@@ -86,9 +88,21 @@ func parseSelect(tokens []Token, with []expression) (*Select, error) {
 	if sel.Having != nil {
 		s.Having = sel.Having.Expr
 	}
-	s.List = g.items(sel.SelectExprs)
+	s.List, s.ListsParameter = g.items(sel.SelectExprs), g.hasParameter(sel.SelectExprs)
 	s.From, err = g.sources(sel.From, with)
 	return s, err
+}
+
+// hasParameter reports whether a parameter stands in the select list.
+func (g *Tokens) hasParameter(list sqlparser.SelectExprs) (found bool) {
+	_ = sqlparser.Walk(func(n sqlparser.SQLNode) (bool, error) {
+		if v, ok := n.(*sqlparser.SQLVal); ok {
+			t, _ := g.Token(string(v.Val))
+			found = found || t.Kind == KindParameter
+		}
+		return !found, nil
+	}, list)
+	return found
 }
 
 // items returns the select list.
