@@ -116,7 +116,7 @@ func TestColumnsBeforeTheyAreComputed(t *testing.T) {
 		{`SELECT sex, COUNT(*) AS n, AVG(age), MARGIN(n) FROM admissions GROUP BY sex`, "[{sex TEXT} {n INTEGER} {avg REAL} {margin REAL}]"},
 		{`SELECT COUNT(*) FROM admissions WHERE sex = ? AND age < :old`, "[{count INTEGER}]"},
 		{`SELECT n * 1.0 / (SELECT COUNT(*) FROM admissions WHERE age < ?) AS share, rank() OVER (ORDER BY n) AS place, ? AS x, CASE n WHEN ? THEN 1 ELSE 'two' END AS y
-			FROM (SELECT COUNT(*) AS n FROM admissions)`, "[{share REAL} {place INTEGER} {x } {y }]"},
+			FROM (SELECT COUNT(*) AS n FROM admissions)`, "[{share REAL} {place INTEGER} {x TEXT} {y }]"},
 		{`SELECT sex, upper(sex), CAST(COUNT(*) AS TEXT) AS t FROM admissions GROUP BY sex UNION ALL SELECT label, code, '' FROM icd10`, "[{sex TEXT} {upper(sex) TEXT} {t TEXT}]"},
 		{`WITH c AS (SELECT * FROM icd10) SELECT code AS k, 1 AS one FROM c`, "[{k TEXT} {one INTEGER}]"},
 		{`VALUES (1, 2.5, 'a', NULL)`, "[{column1 INTEGER} {column2 REAL} {column3 TEXT} {column4 }]"},

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -37,7 +38,24 @@ func addExamples(f *testing.F) {
 	}
 }
 
-// FuzzParse checks that no text makes the front end panic, that every error is
+// describes compares a SELECT that is bound without its arguments with one that is bound to some.
+func describes(t *testing.T, text string, sel *syntax.Select, table sqlfront.Table, bound *sqlfront.Bound) {
+	d, err := sqlfront.Describe(sel, table)
+	if err != nil {
+		t.Fatalf("%q is bound, and cannot be described: %v", text, err)
+	}
+	if !slices.Equal(d.Types, bound.Types) || slices.Contains(d.Types, "") || len(d.Parameters) != sel.Parameters {
+		t.Fatalf("%q has the types %v, and was said to have %v, with parameters %v", text, bound.Types, d.Types, d.Parameters)
+	}
+	for i, c := range d.Output.Columns {
+		if c.Name != bound.Output.Columns[i].Name {
+			t.Fatalf("%q: column %d is %s, and was said to be %s", text, i, bound.Output.Columns[i].Name, c.Name)
+		}
+	}
+}
+
+// FuzzParse checks that no text makes the front end panic, that the types of columns and
+// parameters follow from the text, that every error is
 // a *sqlerr.Error other than Internal whose position lies in the text, and
 // that parsing says what it said before.
 func FuzzParse(f *testing.F) {
@@ -50,8 +68,11 @@ func FuzzParse(f *testing.F) {
 			for i := range args {
 				args[i] = query.Text("7")
 			}
-			if _, err = sqlfront.Bind(sel, table, args); err == nil && sel.Composed() {
+			var bound *sqlfront.Bound
+			if bound, err = sqlfront.Bind(sel, table, args); err == nil && sel.Composed() {
 				t.Fatalf("%q is bound, and said to be composed", text)
+			} else if err == nil {
+				describes(t, text, sel, table, bound)
 			}
 		}
 		if err == nil {

@@ -218,7 +218,6 @@ func (db *Database) Parameters(ctx context.Context, s *Statement, from Source, n
 			return s.failure(ctx, ctx, err)
 		}
 		w := s.walker(c)
-		w.parameters, w.compared = make(map[int]kind), make(operands)
 		w.selected(s.tree, nil)
 		for i, k := range w.parameters {
 			if i < n {
@@ -662,7 +661,11 @@ func (s *Statement) walker(c *connection) *walker {
 			tables[query.FoldName(name)] = c.made[query.FoldName(name)].known
 		}
 	}
-	return &walker{statement: s, tables: tables}
+	w := &walker{statement: s, tables: tables}
+	if len(s.bound) > 0 {
+		w.parameters = make(map[int]kind)
+	}
+	return w
 }
 
 // typeName returns the type of a column of the kind, or "".

@@ -100,12 +100,9 @@ type walker struct {
 	size      int                 // the number of SELECTs and tables that SQLite compiles: a common table expression counts wherever it is named
 	err       error
 
-	parameters map[int]kind // of arguments, by their index, where their first use tells it; nil if they are not collected
-	compared   operands
+	parameters map[int]kind             // of arguments, by their index, where their first use tells it; nil if they are not collected
+	compared   map[*sql.BinaryExpr]kind // of the operands of comparisons
 }
-
-// operands has the kinds of the operands of comparisons.
-type operands map[*sql.BinaryExpr]kind
 
 // expects notes the kind that an expression has where it stands, for the parameters in it whose
 // value is its value. The parser sees them as NULL.
@@ -132,6 +129,13 @@ func (w *walker) expects(e sql.Expr, k kind) {
 			w.expects(b.Body, k)
 		}
 		w.expects(e.ElseExpr, k)
+	case *sql.Call:
+		switch name := strings.ToLower(w.statement.name(e.Name).Value); {
+		case functions[name] == either || name == "nullif":
+			w.expectAlike(k, e.Args...)
+		case name == "iif" && len(e.Args) == 3:
+			w.expectAlike(k, e.Args[1:]...)
+		}
 	}
 }
 
@@ -158,7 +162,48 @@ func (s *Statement) tooManySelects() error {
 	return s.at(0).Unsupported(s.about() + " with this many SELECTs, common table expressions opened,")
 }
 
+// inside returns the columns of a SELECT inside a scope. A column of parameters that nothing tells
+// the type of has texts, as in PostgreSQL.
 func (w *walker) inside(s *sql.SelectStatement, with bodies, outer *scope) []column {
+	columns := w.parts(s, with, outer)
+	if w.parameters == nil {
+		return columns
+	}
+	for part := s; part != nil; part = part.Compound {
+		rows := [][]sql.Expr{listed(part)}
+		for _, row := range part.ValueLists {
+			rows = append(rows, row.Exprs)
+		}
+		for _, row := range rows {
+			for i := range columns {
+				if len(row) != len(columns) {
+					break
+				}
+				known := len(w.parameters)
+				w.expects(row[i], cmp.Or(nonNull(columns[i].kind), text))
+				if columns[i].kind == null && len(w.parameters) > known {
+					columns[i].kind = text
+				}
+			}
+		}
+	}
+	return columns
+}
+
+// listed returns the expressions of a select list without stars.
+func listed(s *sql.SelectStatement) []sql.Expr {
+	var list []sql.Expr
+	for _, c := range s.Columns {
+		if ref, ok := c.Expr.(*sql.QualifiedRef); c.Star.IsValid() || ok && ref.Star.IsValid() {
+			return nil
+		}
+		list = append(list, c.Expr)
+	}
+	return list
+}
+
+// parts returns the columns of a SELECT and of those that it is united with.
+func (w *walker) parts(s *sql.SelectStatement, with bodies, outer *scope) []column {
 	if w.size++; w.size > maxSize {
 		w.refuse(w.statement.tooManySelects())
 		return nil
@@ -180,7 +225,7 @@ func (w *walker) inside(s *sql.SelectStatement, with bodies, outer *scope) []col
 		w.window(window.Definition, with, in)
 	}
 	if s.Compound != nil {
-		columns = unite(columns, w.inside(s.Compound, with, outer))
+		columns = unite(columns, w.parts(s.Compound, with, outer))
 	}
 	return columns
 }
@@ -442,7 +487,7 @@ func (w *walker) expr(e sql.Expr, with bodies, in *scope) kind {
 	case *sql.QualifiedRef:
 		return w.named(w.statement.name(e.Table).Value, w.statement.name(e.Column), in)
 	case *sql.NullLit:
-		return null
+		return w.parameters[w.statement.at(w.statement.index(e.Pos)).Parameter-1].known()
 	case *sql.NumberLit:
 		if strings.ContainsAny(e.Value, ".eE") || len(e.Value) > 18 {
 			return real
@@ -543,9 +588,10 @@ func (w *walker) named(table string, t syntax.Token, in *scope) kind {
 // of integers beyond 64 bits is REAL too, which Run corrects.
 func (w *walker) binary(e *sql.BinaryExpr, with bodies, in *scope) kind {
 	x, y := w.expr(e.X, with, in), w.expr(e.Y, with, in)
-	if w.parameters != nil {
-		w.expectOperands(e, x, y)
+	if inner, ok := e.X.(*sql.BinaryExpr); ok && w.statement.ranges[w.statement.index(e.OpPos)] {
+		x = w.compared[inner] // the end of a BETWEEN
 	}
+	w.expectOperands(e, x, y)
 	switch e.Op {
 	case sql.PLUS, sql.MINUS, sql.STAR, sql.SLASH, sql.REM:
 		w.refuseMoments(e.OpPos, x, y)
@@ -578,9 +624,7 @@ func (w *walker) expectOperands(e *sql.BinaryExpr, x, y kind) {
 	case sql.CONCAT, sql.LIKE, sql.NOTLIKE, sql.GLOB, sql.NOTGLOB:
 		w.expectAlike(text, e.X, e.Y)
 	default:
-		if inner, ok := e.X.(*sql.BinaryExpr); ok && w.statement.ranges[w.statement.index(e.OpPos)] {
-			x = w.compared[inner] // the end of a BETWEEN
-		} else if list, ok := e.Y.(*sql.ExprList); ok {
+		if list, ok := e.Y.(*sql.ExprList); ok {
 			for _, element := range list.Exprs {
 				if number, ok := element.(*sql.NumberLit); ok {
 					y = w.expr(number, nil, nil)
@@ -591,8 +635,19 @@ func (w *walker) expectOperands(e *sql.BinaryExpr, x, y kind) {
 		}
 		k := cmp.Or(nonNull(x), nonNull(y))
 		w.expectAlike(k, e.X, e.Y)
+		if w.compared == nil {
+			w.compared = make(map[*sql.BinaryExpr]kind)
+		}
 		w.compared[e] = k
 	}
+}
+
+// known returns null for unknown.
+func (k kind) known() kind {
+	if k == unknown {
+		return null
+	}
+	return k
 }
 
 // nonNull returns unknown for null.
