@@ -41,7 +41,7 @@ func Asks(sql string) (yes bool) {
 
 // ours reports whether a function is the catalog's alone.
 func ours(name string) bool {
-	if _, isSet := sets[name]; isSet || special[name] {
+	if setNamed(name) != nil || special(name) {
 		return true
 	}
 	for _, f := range functionTable()[name] {
@@ -82,7 +82,7 @@ func hint(word string, called bool) bool {
 	case called:
 		return ours(lowered(word))
 	}
-	return strings.IndexByte("cClLsSuU", word[0]) >= 0 && special[lowered(word)]
+	return strings.IndexByte("cClLsSuU", word[0]) >= 0 && special(lowered(word))
 }
 
 // mentioned reports whether tokens have a schema of the catalog, or behind FROM and JOIN a

@@ -20,7 +20,7 @@ type function struct {
 // functionTable has the functions by name, made of the texts of functionList.
 var functionTable = sync.OnceValue(func() map[string][]*function {
 	out := make(map[string][]*function)
-	for _, f := range functionList {
+	for _, f := range functionList() {
 		for _, s := range strings.Split(f.signatures, ";") {
 			open, shut := strings.Index(s, "("), strings.LastIndex(s, ")")
 			name := strings.TrimSpace(s[:open])
@@ -73,13 +73,13 @@ func (b *binder) call(s *scope, n call) expr {
 	if n.over != nil {
 		return b.over(s, n)
 	}
-	if aggregates[n.name] != nil {
+	if aggregateNamed(n.name) != nil {
 		return b.aggregated(s, n)
 	}
 	if n.distinct || n.order != nil || n.filter != nil || n.star {
 		fail(sqlerr.New(sqlerr.Invalid, "%s is not an aggregate function", n.name).At(n.at()))
 	}
-	if _, isSet := sets[n.name]; isSet {
+	if setNamed(n.name) != nil {
 		if s.level.noSets != "" {
 			unsupported(n.at(), "a function that returns a set, in %s,", s.level.noSets)
 		}
@@ -283,7 +283,7 @@ func (b *binder) aggregateCall(s *scope, n call) (*aggregate, expr) {
 	if n.filter != nil {
 		a.filter = b.condition(s, n.filter, "FILTER")
 	}
-	out := aggregates[n.name](b, a, n.at())
+	out := aggregateNamed(n.name)(b, a, n.at())
 	return a, out
 }
 
@@ -298,7 +298,7 @@ func (b *binder) over(s *scope, n call) expr {
 	w := &windowCall{name: n.name}
 	out := expr{typ: int8OID}
 	switch {
-	case aggregates[n.name] != nil:
+	case aggregateNamed(n.name) != nil:
 		w.aggregate, out = b.aggregateCall(s, n)
 	case !slices.Contains([]string{"row_number", "rank", "dense_rank"}, n.name) || len(n.args) > 0:
 		unsupported(n.at(), "the window function %s", n.name)
@@ -326,7 +326,7 @@ func (b *binder) over(s *scope, n call) expr {
 
 // set binds a call of a function that returns a set; nil if it is none.
 func (b *binder) set(s *scope, n call) *setCall {
-	bind := sets[n.name]
+	bind := setNamed(n.name)
 	if bind == nil || n.over != nil {
 		return nil
 	}

@@ -12,265 +12,271 @@ import (
 
 // functionList has the functions that a statement may call. A signature is as PostgreSQL's
 // pg_proc has it, without default arguments.
-var functionList = []struct {
-	signatures    string
-	loose, shared bool
-	eval          func(r *run, a []any) any
-}{
-	// What the session and the server are.
-	{signatures: "version() text", eval: func(r *run, a []any) any { return r.catalog.picture.Version }},
-	{signatures: "current_database() name; current_catalog() name", eval: func(r *run, a []any) any { return r.catalog.picture.Database }},
-	{signatures: "current_user() name; session_user() name; user() name; current_role() name", eval: func(r *run, a []any) any { return r.catalog.picture.User }},
-	{signatures: "current_schema() name", eval: func(r *run, a []any) any { return "public" }},
-	{signatures: "current_schemas(bool) name[]", eval: func(r *run, a []any) any {
-		if a[0] == true {
-			return texts("pg_catalog", "public")
-		}
-		return texts("public")
-	}},
-	{signatures: "pg_backend_pid() int4", eval: func(r *run, a []any) any { return int64(int32(r.session.PID)) }},
-	{signatures: "current_setting(text) text; current_setting(text,bool) text", eval: currentSetting},
-	{signatures: "set_config(text,text,bool) text", loose: true, eval: setConfig},
-	{signatures: "pg_is_in_recovery() bool; pg_is_wal_replay_paused() bool", eval: constantly(false)},
-	{signatures: "txid_current() int8", eval: constantly(int64(1))},
-	{signatures: "pg_my_temp_schema() oid", eval: constantly(int64(0))},
-	{signatures: "pg_is_other_temp_schema(oid) bool", eval: constantly(false)},
-	{signatures: "inet_server_addr() inet; inet_client_addr() inet; inet_server_port() int4; inet_client_port() int4", eval: constantly(nil)},
-	{signatures: "pg_client_encoding() name; getdatabaseencoding() name", eval: constantly("UTF8")},
-	{signatures: "pg_advisory_unlock_all() void", eval: constantly("")},
-	{signatures: "pg_encoding_to_char(int4) name", eval: func(r *run, a []any) any {
-		if a[0] == int64(6) {
-			return "UTF8"
-		}
-		return ""
-	}},
-	{signatures: "pg_char_to_encoding(name) int4", eval: func(r *run, a []any) any {
-		if s := strings.ToUpper(a[0].(string)); s == "UTF8" || s == "UTF-8" {
-			return int64(6)
-		}
-		return int64(-1)
-	}},
-	{signatures: "pg_encoding_max_length(int4) int4", eval: constantly(int64(4))},
+func functionList() []listedFunction {
+	return []listedFunction{
+		// What the session and the server are.
+		{signatures: "version() text", eval: func(r *run, a []any) any { return r.catalog.picture.Version }},
+		{signatures: "current_database() name; current_catalog() name", eval: func(r *run, a []any) any { return r.catalog.picture.Database }},
+		{signatures: "current_user() name; session_user() name; user() name; current_role() name", eval: func(r *run, a []any) any { return r.catalog.picture.User }},
+		{signatures: "current_schema() name", eval: func(r *run, a []any) any { return "public" }},
+		{signatures: "current_schemas(bool) name[]", eval: func(r *run, a []any) any {
+			if a[0] == true {
+				return texts("pg_catalog", "public")
+			}
+			return texts("public")
+		}},
+		{signatures: "pg_backend_pid() int4", eval: func(r *run, a []any) any { return int64(int32(r.session.PID)) }},
+		{signatures: "current_setting(text) text; current_setting(text,bool) text", eval: currentSetting},
+		{signatures: "set_config(text,text,bool) text", loose: true, eval: setConfig},
+		{signatures: "pg_is_in_recovery() bool; pg_is_wal_replay_paused() bool", eval: constantly(false)},
+		{signatures: "txid_current() int8", eval: constantly(int64(1))},
+		{signatures: "pg_my_temp_schema() oid", eval: constantly(int64(0))},
+		{signatures: "pg_is_other_temp_schema(oid) bool", eval: constantly(false)},
+		{signatures: "inet_server_addr() inet; inet_client_addr() inet; inet_server_port() int4; inet_client_port() int4", eval: constantly(nil)},
+		{signatures: "pg_client_encoding() name; getdatabaseencoding() name", eval: constantly("UTF8")},
+		{signatures: "pg_advisory_unlock_all() void", eval: constantly("")},
+		{signatures: "pg_encoding_to_char(int4) name", eval: func(r *run, a []any) any {
+			if a[0] == int64(6) {
+				return "UTF8"
+			}
+			return ""
+		}},
+		{signatures: "pg_char_to_encoding(name) int4", eval: func(r *run, a []any) any {
+			if s := strings.ToUpper(a[0].(string)); s == "UTF8" || s == "UTF-8" {
+				return int64(6)
+			}
+			return int64(-1)
+		}},
+		{signatures: "pg_encoding_max_length(int4) int4", eval: constantly(int64(4))},
 
-	// Names and definitions of what has an OID.
-	{signatures: "pg_get_userbyid(oid) name", eval: func(r *run, a []any) any { return r.catalog.roleName(uint32(a[0].(int64))) }},
-	{signatures: "format_type(oid,int4) text", loose: true, eval: formatType},
-	{signatures: "pg_table_is_visible(oid) bool", eval: func(r *run, a []any) any {
-		if rel := r.catalog.relationOf(uint32(a[0].(int64))); rel != nil {
-			return rel.schema != "information_schema"
-		}
-		return nil
-	}},
-	{signatures: "pg_type_is_visible(oid) bool", eval: func(r *run, a []any) any {
-		n := uint32(a[0].(int64))
-		if info := typeTable().types[n]; info != nil {
-			return n < firstUnpinned
-		}
-		if r.catalog.rowTypes[n] != "" {
-			return true
-		}
-		return nil
-	}},
-	{signatures: "pg_function_is_visible(oid) bool", eval: func(r *run, a []any) any {
-		if typeTable().named[uint32(a[0].(int64))] != "" {
-			return true
-		}
-		return nil
-	}},
-	{signatures: "pg_operator_is_visible(oid) bool; pg_opclass_is_visible(oid) bool; pg_opfamily_is_visible(oid) bool; pg_conversion_is_visible(oid) bool; pg_statistics_obj_is_visible(oid) bool; pg_ts_parser_is_visible(oid) bool; pg_ts_dict_is_visible(oid) bool; pg_ts_config_is_visible(oid) bool; pg_ts_template_is_visible(oid) bool", eval: constantly(nil)},
-	{signatures: "pg_collation_is_visible(oid) bool", eval: constantly(true)},
-	{signatures: "obj_description(oid) text; obj_description(oid,name) text", eval: func(r *run, a []any) any { return r.described(a[0], 0) }},
-	{signatures: "col_description(oid,int4) text", eval: func(r *run, a []any) any { return r.described(a[0], a[1].(int64)) }},
-	{signatures: "shobj_description(oid,name) text", eval: constantly(nil)},
-	{signatures: "to_regclass(text) regclass", eval: toReg(regclassOID)},
-	{signatures: "to_regtype(text) regtype", eval: toReg(regtypeOID)},
-	{signatures: "to_regproc(text) regproc", eval: toReg(regprocOID)},
-	{signatures: "to_regprocedure(text) regprocedure", eval: toReg(regprocedure)},
-	{signatures: "to_regnamespace(text) regnamespace", eval: toReg(regnamespace)},
-	{signatures: "to_regrole(text) regrole", eval: toReg(regroleOID)},
+		// Names and definitions of what has an OID.
+		{signatures: "pg_get_userbyid(oid) name", eval: func(r *run, a []any) any { return r.catalog.roleName(uint32(a[0].(int64))) }},
+		{signatures: "format_type(oid,int4) text", loose: true, eval: formatType},
+		{signatures: "pg_table_is_visible(oid) bool", eval: func(r *run, a []any) any {
+			if rel := r.catalog.relationOf(uint32(a[0].(int64))); rel != nil {
+				return rel.schema != "information_schema"
+			}
+			return nil
+		}},
+		{signatures: "pg_type_is_visible(oid) bool", eval: func(r *run, a []any) any {
+			n := uint32(a[0].(int64))
+			if info := typeTable().types[n]; info != nil {
+				return n < firstUnpinned
+			}
+			if r.catalog.rowTypes[n] != "" {
+				return true
+			}
+			return nil
+		}},
+		{signatures: "pg_function_is_visible(oid) bool", eval: func(r *run, a []any) any {
+			if typeTable().named[uint32(a[0].(int64))] != "" {
+				return true
+			}
+			return nil
+		}},
+		{signatures: "pg_operator_is_visible(oid) bool; pg_opclass_is_visible(oid) bool; pg_opfamily_is_visible(oid) bool; pg_conversion_is_visible(oid) bool; pg_statistics_obj_is_visible(oid) bool; pg_ts_parser_is_visible(oid) bool; pg_ts_dict_is_visible(oid) bool; pg_ts_config_is_visible(oid) bool; pg_ts_template_is_visible(oid) bool", eval: constantly(nil)},
+		{signatures: "pg_collation_is_visible(oid) bool", eval: constantly(true)},
+		{signatures: "obj_description(oid) text; obj_description(oid,name) text", eval: func(r *run, a []any) any { return r.described(a[0], 0) }},
+		{signatures: "col_description(oid,int4) text", eval: func(r *run, a []any) any { return r.described(a[0], a[1].(int64)) }},
+		{signatures: "shobj_description(oid,name) text", eval: constantly(nil)},
+		{signatures: "to_regclass(text) regclass", eval: toReg(regclassOID)},
+		{signatures: "to_regtype(text) regtype", eval: toReg(regtypeOID)},
+		{signatures: "to_regproc(text) regproc", eval: toReg(regprocOID)},
+		{signatures: "to_regprocedure(text) regprocedure", eval: toReg(regprocedure)},
+		{signatures: "to_regnamespace(text) regnamespace", eval: toReg(regnamespace)},
+		{signatures: "to_regrole(text) regrole", eval: toReg(regroleOID)},
 
-	// Definitions of what no table here has: views, defaults, indexes, triggers, rules.
-	{signatures: "pg_get_expr(pg_node_tree,oid) text; pg_get_expr(pg_node_tree,oid,bool) text; pg_get_constraintdef(oid) text; pg_get_constraintdef(oid,bool) text; pg_get_indexdef(oid) text; pg_get_indexdef(oid,int4,bool) text; pg_get_viewdef(oid) text; pg_get_viewdef(oid,bool) text; pg_get_viewdef(text) text; pg_get_triggerdef(oid) text; pg_get_triggerdef(oid,bool) text; pg_get_ruledef(oid) text; pg_get_ruledef(oid,bool) text; pg_get_partkeydef(oid) text; pg_get_serial_sequence(text,text) text; pg_get_statisticsobjdef(oid) text; pg_get_statisticsobjdef_columns(oid) text; pg_get_partition_constraintdef(oid) text; pg_get_function_sqlbody(oid) text", eval: constantly(nil)},
-	{signatures: "pg_get_functiondef(oid) text", eval: func(r *run, a []any) any {
-		if name := typeTable().named[uint32(a[0].(int64))]; name != "" {
-			fail(sqlerr.New(sqlerr.Unsupported, "the definition of %s is outside the catalog: it is part of the server", name))
-		}
-		return nil
-	}},
-	{signatures: "pg_get_function_result(oid) text", eval: func(r *run, a []any) any {
-		p := r.proc(a[0])
-		if p == nil {
+		// Definitions of what no table here has: views, defaults, indexes, triggers, rules.
+		{signatures: "pg_get_expr(pg_node_tree,oid) text; pg_get_expr(pg_node_tree,oid,bool) text; pg_get_constraintdef(oid) text; pg_get_constraintdef(oid,bool) text; pg_get_indexdef(oid) text; pg_get_indexdef(oid,int4,bool) text; pg_get_viewdef(oid) text; pg_get_viewdef(oid,bool) text; pg_get_viewdef(text) text; pg_get_triggerdef(oid) text; pg_get_triggerdef(oid,bool) text; pg_get_ruledef(oid) text; pg_get_ruledef(oid,bool) text; pg_get_partkeydef(oid) text; pg_get_serial_sequence(text,text) text; pg_get_statisticsobjdef(oid) text; pg_get_statisticsobjdef_columns(oid) text; pg_get_partition_constraintdef(oid) text; pg_get_function_sqlbody(oid) text", eval: constantly(nil)},
+		{signatures: "pg_get_functiondef(oid) text", eval: func(r *run, a []any) any {
+			if name := typeTable().named[uint32(a[0].(int64))]; name != "" {
+				fail(sqlerr.New(sqlerr.Unsupported, "the definition of %s is outside the catalog: it is part of the server", name))
+			}
 			return nil
-		}
-		s := r.catalog.typeTitle(uint32(p["prorettype"].(int64)))
-		if p["proretset"] == true {
-			s = "SETOF " + s
-		}
-		return s
-	}},
-	{signatures: "pg_get_function_arguments(oid) text; pg_get_function_identity_arguments(oid) text", eval: func(r *run, a []any) any {
-		p := r.proc(a[0])
-		if p == nil {
-			return nil
-		}
-		return r.arguments(p)
-	}},
-	{signatures: "pg_relation_is_publishable(regclass) bool", eval: func(r *run, a []any) any {
-		rel := r.catalog.relationOf(uint32(a[0].(int64)))
-		if rel == nil {
-			return nil
-		}
-		return rel.schema == "public"
-	}},
-	{signatures: "pg_relation_is_updatable(regclass,bool) int4; pg_relation_size(regclass) int8; pg_relation_size(regclass,text) int8; pg_table_size(regclass) int8; pg_total_relation_size(regclass) int8; pg_indexes_size(regclass) int8", eval: func(r *run, a []any) any {
-		if r.catalog.relationOf(uint32(a[0].(int64))) == nil {
-			return nil
-		}
-		return int64(0) // the size of a private table would tell how many rows it has
-	}},
-	{signatures: "pg_column_is_updatable(regclass,int2,bool) bool", eval: constantly(false)},
-	{signatures: "pg_database_size(name) int8; pg_database_size(oid) int8; pg_tablespace_size(name) int8; pg_tablespace_size(oid) int8", eval: constantly(int64(0))},
-	{signatures: "pg_size_pretty(int8) text; pg_size_pretty(numeric) text", eval: sizePretty},
-	{signatures: "pg_tablespace_location(oid) text", eval: constantly("")},
-	{signatures: "pg_relation_filenode(regclass) oid", eval: constantly(nil)},
-	{signatures: "pg_stat_get_numscans(oid) int8; pg_stat_get_live_tuples(oid) int8", eval: constantly(int64(0))},
-	{signatures: "pg_sequence_last_value(regclass) int8", eval: constantly(nil)},
-	{signatures: "pg_trigger_depth() int4", eval: constantly(int64(0))},
-	{signatures: "pg_index_column_has_property(regclass,int4,text) bool; pg_index_has_property(regclass,text) bool; pg_indexam_has_property(oid,text) bool", eval: constantly(nil)},
-
-	// What the user may do: read her tables.
-	{signatures: "has_table_privilege(text,text) bool; has_table_privilege(oid,text) bool", eval: func(r *run, a []any) any { return r.mayTable(a[0], a[1]) }},
-	{signatures: "has_table_privilege(name,text,text) bool; has_table_privilege(name,oid,text) bool; has_table_privilege(oid,oid,text) bool; has_table_privilege(oid,text,text) bool", eval: func(r *run, a []any) any { return r.mayTable(a[1], a[2]) }},
-	{signatures: "has_any_column_privilege(text,text) bool; has_any_column_privilege(oid,text) bool", eval: func(r *run, a []any) any { return r.mayTable(a[0], a[1]) }},
-	{signatures: "has_any_column_privilege(name,text,text) bool; has_any_column_privilege(name,oid,text) bool", eval: func(r *run, a []any) any { return r.mayTable(a[1], a[2]) }},
-	{signatures: "has_column_privilege(text,text,text) bool; has_column_privilege(oid,text,text) bool; has_column_privilege(oid,int2,text) bool; has_column_privilege(text,int2,text) bool", eval: func(r *run, a []any) any { return r.mayTable(a[0], a[2]) }},
-	{signatures: "has_column_privilege(name,text,text,text) bool; has_column_privilege(name,oid,text,text) bool; has_column_privilege(name,oid,int2,text) bool", eval: func(r *run, a []any) any { return r.mayTable(a[1], a[3]) }},
-	{signatures: "has_schema_privilege(text,text) bool; has_schema_privilege(oid,text) bool", eval: func(r *run, a []any) any { return r.may(a[1], "USAGE") }},
-	{signatures: "has_schema_privilege(name,text,text) bool; has_schema_privilege(name,oid,text) bool", eval: func(r *run, a []any) any { return r.may(a[2], "USAGE") }},
-	{signatures: "has_database_privilege(text,text) bool; has_database_privilege(oid,text) bool", eval: func(r *run, a []any) any { return r.may(a[1], "CONNECT") }},
-	{signatures: "has_database_privilege(name,text,text) bool; has_database_privilege(name,oid,text) bool", eval: func(r *run, a []any) any { return r.may(a[2], "CONNECT") }},
-	{signatures: "has_type_privilege(text,text) bool; has_type_privilege(oid,text) bool; has_language_privilege(text,text) bool; has_language_privilege(oid,text) bool", eval: func(r *run, a []any) any { return r.may(a[1], "USAGE") }},
-	{signatures: "has_function_privilege(text,text) bool; has_function_privilege(oid,text) bool", eval: func(r *run, a []any) any { return r.may(a[1], "EXECUTE") }},
-	{signatures: "has_function_privilege(name,text,text) bool; has_function_privilege(name,oid,text) bool", eval: func(r *run, a []any) any { return r.may(a[2], "EXECUTE") }},
-	{signatures: "has_sequence_privilege(text,text) bool; has_sequence_privilege(oid,text) bool; has_tablespace_privilege(oid,text) bool; has_tablespace_privilege(text,text) bool; has_server_privilege(oid,text) bool; has_foreign_data_wrapper_privilege(oid,text) bool; row_security_active(oid) bool; row_security_active(text) bool", eval: constantly(false)},
-	{signatures: "pg_has_role(name,text) bool; pg_has_role(oid,text) bool", eval: func(r *run, a []any) any { return r.isRole(a[0]) }},
-	{signatures: "pg_has_role(name,name,text) bool; pg_has_role(name,oid,text) bool; pg_has_role(oid,oid,text) bool", eval: func(r *run, a []any) any { return r.isRole(a[1]) }},
-
-	// Texts and arrays.
-	{signatures: "quote_ident(text) text", eval: func(r *run, a []any) any { return r.made(quoteIdent(a[0].(string))) }},
-	{signatures: "quote_literal(text) text", eval: func(r *run, a []any) any { return quoteLiteral(r, a[0].(string)) }},
-	{signatures: "quote_nullable(text) text", loose: true, eval: func(r *run, a []any) any {
-		if a[0] == nil {
-			return "NULL"
-		}
-		return quoteLiteral(r, a[0].(string))
-	}},
-	{signatures: "array_upper(anyarray,int4) int4", eval: func(r *run, a []any) any {
-		if l := a[0].(*array); a[1] == int64(1) && len(l.elements) > 0 {
-			return int64(l.lower + len(l.elements) - 1)
-		}
-		return nil
-	}},
-	{signatures: "array_lower(anyarray,int4) int4", eval: func(r *run, a []any) any {
-		if l := a[0].(*array); a[1] == int64(1) && len(l.elements) > 0 {
-			return int64(l.lower)
-		}
-		return nil
-	}},
-	{signatures: "array_length(anyarray,int4) int4", eval: func(r *run, a []any) any {
-		if l := a[0].(*array); a[1] == int64(1) && len(l.elements) > 0 {
-			return int64(len(l.elements))
-		}
-		return nil
-	}},
-	{signatures: "cardinality(anyarray) int4", eval: func(r *run, a []any) any { return int64(len(a[0].(*array).elements)) }},
-	{signatures: "array_ndims(anyarray) int4", eval: func(r *run, a []any) any {
-		if len(a[0].(*array).elements) > 0 {
-			return int64(1)
-		}
-		return nil
-	}},
-	{signatures: "array_position(anyarray,any) int4", loose: true, eval: func(r *run, a []any) any {
-		l, ok := a[0].(*array)
-		if !ok {
-			return nil
-		}
-		if i := slices.IndexFunc(l.elements, func(v any) bool { return keyOf(v) == keyOf(a[1]) }); i >= 0 {
-			return int64(i + l.lower)
-		}
-		return nil
-	}},
-	{signatures: "string_to_array(text,text) text[]", loose: true, eval: stringToArray},
-	{signatures: "lower(text) text", shared: true, eval: func(r *run, a []any) any { return r.made(strings.ToLower(a[0].(string))) }},
-	{signatures: "upper(text) text", shared: true, eval: func(r *run, a []any) any { return r.made(strings.ToUpper(a[0].(string))) }},
-	{signatures: "length(text) int4; char_length(text) int4; character_length(text) int4", shared: true, eval: func(r *run, a []any) any { return int64(len([]rune(a[0].(string)))) }},
-	{signatures: "octet_length(text) int4", shared: true, eval: func(r *run, a []any) any { return int64(len(a[0].(string))) }},
-	{signatures: "replace(text,text,text) text", shared: true, eval: func(r *run, a []any) any {
-		s, from, to := a[0].(string), a[1].(string), a[2].(string)
-		if from == "" {
+		}},
+		{signatures: "pg_get_function_result(oid) text", eval: func(r *run, a []any) any {
+			p := r.proc(a[0])
+			if p == nil {
+				return nil
+			}
+			s := r.catalog.typeTitle(uint32(p["prorettype"].(int64)))
+			if p["proretset"] == true {
+				s = "SETOF " + s
+			}
 			return s
-		}
-		r.spend(len(s) + strings.Count(s, from)*len(to))
-		return strings.ReplaceAll(s, from, to)
-	}},
-	{signatures: "btrim(text) text; btrim(text,text) text", shared: true, eval: func(r *run, a []any) any { return strings.Trim(a[0].(string), cutset(a)) }},
-	{signatures: "ltrim(text) text; ltrim(text,text) text", shared: true, eval: func(r *run, a []any) any { return strings.TrimLeft(a[0].(string), cutset(a)) }},
-	{signatures: "rtrim(text) text; rtrim(text,text) text", shared: true, eval: func(r *run, a []any) any { return strings.TrimRight(a[0].(string), cutset(a)) }},
-	{signatures: "substring(text,int4) text; substr(text,int4) text; substring(text,int4,int4) text; substr(text,int4,int4) text", shared: true, eval: substring},
-	{signatures: "substring(text,text) text", eval: func(r *run, a []any) any {
-		m := r.pattern(a[1].(string), false, false).FindStringSubmatch(a[0].(string))
-		switch r.work(len(a[0].(string))); len(m) {
-		case 0:
+		}},
+		{signatures: "pg_get_function_arguments(oid) text; pg_get_function_identity_arguments(oid) text", eval: func(r *run, a []any) any {
+			p := r.proc(a[0])
+			if p == nil {
+				return nil
+			}
+			return r.arguments(p)
+		}},
+		{signatures: "pg_relation_is_publishable(regclass) bool", eval: func(r *run, a []any) any {
+			rel := r.catalog.relationOf(uint32(a[0].(int64)))
+			if rel == nil {
+				return nil
+			}
+			return rel.schema == "public"
+		}},
+		{signatures: "pg_relation_is_updatable(regclass,bool) int4; pg_relation_size(regclass) int8; pg_relation_size(regclass,text) int8; pg_table_size(regclass) int8; pg_total_relation_size(regclass) int8; pg_indexes_size(regclass) int8", eval: func(r *run, a []any) any {
+			if r.catalog.relationOf(uint32(a[0].(int64))) == nil {
+				return nil
+			}
+			return int64(0) // the size of a private table would tell how many rows it has
+		}},
+		{signatures: "pg_column_is_updatable(regclass,int2,bool) bool", eval: constantly(false)},
+		{signatures: "pg_database_size(name) int8; pg_database_size(oid) int8; pg_tablespace_size(name) int8; pg_tablespace_size(oid) int8", eval: constantly(int64(0))},
+		{signatures: "pg_size_pretty(int8) text; pg_size_pretty(numeric) text", eval: sizePretty},
+		{signatures: "pg_tablespace_location(oid) text", eval: constantly("")},
+		{signatures: "pg_relation_filenode(regclass) oid", eval: constantly(nil)},
+		{signatures: "pg_stat_get_numscans(oid) int8; pg_stat_get_live_tuples(oid) int8", eval: constantly(int64(0))},
+		{signatures: "pg_sequence_last_value(regclass) int8", eval: constantly(nil)},
+		{signatures: "pg_trigger_depth() int4", eval: constantly(int64(0))},
+		{signatures: "pg_index_column_has_property(regclass,int4,text) bool; pg_index_has_property(regclass,text) bool; pg_indexam_has_property(oid,text) bool", eval: constantly(nil)},
+
+		// What the user may do: read her tables.
+		{signatures: "has_table_privilege(text,text) bool; has_table_privilege(oid,text) bool", eval: func(r *run, a []any) any { return r.mayTable(a[0], a[1]) }},
+		{signatures: "has_table_privilege(name,text,text) bool; has_table_privilege(name,oid,text) bool; has_table_privilege(oid,oid,text) bool; has_table_privilege(oid,text,text) bool", eval: func(r *run, a []any) any { return r.mayTable(a[1], a[2]) }},
+		{signatures: "has_any_column_privilege(text,text) bool; has_any_column_privilege(oid,text) bool", eval: func(r *run, a []any) any { return r.mayTable(a[0], a[1]) }},
+		{signatures: "has_any_column_privilege(name,text,text) bool; has_any_column_privilege(name,oid,text) bool", eval: func(r *run, a []any) any { return r.mayTable(a[1], a[2]) }},
+		{signatures: "has_column_privilege(text,text,text) bool; has_column_privilege(oid,text,text) bool; has_column_privilege(oid,int2,text) bool; has_column_privilege(text,int2,text) bool", eval: func(r *run, a []any) any { return r.mayTable(a[0], a[2]) }},
+		{signatures: "has_column_privilege(name,text,text,text) bool; has_column_privilege(name,oid,text,text) bool; has_column_privilege(name,oid,int2,text) bool", eval: func(r *run, a []any) any { return r.mayTable(a[1], a[3]) }},
+		{signatures: "has_schema_privilege(text,text) bool; has_schema_privilege(oid,text) bool", eval: func(r *run, a []any) any { return r.may(a[1], "USAGE") }},
+		{signatures: "has_schema_privilege(name,text,text) bool; has_schema_privilege(name,oid,text) bool", eval: func(r *run, a []any) any { return r.may(a[2], "USAGE") }},
+		{signatures: "has_database_privilege(text,text) bool; has_database_privilege(oid,text) bool", eval: func(r *run, a []any) any { return r.may(a[1], "CONNECT") }},
+		{signatures: "has_database_privilege(name,text,text) bool; has_database_privilege(name,oid,text) bool", eval: func(r *run, a []any) any { return r.may(a[2], "CONNECT") }},
+		{signatures: "has_type_privilege(text,text) bool; has_type_privilege(oid,text) bool; has_language_privilege(text,text) bool; has_language_privilege(oid,text) bool", eval: func(r *run, a []any) any { return r.may(a[1], "USAGE") }},
+		{signatures: "has_function_privilege(text,text) bool; has_function_privilege(oid,text) bool", eval: func(r *run, a []any) any { return r.may(a[1], "EXECUTE") }},
+		{signatures: "has_function_privilege(name,text,text) bool; has_function_privilege(name,oid,text) bool", eval: func(r *run, a []any) any { return r.may(a[2], "EXECUTE") }},
+		{signatures: "has_sequence_privilege(text,text) bool; has_sequence_privilege(oid,text) bool; has_tablespace_privilege(oid,text) bool; has_tablespace_privilege(text,text) bool; has_server_privilege(oid,text) bool; has_foreign_data_wrapper_privilege(oid,text) bool; row_security_active(oid) bool; row_security_active(text) bool", eval: constantly(false)},
+		{signatures: "pg_has_role(name,text) bool; pg_has_role(oid,text) bool", eval: func(r *run, a []any) any { return r.isRole(a[0]) }},
+		{signatures: "pg_has_role(name,name,text) bool; pg_has_role(name,oid,text) bool; pg_has_role(oid,oid,text) bool", eval: func(r *run, a []any) any { return r.isRole(a[1]) }},
+
+		// Texts and arrays.
+		{signatures: "quote_ident(text) text", eval: func(r *run, a []any) any { return r.made(quoteIdent(a[0].(string))) }},
+		{signatures: "quote_literal(text) text", eval: func(r *run, a []any) any { return quoteLiteral(r, a[0].(string)) }},
+		{signatures: "quote_nullable(text) text", loose: true, eval: func(r *run, a []any) any {
+			if a[0] == nil {
+				return "NULL"
+			}
+			return quoteLiteral(r, a[0].(string))
+		}},
+		{signatures: "array_upper(anyarray,int4) int4", eval: func(r *run, a []any) any {
+			if l := a[0].(*array); a[1] == int64(1) && len(l.elements) > 0 {
+				return int64(l.lower + len(l.elements) - 1)
+			}
 			return nil
-		case 1:
-			return m[0]
-		}
-		return m[1]
-	}},
-	{signatures: "strpos(text,text) int4; position(text,text) int4", shared: true, eval: func(r *run, a []any) any {
-		i := strings.Index(a[0].(string), a[1].(string))
-		if i < 0 {
-			return int64(0)
-		}
-		return int64(len([]rune(a[0].(string)[:i])) + 1)
-	}},
-	{signatures: "starts_with(text,text) bool", eval: func(r *run, a []any) any { return strings.HasPrefix(a[0].(string), a[1].(string)) }},
-	{signatures: "split_part(text,text,int4) text", eval: func(r *run, a []any) any {
-		parts := strings.Split(a[0].(string), a[1].(string))
-		r.spend(16 * len(parts))
-		if n := a[2].(int64); n >= 1 && n <= int64(len(parts)) {
-			return parts[n-1]
-		}
-		return ""
-	}},
-	{signatures: "parse_ident(text) text[]", eval: func(r *run, a []any) any {
-		schema, name := names(a[0].(string))
-		if schema == "" {
-			return texts(name)
-		}
-		return texts(schema, name)
-	}},
-	{signatures: "left(text,int4) text", eval: func(r *run, a []any) any {
-		s, n := []rune(a[0].(string)), a[1].(int64)
-		if n < 0 {
-			n = max(0, int64(len(s))+n)
-		}
-		return string(s[:min(n, int64(len(s)))])
-	}},
-	{signatures: "regexp_replace(text,text,text) text; regexp_replace(text,text,text,text) text", eval: regexpReplace},
-	{signatures: "abs(int4) int4; abs(int8) int8", shared: true, eval: func(r *run, a []any) any {
-		if n := a[0].(int64); n < 0 {
-			return -n
-		}
-		return a[0]
-	}},
-	{signatures: "mod(int4,int4) int4; mod(int8,int8) int8", eval: func(r *run, a []any) any {
-		n, ok := calculate(a[0].(int64), "%", a[1].(int64))
-		if !ok {
-			fail(sqlerr.New(sqlerr.Invalid, "division by zero"))
-		}
-		return n
-	}},
+		}},
+		{signatures: "array_lower(anyarray,int4) int4", eval: func(r *run, a []any) any {
+			if l := a[0].(*array); a[1] == int64(1) && len(l.elements) > 0 {
+				return int64(l.lower)
+			}
+			return nil
+		}},
+		{signatures: "array_length(anyarray,int4) int4", eval: func(r *run, a []any) any {
+			if l := a[0].(*array); a[1] == int64(1) && len(l.elements) > 0 {
+				return int64(len(l.elements))
+			}
+			return nil
+		}},
+		{signatures: "cardinality(anyarray) int4", eval: func(r *run, a []any) any { return int64(len(a[0].(*array).elements)) }},
+		{signatures: "array_ndims(anyarray) int4", eval: func(r *run, a []any) any {
+			if len(a[0].(*array).elements) > 0 {
+				return int64(1)
+			}
+			return nil
+		}},
+		{signatures: "array_position(anyarray,any) int4", loose: true, eval: func(r *run, a []any) any {
+			l, ok := a[0].(*array)
+			if !ok {
+				return nil
+			}
+			if i := slices.IndexFunc(l.elements, func(v any) bool { return keyOf(v) == keyOf(a[1]) }); i >= 0 {
+				return int64(i + l.lower)
+			}
+			return nil
+		}},
+		{signatures: "string_to_array(text,text) text[]", loose: true, eval: stringToArray},
+		{signatures: "lower(text) text", shared: true, eval: func(r *run, a []any) any { return r.made(strings.ToLower(a[0].(string))) }},
+		{signatures: "upper(text) text", shared: true, eval: func(r *run, a []any) any { return r.made(strings.ToUpper(a[0].(string))) }},
+		{signatures: "length(text) int4; char_length(text) int4; character_length(text) int4", shared: true, eval: func(r *run, a []any) any { return int64(len([]rune(a[0].(string)))) }},
+		{signatures: "octet_length(text) int4", shared: true, eval: func(r *run, a []any) any { return int64(len(a[0].(string))) }},
+		{signatures: "replace(text,text,text) text", shared: true, eval: func(r *run, a []any) any {
+			s, from, to := a[0].(string), a[1].(string), a[2].(string)
+			if from == "" {
+				return s
+			}
+			r.spend(len(s) + strings.Count(s, from)*len(to))
+			return strings.ReplaceAll(s, from, to)
+		}},
+		{signatures: "btrim(text) text; btrim(text,text) text", shared: true, eval: func(r *run, a []any) any { return strings.Trim(a[0].(string), cutset(a)) }},
+		{signatures: "ltrim(text) text; ltrim(text,text) text", shared: true, eval: func(r *run, a []any) any { return strings.TrimLeft(a[0].(string), cutset(a)) }},
+		{signatures: "rtrim(text) text; rtrim(text,text) text", shared: true, eval: func(r *run, a []any) any { return strings.TrimRight(a[0].(string), cutset(a)) }},
+		{signatures: "substring(text,int4) text; substr(text,int4) text; substring(text,int4,int4) text; substr(text,int4,int4) text", shared: true, eval: substring},
+		{signatures: "substring(text,text) text", eval: func(r *run, a []any) any {
+			m := r.pattern(a[1].(string), false, false).FindStringSubmatch(a[0].(string))
+			switch r.work(len(a[0].(string))); len(m) {
+			case 0:
+				return nil
+			case 1:
+				return m[0]
+			}
+			return m[1]
+		}},
+		{signatures: "strpos(text,text) int4; position(text,text) int4", shared: true, eval: func(r *run, a []any) any {
+			i := strings.Index(a[0].(string), a[1].(string))
+			if i < 0 {
+				return int64(0)
+			}
+			return int64(len([]rune(a[0].(string)[:i])) + 1)
+		}},
+		{signatures: "starts_with(text,text) bool", eval: func(r *run, a []any) any { return strings.HasPrefix(a[0].(string), a[1].(string)) }},
+		{signatures: "split_part(text,text,int4) text", eval: func(r *run, a []any) any {
+			parts := strings.Split(a[0].(string), a[1].(string))
+			r.spend(16 * len(parts))
+			if n := a[2].(int64); n >= 1 && n <= int64(len(parts)) {
+				return parts[n-1]
+			}
+			return ""
+		}},
+		{signatures: "parse_ident(text) text[]", eval: func(r *run, a []any) any {
+			schema, name := names(a[0].(string))
+			if schema == "" {
+				return texts(name)
+			}
+			return texts(schema, name)
+		}},
+		{signatures: "left(text,int4) text", eval: func(r *run, a []any) any {
+			s, n := []rune(a[0].(string)), a[1].(int64)
+			if n < 0 {
+				n = max(0, int64(len(s))+n)
+			}
+			return string(s[:min(n, int64(len(s)))])
+		}},
+		{signatures: "regexp_replace(text,text,text) text; regexp_replace(text,text,text,text) text", eval: regexpReplace},
+		{signatures: "abs(int4) int4; abs(int8) int8", shared: true, eval: func(r *run, a []any) any {
+			if n := a[0].(int64); n < 0 {
+				return -n
+			}
+			return a[0]
+		}},
+		{signatures: "mod(int4,int4) int4; mod(int8,int8) int8", eval: func(r *run, a []any) any {
+			n, ok := calculate(a[0].(int64), "%", a[1].(int64))
+			if !ok {
+				fail(sqlerr.New(sqlerr.Invalid, "division by zero"))
+			}
+			return n
+		}},
+	}
+}
+
+// listedFunction is one or several functions of functionList.
+type listedFunction struct {
+	signatures string
+	loose      bool // it is called with NULLs too
+	shared     bool // the engine has it as well: a call tells nothing of who should answer
+	eval       func(r *run, a []any) any
 }
 
 func constantly(v any) func(*run, []any) any { return func(*run, []any) any { return v } }
@@ -531,22 +537,53 @@ func regexpReplace(r *run, a []any) any {
 	return s[:m[0]] + string(p.ExpandString(nil, to.String(), s, m)) + s[m[1]:]
 }
 
-// aggregates bind the aggregates of their names: each returns the result's type.
-var aggregates map[string]func(b *binder, a *aggregate, at int) expr
-
-// sets bind the functions that return sets.
-var sets map[string]func(b *binder, args []expr, at int) *setCall
-
-func init() {
-	aggregates = map[string]func(b *binder, a *aggregate, at int) expr{
-		"count": bindCount, "sum": bindSum, "min": bindExtreme(-1), "max": bindExtreme(1), "bool_and": bindBool(true),
-		"every": bindBool(true), "bool_or": bindBool(false), "string_agg": bindStringAgg, "array_agg": bindArrayAgg,
+// aggregateNamed returns what binds an aggregate, and returns the type of its result; nil if
+// no aggregate has the name.
+func aggregateNamed(name string) func(b *binder, a *aggregate, at int) expr {
+	switch name {
+	case "count":
+		return bindCount
+	case "sum":
+		return bindSum
+	case "min":
+		return bindExtreme(-1)
+	case "max":
+		return bindExtreme(1)
+	case "bool_and", "every":
+		return bindBool(true)
+	case "bool_or":
+		return bindBool(false)
+	case "string_agg":
+		return bindStringAgg
+	case "array_agg":
+		return bindArrayAgg
 	}
-	sets = map[string]func(b *binder, args []expr, at int) *setCall{
-		"generate_series": bindSeries, "unnest": bindUnnest, "generate_subscripts": bindSubscripts, "_pg_expandarray": bindExpand,
-		"pg_get_keywords": bindKeywords, "aclexplode": bindAcl, "pg_options_to_table": bindOptions, "regexp_split_to_table": bindSplit,
-		"pg_listening_channels": bindNothing,
+	return nil
+}
+
+// setNamed returns what binds a function that returns a set, nil if none has the name.
+func setNamed(name string) func(b *binder, args []expr, at int) *setCall {
+	switch name {
+	case "generate_series":
+		return bindSeries
+	case "unnest":
+		return bindUnnest
+	case "generate_subscripts":
+		return bindSubscripts
+	case "_pg_expandarray":
+		return bindExpand
+	case "pg_get_keywords":
+		return bindKeywords
+	case "aclexplode":
+		return bindAcl
+	case "pg_options_to_table":
+		return bindOptions
+	case "regexp_split_to_table":
+		return bindSplit
+	case "pg_listening_channels":
+		return bindNothing
 	}
+	return nil
 }
 
 func needArgs(a *aggregate, name string, n int, at int) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"dpsql/sqlerr"
 )
@@ -31,29 +32,37 @@ type mentions struct {
 	casts  int
 }
 
-// reserved are PostgreSQL's words that cannot be names without AS and quotes.
-var reserved = wordSet(`all analyse analyze and any array as asc asymmetric both case cast check collate column
-	constraint create current_catalog current_date current_role current_time current_timestamp current_user default
-	deferrable desc distinct do else end except false fetch for foreign from grant group having in initially intersect
-	into lateral leading limit localtime localtimestamp not null offset on only or order placing primary references
-	returning select session_user some symmetric table then to trailing true union unique user using variadic when
-	where window with authorization binary collation concurrently cross current_schema freeze full ilike inner is isnull
-	join left like natural notnull outer overlaps right similar tablesample verbose`)
-
-// closed are names that need AS as an alias without quotes, though they are not reserved.
-var closed = wordSet(`over filter within without precision year month day hour minute second array`)
-
-// special are the functions that are called without parentheses.
-var special = wordSet(`current_catalog current_date current_role current_schema current_time current_timestamp
-	current_user localtime localtimestamp session_user user`)
-
-func wordSet(s string) map[string]bool {
-	out := make(map[string]bool)
-	for _, w := range strings.Fields(s) {
-		out[w] = true
+// words are words that mean something of their own. They are put into sets when the first
+// statement asks: a process that serves nobody does not pay for that.
+var words = sync.OnceValue(func() (w struct{ reserved, closed, special map[string]bool }) {
+	set := func(list string) map[string]bool {
+		out := make(map[string]bool)
+		for _, word := range strings.Fields(list) {
+			out[word] = true
+		}
+		return out
 	}
-	return out
-}
+	w.reserved = set(`all analyse analyze and any array as asc asymmetric both case cast check collate column
+		constraint create current_catalog current_date current_role current_time current_timestamp current_user default
+		deferrable desc distinct do else end except false fetch for foreign from grant group having in initially intersect
+		into lateral leading limit localtime localtimestamp not null offset on only or order placing primary references
+		returning select session_user some symmetric table then to trailing true union unique user using variadic when
+		where window with authorization binary collation concurrently cross current_schema freeze full ilike inner is isnull
+		join left like natural notnull outer overlaps right similar tablesample verbose`)
+	w.closed = set(`over filter within without precision year month day hour minute second array`)
+	w.special = set(`current_catalog current_date current_role current_schema current_time current_timestamp
+		current_user localtime localtimestamp session_user user`)
+	return w
+})
+
+// reserved reports whether a word cannot be a name without AS and quotes in PostgreSQL.
+func reserved(word string) bool { return words().reserved[word] }
+
+// closed reports whether a name needs AS as an alias without quotes, though it is not reserved.
+func closed(word string) bool { return words().closed[word] }
+
+// special reports whether a word is a function that is called without parentheses.
+func special(word string) bool { return words().special[word] }
 
 // parse reads one statement.
 func parse(sql string) *query {
@@ -144,7 +153,7 @@ func (p *parser) deeper() func() {
 // name takes a name. Labels may be any word.
 func (p *parser) name(label bool) string {
 	t := p.peek()
-	if t.kind == quoted || t.kind == word && (label || !reserved[t.text]) {
+	if t.kind == quoted || t.kind == word && (label || !reserved(t.text)) {
 		p.next++
 		return t.text
 	}
@@ -313,7 +322,7 @@ func (p *parser) items() []item {
 		it := item{node: p.itemNode()}
 		if p.accept("as") {
 			it.name = p.name(true)
-		} else if t := p.peek(); t.kind == quoted || t.kind == word && !reserved[t.text] && !closed[t.text] {
+		} else if t := p.peek(); t.kind == quoted || t.kind == word && !reserved(t.text) && !closed(t.text) {
 			it.name = p.name(false)
 		}
 		if out = append(out, it); !p.accept(",") {
@@ -364,7 +373,7 @@ func (p *parser) sortKeys() []sortKey {
 func (p *parser) window() *window {
 	w := &window{}
 	p.expect("(")
-	if t := p.peek(); t.kind == quoted || t.kind == word && !reserved[t.text] && t.text != "partition" {
+	if t := p.peek(); t.kind == quoted || t.kind == word && !reserved(t.text) && t.text != "partition" {
 		unsupported(t.position, "a window made of another, or with a frame,")
 	}
 	if p.accept("partition", "by") {
@@ -467,7 +476,7 @@ func (p *parser) table() fromItem {
 		unsupported(t.position, "ROWS FROM")
 	}
 	schema, name := "", ""
-	if first := p.peek(); first.kind == word && special[first.text] {
+	if first := p.peek(); first.kind == word && special(first.text) {
 		name = p.take().text
 	} else {
 		name = p.name(false)
@@ -475,7 +484,7 @@ func (p *parser) table() fromItem {
 	for p.accept(".") {
 		schema, name = name, p.name(true)
 	}
-	if p.is("(") || special[name] && schema == "" && t.kind == word {
+	if p.is("(") || special(name) && schema == "" && t.kind == word {
 		c := called{call: p.call(t.position, schema, name)}
 		if p.accept("with") {
 			p.expect("ordinality")
@@ -511,7 +520,7 @@ func (p *parser) alias() (a alias) {
 			unsupported(p.peek().position, "a list of column definitions")
 		}
 		a.name = p.name(true)
-	} else if t := p.peek(); t.kind == quoted || t.kind == word && !reserved[t.text] {
+	} else if t := p.peek(); t.kind == quoted || t.kind == word && !reserved(t.text) {
 		a.name = p.name(false)
 	} else {
 		return a
@@ -905,7 +914,7 @@ func (p *parser) wordPrimary(t token, at position) node {
 			unsupported(t.position, "an INTERVAL")
 		}
 	}
-	if special[t.text] && !p.ahead(1).is(".") {
+	if special(t.text) && !p.ahead(1).is(".") {
 		p.next++
 		if p.accept("(") {
 			p.expect(")")
@@ -914,7 +923,7 @@ func (p *parser) wordPrimary(t token, at position) node {
 		p.seen.calls = append(p.seen.calls, c)
 		return c
 	}
-	if reserved[t.text] && t.text != "left" && t.text != "right" {
+	if reserved(t.text) && t.text != "left" && t.text != "right" {
 		p.unexpected()
 	}
 	return p.nameOrCall(at)
@@ -993,7 +1002,7 @@ func (p *parser) nameOrCall(at position) node {
 func (p *parser) call(at int, schema, name string) call {
 	c := call{position: position(at), schema: schema, name: name}
 	p.seen.calls = append(p.seen.calls, c)
-	if special[name] && !p.is("(") {
+	if special(name) && !p.is("(") {
 		return c
 	}
 	p.expect("(")

@@ -328,7 +328,7 @@ const dear = 11
 func TestBombs(t *testing.T) {
 	c := catalog(t)
 	for i, sql := range bombs {
-		if i < dear && i%4 != 1 && !*long {
+		if i < dear && i != 3 && !*long {
 			continue
 		}
 		if _, err := c.Query(context.Background(), Session{}, sql, nil); sqlerr.CodeOf(err) != sqlerr.Unsupported {
@@ -374,9 +374,6 @@ func TestCancelled(t *testing.T) {
 
 // FuzzQuery: no text makes the catalog fail, and a result's values are of its columns' types.
 func FuzzQuery(f *testing.F) {
-	for _, sql := range bombs[dear:] {
-		f.Add(sql)
-	}
 	raw, err := os.ReadFile(filepath.FromSlash(shapesFile))
 	if err != nil {
 		f.Fatal(err)

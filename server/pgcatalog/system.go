@@ -163,12 +163,17 @@ type systemCatalog struct {
 	keywords  [][]any
 }
 
-var system func() *systemCatalog
-
-// What reads system.txt uses the functions that use it.
-func init() {
-	system, typeRows = sync.OnceValue(loadSystem), sync.OnceValue(loadTypeRows)
+func system() *systemCatalog {
+	systemOnce.Do(func() { systemShared = loadSystem() })
+	return systemShared
 }
+
+// Functions and not sync.OnceValue's variables: what reads system.txt uses what uses these.
+var (
+	systemOnce, typeRowsOnce sync.Once
+	systemShared             *systemCatalog
+	typeRowsShared           map[uint32]map[string]any
+)
 
 func loadSystem() *systemCatalog {
 	s := &systemCatalog{relations: make(map[string]*relation), byOID: make(map[uint32]*relation)}
@@ -301,7 +306,10 @@ func attributes(attribute *relation, r *relation, isSystem bool) [][]any {
 }
 
 // typeRows returns the rows of pg_type by OID and column.
-var typeRows func() map[uint32]map[string]any
+func typeRows() map[uint32]map[string]any {
+	typeRowsOnce.Do(func() { typeRowsShared = loadTypeRows() })
+	return typeRowsShared
+}
 
 func loadTypeRows() map[uint32]map[string]any {
 	var r *relation
@@ -518,7 +526,7 @@ func (c *Catalog) regOutput(n int64, t uint32) string {
 
 // quoteIdent quotes a name where PostgreSQL would.
 func quoteIdent(s string) string {
-	plain := s != "" && !reserved[s] && (letter(s[0]) && s[0] < 0x80)
+	plain := s != "" && !reserved(s) && (letter(s[0]) && s[0] < 0x80)
 	for i := range len(s) {
 		c := s[i]
 		plain = plain && (c >= 'a' && c <= 'z' || c == '_' || digit(c))
