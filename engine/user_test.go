@@ -157,6 +157,9 @@ func TestSessionsOfDroppedUsers(t *testing.T) {
 		if _, err := session.Vocabulary(t.Context()); sqlerr.CodeOf(err) != sqlerr.Forbidden {
 			t.Errorf("has a vocabulary: %v", err)
 		}
+		if _, err := session.ShapesState(t.Context()); sqlerr.CodeOf(err) != sqlerr.Forbidden {
+			t.Errorf("sees shapes: %v", err)
+		}
 	}
 	must(t, s.DB().NewUserSession("user0"), ask)
 }
@@ -278,10 +281,11 @@ func TestTablesWithoutAGrantDoNotExist(t *testing.T) {
 	}
 	words := func(s *engine.Session) string {
 		v, err := s.Vocabulary(t.Context())
-		return fmt.Sprintf("%+v %v", v, err)
+		shapes, failed := s.Shapes(t.Context())
+		return fmt.Sprintf("%+v %v %+v %v", v, err, shapes, failed)
 	}
 	if got, want := words(private), words(nothing); got != want {
-		t.Errorf("the vocabulary is %s, and %s", got, want)
+		t.Errorf("the vocabulary and the shapes are %s, and %s", got, want)
 	}
 }
 
