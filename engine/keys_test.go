@@ -312,7 +312,7 @@ func TestGroupByPublishedTexts(t *testing.T) {
 				if math.Abs(float64(row[last].(int64))-times*thousands) > times/10 || !ok || in.Low > times*thousands+3 || in.High < times*thousands {
 					t.Errorf("%s: %v in %v", text, row, in)
 				}
-				got += fmt.Sprint(row[:last], thousands, " ")
+				got += fmt.Sprint(row[:last], int64(thousands), " ")
 			}
 			if got != want {
 				t.Errorf("%s: %s, want %s", text, got, want)

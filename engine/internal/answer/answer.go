@@ -379,6 +379,28 @@ func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, all []Sel
 	return st, nil
 }
 
+// textsOf returns what reads the texts that the releases of a table publish.
+func (db *Database) textsOf(ctx context.Context, v *view.View, t *view.Table) schemas.Texts {
+	return func(column int) ([]query.Value, []string, error) {
+		return stored.Texts(v.Releases, &t.Table, column, func(r *catalog.Release) (stored.Texted, error) {
+			if db.rehearsed != nil {
+				if _, unbuilt := db.rehearsed.Unbuilt[Unbuilt{syntax.Release, r.ID}]; unbuilt {
+					return nil, &view.UnreadError{Name: r.Name, Release: true}
+				}
+			}
+			a, err := db.Load(ctx, t, r)
+			if err != nil {
+				return nil, err
+			}
+			texted, ok := a.(stored.Texted)
+			if !ok {
+				return nil, sqlerr.New(sqlerr.Corrupt, "what is stored about release %s contradicts itself", r.Name)
+			}
+			return texted, nil
+		})
+	}
+}
+
 // NotBound is the error of a SELECT that cannot be bound, so that nothing was planned.
 type NotBound struct{ error }
 

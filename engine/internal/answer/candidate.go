@@ -308,17 +308,35 @@ func (db *Database) Candidates(ctx context.Context, v *view.View, r Request) ([]
 			all = append(all, c)
 		}
 	}
-	c, ok, err := db.rest(ctx, v, r)
-	if err != nil {
-		return nil, err
-	}
-	if ok {
-		all = append(all, c)
+	if column, ok := r.unlisted(); ok {
+		c, ok, err := db.rest(ctx, v, r, column)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			all = append(all, c)
+		}
 	}
 	if r.Table.Source == "" || !r.considers("direct", "direct") { // an exported release has no rows to count
 		return all, nil
 	}
 	return append(all, db.direct(v, r)), nil
+}
+
+// mostUnlisted bounds the columns that rest takes apart: for n of them there are 2^n parts.
+const mostUnlisted = 3
+
+// unlisted returns the first column without a domain that the query depends on, if its support is
+// infinite: then it has weights for texts that it does not name. It is false for too many columns,
+// and for a question that is no linear query.
+func (r Request) unlisted() (column int, ok bool) {
+	if r.Question == sqlfront.Weight && r.Table.Universe.Size() == nil && view.SupportOf(r.Query).Infinite {
+		columns := slices.DeleteFunc(r.Query.Columns(), func(c int) bool { return r.Table.Columns[c].Domain.Finite() })
+		if n := len(columns); n > 0 && n <= mostUnlisted {
+			return columns[0], true
+		}
+	}
+	return 0, false
 }
 
 // ofRelease returns the candidate of a release for a count, also of one that a rehearsed script

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"math"
-	"slices"
 
 	"dpsql/catalog"
 	"dpsql/engine/internal/view"
@@ -49,14 +48,7 @@ func (r Request) eachValue() ([]query.Query, error) {
 // the two has an interval at the confidence 1 − (1−c)/2. By the union bound both hold at once with
 // the confidence c, and then so does their difference. It takes answers that are free and have a
 // margin, the tightest for each part. It is false where there are none.
-func (db *Database) rest(ctx context.Context, v *view.View, r Request) (c Candidate, ok bool, err error) {
-	if r.Question != sqlfront.Weight {
-		return c, false, nil
-	}
-	column, ok := r.unlisted()
-	if !ok {
-		return c, false, nil
-	}
+func (db *Database) rest(ctx context.Context, v *view.View, r Request, column int) (c Candidate, ok bool, err error) {
 	all, listed, ok := r.Query.Rest(column)
 	if !ok {
 		return c, false, nil
@@ -115,21 +107,6 @@ func (e Estimate) less(f Estimate, half func(confidence float64) float64) Estima
 			b, err := f.at(half(confidence))
 			return minus(a, b), err
 		}}
-}
-
-// mostUnlisted bounds the columns that rest takes apart: for n of them there are 2^n parts.
-const mostUnlisted = 3
-
-// unlisted returns the first column without a domain that the query depends on, if its support is
-// infinite: then it has weights for texts that it does not name. It is false for too many columns.
-func (r Request) unlisted() (column int, ok bool) {
-	if view.SupportOf(r.Query).Infinite {
-		columns := slices.DeleteFunc(r.Query.Columns(), func(c int) bool { return r.Table.Columns[c].Domain.Finite() })
-		if n := len(columns); n > 0 && n <= mostUnlisted {
-			return columns[0], true
-		}
-	}
-	return 0, false
 }
 
 // tightest returns the free answer with the least margin from what is stored, from releases and

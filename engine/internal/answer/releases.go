@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"dpsql/catalog"
-	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/marginals"
@@ -17,7 +16,6 @@ import (
 	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
-	"dpsql/sqlfront/syntax"
 )
 
 // Loaded is a release in memory.
@@ -254,28 +252,6 @@ func (db *Database) Load(ctx context.Context, t *view.Table, r *catalog.Release)
 	}
 	c.byID[r.ID] = a
 	return a, nil
-}
-
-// textsOf returns what reads the texts that the releases of a table publish.
-func (db *Database) textsOf(ctx context.Context, v *view.View, t *view.Table) schemas.Texts {
-	return func(column int) ([]query.Value, []string, error) {
-		return stored.Texts(v.Releases, &t.Table, column, func(r *catalog.Release) (stored.Texted, error) {
-			if db.rehearsed != nil {
-				if _, unbuilt := db.rehearsed.Unbuilt[Unbuilt{syntax.Release, r.ID}]; unbuilt {
-					return nil, &view.UnreadError{Name: r.Name, Release: true}
-				}
-			}
-			a, err := db.Load(ctx, t, r)
-			if err != nil {
-				return nil, err
-			}
-			texted, ok := a.(stored.Texted)
-			if !ok {
-				return nil, sqlerr.New(sqlerr.Corrupt, "what is stored about release %s contradicts itself", r.Name)
-			}
-			return texted, nil
-		})
-	}
 }
 
 // Marginals returns the sets of columns whose marginals a release measured, each by its places
