@@ -22,6 +22,7 @@ import (
 func (c *conn) run(st *statement, args arguments) (*output, error) {
 	c.server.counts.Statements.Add(1)
 	if st.verb != nil {
+		c.server.counts.Verbs.Add(1)
 		return c.obey(st.verb)
 	}
 	ctx, cancel := c.settings.deadline()
@@ -34,6 +35,7 @@ func (c *conn) run(st *statement, args arguments) (*output, error) {
 		return nil, errDraining
 	}
 	if st.asked != nil {
+		c.server.counts.Catalog.Add(1)
 		out, err := c.answer(ctx, st.asked, args.sent)
 		c.audit(st.text, new(engine.Result), err)
 		return out, err

@@ -72,9 +72,10 @@ type Server struct {
 	catalogs catalogs
 
 	mu       sync.Mutex
-	conns    map[uint32]*conn // by the number that clients are told
-	last     uint32           // the number given last
-	open     int              // connections, also those that have not logged in
+	entering map[net.Conn]bool // those that have not logged in
+	conns    map[uint32]*conn  // by the number that clients are told
+	last     uint32            // the number given last
+	open     int               // connections, also those that have not logged in
 	draining bool
 	served   sync.WaitGroup
 }
@@ -86,7 +87,7 @@ func New(c Config) *Server {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Server{config: c, log: log, conns: make(map[uint32]*conn), failures: newFailures()}
+	return &Server{config: c, log: log, entering: make(map[net.Conn]bool), conns: make(map[uint32]*conn), failures: newFailures()}
 }
 
 // Counts returns what the server has counted so far.
@@ -156,12 +157,32 @@ func (s *Server) full() bool {
 	return s.open > s.config.Limits.Connections
 }
 
-// Shutdown ends the connections. Each may end its statement until ctx ends; then the
+// knock notes a connection that has not logged in, until it has or ends. When the server
+// drains it ends at once.
+func (s *Server) knock(accepted net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.entering[accepted] = true
+	if s.draining {
+		accepted.SetDeadline(time.Now())
+	}
+}
+
+func (s *Server) entered(accepted net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.entering, accepted)
+}
+
+// Shutdown ends the connections. Each that has logged in may end its statement until ctx ends; then the
 // statement is cancelled. A statement that was charged already goes on as package engine
 // has it. Shutdown returns when all connections have ended.
 func (s *Server) Shutdown(ctx context.Context) {
 	s.mu.Lock()
 	s.draining = true
+	for accepted := range s.entering {
+		accepted.SetDeadline(time.Now())
+	}
 	for _, c := range s.conns {
 		c.drain()
 	}

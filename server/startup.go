@@ -48,6 +48,8 @@ func (s *Server) serve(accepted net.Conn) {
 		}
 	}()
 	accepted.SetDeadline(time.Now().Add(s.config.Limits.Login))
+	s.knock(accepted)
+	defer s.entered(accepted)
 	startup, err := c.startup()
 	if err != nil || startup == nil {
 		c.leave(err)
@@ -59,6 +61,7 @@ func (s *Server) serve(accepted net.Conn) {
 		return
 	}
 	defer s.forget(c)
+	s.entered(accepted)
 	accepted.SetDeadline(time.Time{})
 	c.loop()
 }
@@ -90,8 +93,27 @@ func (c *conn) leave(err error) {
 // speak begins the conversation in messages. What came before was read byte by byte, so
 // nothing that was sent before TLS began is taken for a message inside it (CVE-2021-23214).
 func (c *conn) speak() {
-	c.wire = pgproto3.NewBackend(c.net, c.net)
+	metered := &meter{c.net, &c.server.counts}
+	c.wire = pgproto3.NewBackend(metered, metered)
 	c.wire.SetMaxBodyLen(loginMessage)
+}
+
+// meter counts the bytes of a connection, within TLS.
+type meter struct {
+	net.Conn
+	counts *Counts
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.Conn.Read(p)
+	m.counts.Received.Add(int64(n))
+	return n, err
+}
+
+func (m *meter) Write(p []byte) (int, error) {
+	n, err := m.Conn.Write(p)
+	m.counts.Sent.Add(int64(n))
+	return n, err
 }
 
 // startupPacket is what a client opens its connection with.

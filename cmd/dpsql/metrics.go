@@ -59,11 +59,14 @@ func (r *running) metrics(w io.Writer) {
 	metric("connections", "gauge", "Connections now.", "", n.Open.Load())
 	metric("connections_total", "counter", "Connections accepted.", "", n.Connections.Load())
 	metric("logins_total", "counter", "Logins by outcome.", `{outcome="ok"}`, n.Logins.Load(), `{outcome="failed"}`, n.Refused.Load())
-	metric("statements_total", "counter", "Statements that ran.", "", n.Statements.Load())
+	verbs, catalog := n.Verbs.Load(), n.Catalog.Load()
+	metric("statements_total", "counter", "Statements that ran, by kind: of the session, such as BEGIN, about the catalog of PostgreSQL, and all others.",
+		`{kind="session"}`, verbs, `{kind="catalog"}`, catalog, `{kind="other"}`, max(n.Statements.Load()-verbs-catalog, 0))
 	metric("statement_errors_total", "counter", "Statements that failed or were refused.", "", n.Errors.Load())
 	metric("answers_total", "counter", "Private answers given.", "", n.Answers.Load())
 	metric("answers_bought_total", "counter", "Private answers that were charged.", "", n.Bought.Load())
 	metric("rows_sent_total", "counter", "Rows sent to clients.", "", n.Rows.Load())
+	metric("bytes_total", "counter", "Bytes of messages, within TLS, by direction.", `{direction="received"}`, n.Received.Load(), `{direction="sent"}`, n.Sent.Load())
 	metric("cancel_requests_total", "counter", "Requests to cancel a statement.", "", n.Cancels.Load())
 	metric("faults_total", "counter", "Faults of the server, each of which ended a connection.", "", n.Panics.Load())
 	if r.certificates != nil {

@@ -249,7 +249,7 @@ func TestServe(t *testing.T) {
 		}
 	}
 	_, counts := s.page("/metrics")
-	for _, want := range []string{"dpsql_connections_total 6\n", `dpsql_logins_total{outcome="ok"} 3` + "\n", "dpsql_answers_total 2\n", "dpsql_answers_bought_total 0\n"} {
+	for _, want := range []string{"dpsql_connections_total 6\n", `dpsql_logins_total{outcome="ok"} 3` + "\n", `dpsql_statements_total{kind="session"} 1` + "\n", "dpsql_statement_errors_total 3\n", "dpsql_answers_total 2\n", "dpsql_answers_bought_total 0\n"} {
 		if !strings.Contains(counts, want) {
 			t.Errorf("no %q in\n%s", want, counts)
 		}
@@ -426,7 +426,7 @@ func (s *served) runSlow() <-chan error {
 		done <- err
 	}()
 	for {
-		if _, counts := s.page("/metrics"); strings.Contains(counts, "dpsql_statements_total 1\n") {
+		if _, counts := s.page("/metrics"); strings.Contains(counts, `dpsql_statements_total{kind="other"} 1`+"\n") {
 			return done
 		}
 	}
