@@ -158,6 +158,24 @@ func TestAnswersAreHeld(t *testing.T) {
 	}
 }
 
+// No cells are loaded in a slot, where it would be late. Those that are there are used.
+func TestNoLoadInASlot(t *testing.T) {
+	t.Parallel()
+	inTime(t, func(c *timed) {
+		loadNow(c.curator, 1)
+		if err := c.takes(100*time.Millisecond, c.ana, askDirect); err != nil || inMemory(c.curator) {
+			c.Errorf("cells are loaded in a slot (%v)", err)
+		}
+		must(c.T, c.curator, strings.Replace(askDirect, "15210", "15211", 1))
+		if !inMemory(c.curator) {
+			c.Error("a session that does not wait loads no cells, either")
+		}
+		if err := c.takes(100*time.Millisecond, c.ana, strings.Replace(askDirect, "15210", "15212", 1)); err != nil || !inMemory(c.curator) {
+			c.Error("the cells are gone", err)
+		}
+	})
+}
+
 // look is what another user sees of a database: what she gets for nothing, and whether the file was
 // written since she looked before.
 func (c *timed) look(version *catalog.Version) string {

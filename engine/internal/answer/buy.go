@@ -232,7 +232,7 @@ func (st *Statement) buy(ctx context.Context, purchases []Purchase, answers []Es
 			if paid[i] == nil {
 				continue
 			}
-			st.read()
+			st.read(sn)
 			var some []catalog.Answer
 			if some, err = st.draw(ctx, sn, paid[i], left[i], answers); err != nil {
 				break

@@ -12,6 +12,7 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/smw"
@@ -329,9 +330,11 @@ func (m *answerMemory) clear() {
 	clear(m.byKey)
 }
 
-// read says that private rows are about to be read for the request, see slots.Turn.Read.
-func (r Request) read() {
+// read says that private rows of a snapshot are about to be read for the request, see
+// slots.Turn.Read.
+func (r Request) read(sn *rows.Snapshot) {
 	if r.turn != nil {
+		sn.Steady()
 		r.turn.Read()
 	}
 }
@@ -345,5 +348,5 @@ func (r Request) publish() {
 }
 
 // read and publish are Request.read and Request.publish for all requests of the statement.
-func (st *Statement) read()    { Request{turn: st.turn}.read() }
-func (st *Statement) publish() { Request{turn: st.turn}.publish() }
+func (st *Statement) read(sn *rows.Snapshot) { Request{turn: st.turn}.read(sn) }
+func (st *Statement) publish()               { Request{turn: st.turn}.publish() }

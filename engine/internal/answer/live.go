@@ -116,7 +116,7 @@ func (db *Database) compare(ctx context.Context, l *live, r Request, q query.Que
 		if err := db.reserveComparison(ctx, l); err != nil {
 			return err
 		}
-		r.read()
+		r.read(sn)
 		count, err = sn.Count(ctx, l.paid, r.Query, l.record.Columns, q)
 		return err
 	})

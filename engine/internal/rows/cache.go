@@ -23,7 +23,7 @@ import (
 // Cells are loaded when it pays: once the counts pushed down to SQLite since the last
 // load took as long as a load would. So the total time is at most about twice that of
 // perfect foresight. Cells serve only while nothing outside the catalog was committed
-// since they were read. Rows outside the file have no such mark, so the database counts
+// since they were read. They are not loaded in a slot, see Snapshot.Steady. Rows outside the file have no such mark, so the database counts
 // them every time.
 type Cache struct {
 	Mu    sync.Mutex
@@ -92,7 +92,8 @@ func (r reading) currentCells(ctx context.Context, columns []int, q query.Query)
 	c.Mu.Lock()
 	s := *c.Get(k)
 	c.Mu.Unlock()
-	if s.Histogram == nil && !s.pays(t) {
+	mayLoad := !r.steady && s.pays(t)
+	if s.Histogram == nil && !mayLoad {
 		return nil, nil
 	}
 	at, file, err := r.reader.store.RowsVersion(ctx)
@@ -101,7 +102,7 @@ func (r reading) currentCells(ctx context.Context, columns []int, q query.Query)
 	}
 	if s.Histogram == nil || s.at != at {
 		c.drop(k, s.Histogram)
-		if s.pays(t) {
+		if mayLoad {
 			return r.loadCells(ctx, columns, at)
 		}
 		return nil, nil

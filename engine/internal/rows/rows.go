@@ -54,6 +54,7 @@ type Snapshot struct {
 	table   *view.Table
 	outside source.Reader // of rows outside the file, already checked; nil for the file
 	over    bool
+	steady  bool
 }
 
 // OnSnapshot calls do with a snapshot of the table's rows. For a table outside the file,
@@ -115,6 +116,10 @@ func (r *Reader) openSources(ctx context.Context, sources []*catalog.Source, all
 		return r.openSources(ctx, sources[1:], all, do)
 	})
 }
+
+// Steady has the snapshot counted as at other times: no cells are loaded to save time later. A
+// load takes as long as many counts, and in a slot it would be late.
+func (s *Snapshot) Steady() { s.steady = true }
 
 // ForRowCount implements pay.Opener.
 func (r *Reader) ForRowCount(ctx context.Context, t *view.Table, do func(pay.Countable) error) error {
