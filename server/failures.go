@@ -19,14 +19,18 @@ type misses struct {
 }
 
 const (
-	freeFailures    = 3                // that cost no time
-	firstDelay      = time.Second / 4  // of the next one, doubled for each that follows
-	longestDelay    = 8 * time.Second  // less than what a login may take
-	forgetFailures  = 15 * time.Minute // after the last
-	mostFailures    = 10_000           // names and addresses to remember
-	failedNamePart  = "user "
-	failedPlacePart = "from "
+	freeFailures   = 3                // that cost no time
+	firstDelay     = time.Second / 4  // of the next one, doubled for each that follows
+	longestDelay   = 8 * time.Second  // less than what a login may take
+	forgetFailures = 15 * time.Minute // after the last
+	mostFailures   = 10_000           // names and addresses to remember
 )
+
+// named and placed return what the failures of a name and of an address are kept by. No user has
+// a longer name than is kept.
+func named(user string) string { return "user " + user[:min(len(user), 64)] }
+
+func placed(address string) string { return "from " + address }
 
 func newFailures() failures { return failures{all: make(map[string]misses), now: time.Now} }
 
@@ -34,7 +38,7 @@ func newFailures() failures { return failures{all: make(map[string]misses), now:
 func (f *failures) delay(user, address string) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	count := max(f.count(failedNamePart+user), f.count(failedPlacePart+address))
+	count := max(f.count(named(user)), f.count(placed(address)))
 	if count <= freeFailures {
 		return 0
 	}
@@ -53,7 +57,7 @@ func (f *failures) count(of string) int {
 func (f *failures) failed(user, address string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, of := range []string{failedNamePart + user, failedPlacePart + address} {
+	for _, of := range []string{named(user), placed(address)} {
 		if len(f.all) >= mostFailures {
 			f.clean()
 		}
@@ -80,6 +84,6 @@ func (f *failures) clean() {
 func (f *failures) succeeded(user, address string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.all, failedNamePart+user)
-	delete(f.all, failedPlacePart+address)
+	delete(f.all, named(user))
+	delete(f.all, placed(address))
 }

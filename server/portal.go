@@ -61,6 +61,7 @@ type portal struct {
 	args      arguments
 	formats   []int16 // of the columns: none, one for all, or one each
 	hold      bool    // a cursor that outlives its transaction
+	cursor    bool    // declared by DECLARE: its rows can be taken again
 	behind    bool    // a cursor that is behind its last row
 	out       *output // nil until it has run
 	next      int     // the first row that was not sent
@@ -174,6 +175,9 @@ func (c *conn) parse(m *pgproto3.Parse) error {
 	}
 	delete(c.statements, "")
 	st, err := c.newStatement(strings.Clone(m.Query), m.ParameterOIDs)
+	if err == nil {
+		err = c.spare(st.text)
+	}
 	if err != nil {
 		return err
 	}
@@ -182,6 +186,35 @@ func (c *conn) parse(m *pgproto3.Parse) error {
 	}
 	c.statements[strings.Clone(m.Name)] = st
 	c.wire.Send(&pgproto3.ParseComplete{})
+	return nil
+}
+
+// spare refuses a prepared statement if the others leave no room for it.
+func (c *conn) spare(text string) error {
+	if len(text) < c.server.config.Limits.Text/c.server.config.Limits.Prepared {
+		return nil // as many as there may be have room
+	}
+	held := len(text)
+	for _, st := range c.statements {
+		held += len(st.text)
+	}
+	if most := c.server.config.Limits.Text; held > most {
+		return failure("54000", "the prepared statements have more than %d bytes", most).withHint("close some, or DEALLOCATE ALL")
+	}
+	return nil
+}
+
+// spareRows refuses to run a statement if the rows that wait to be taken are too many.
+func (c *conn) spareRows() error {
+	cells := 0
+	for _, p := range c.portals {
+		if p.out != nil {
+			cells += len(p.out.rows) * len(p.out.columns)
+		}
+	}
+	if cells > c.server.config.Limits.Cells {
+		return failure("54000", "portals have %d values that were not taken", cells).withHint("take their rows, or close some")
+	}
 	return nil
 }
 
@@ -348,6 +381,9 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 	}
 	fresh := p.out == nil
 	if fresh {
+		if err := c.spareRows(); err != nil {
+			return err
+		}
 		out, err := c.run(p.statement, p.args)
 		if err != nil {
 			return err
@@ -379,6 +415,9 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 		return nil
 	}
 	c.complete(p.out, n)
+	if !p.cursor {
+		p.out.rows, p.next = nil, 0 // all were taken
+	}
 	return nil
 }
 
@@ -460,6 +499,9 @@ func (c *conn) queries(text string) error {
 	return nil
 }
 
+// mostStatements bounds the statements of a text, which is parsed whole.
+const mostStatements = 1000
+
 // parsed is one statement of a text.
 type parsed struct {
 	statement *statement
@@ -500,6 +542,9 @@ func (c *conn) parseAll(text string) ([]parsed, *misplaced) {
 		}
 		if !st.empty() {
 			all = append(all, parsed{st, at})
+		}
+		if len(all) > mostStatements {
+			return nil, &misplaced{failure("54000", "a text has more than %d statements", mostStatements).withHint("send them one by one"), nil}
 		}
 	}
 }

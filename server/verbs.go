@@ -929,6 +929,9 @@ func (c *conn) prepare(v *verb) error {
 	if len(c.statements) >= c.server.config.Limits.Prepared {
 		return failure("54000", "there are %d prepared statements, the most that a connection may have", len(c.statements))
 	}
+	if err := c.spare(v.inner); err != nil {
+		return err
+	}
 	st, err := c.newStatement(v.inner, v.types)
 	if err != nil {
 		return moved(err, v)
@@ -983,7 +986,7 @@ func (c *conn) declare(v *verb) error {
 	if len(columns) == 0 {
 		return failure("42601", "a cursor needs a query")
 	}
-	c.portals[v.name] = &portal{name: v.name, statement: st, hold: v.hold}
+	c.portals[v.name] = &portal{name: v.name, statement: st, hold: v.hold, cursor: true}
 	return nil
 }
 
@@ -995,6 +998,9 @@ func (c *conn) fetch(v *verb) (*output, error) {
 	}
 	out := &output{tag: v.word, counted: true}
 	if p.out == nil {
+		if err := c.spareRows(); err != nil {
+			return nil, err
+		}
 		ran, err := c.run(p.statement, p.args)
 		if err != nil {
 			return nil, err
