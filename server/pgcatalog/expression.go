@@ -515,7 +515,7 @@ func (b *binder) matched(l, r expr, operator string, at int) (expr, expr) {
 	switch {
 	case a == integers && z == floats, a == floats && z == integers, a == floats && z == floats, a == booleans && z == booleans,
 		a == integers && z == integers, a == arrays && z == arrays && classOf(elementOf(l.typ)) == classOf(elementOf(r.typ)), a == records && z == records,
-		a == strung && z == strung && (isText(l.typ) && isText(r.typ) || baseOf(l.typ) == baseOf(r.typ)):
+		a == textual && z == textual && (isText(l.typ) && isText(r.typ) || baseOf(l.typ) == baseOf(r.typ)):
 		return l, r
 	case a == integers && isReg(l.typ) && isText(r.typ):
 		return l, b.converted(r, l.typ, at)

@@ -66,10 +66,13 @@ func (b *binder) list(s *scope, item fromItem) (items []joinItem, on []conjunct)
 		it.provides |= one.provides
 		it.needs |= one.needs
 	}
-	it.needs &^= it.provides
 	// The conditions inside the right side decide which of its rows exist, as ON does: each
 	// row on the left that none of them matches stays.
 	o.on = append(on, rightOn...)
+	for _, c := range append(leftOn[:len(leftOn):len(leftOn)], o.on...) {
+		it.needs |= c.uses
+	}
+	it.needs &^= it.provides
 	if len(leftOn) > 0 {
 		o.left = []joinItem{{outer: &outer{left: left, on: leftOn}, provides: sum(left)}}
 		o.left[0].outer.right = nil
@@ -388,9 +391,15 @@ func joinOf(items []joinItem, on []conjunct, known uint64) stepper {
 		steps = append(steps, it.stepper(now, before))
 	}
 	if len(steps) == 0 {
-		return filtered(func(_ *frame, emit func() bool) bool { return emit() }, on)
+		steps = []stepper{func(_ *frame, emit func() bool) bool { return emit() }}
 	}
-	return chain(steps)
+	var late []conjunct // of no item: all are set where the join is done
+	for i, c := range on {
+		if !used[i] {
+			late = append(late, c)
+		}
+	}
+	return filtered(chain(steps), late)
 }
 
 func chain(steps []stepper) stepper {

@@ -418,7 +418,7 @@ func checkTypes(t *testing.T, c *Catalog, rows *Rows) {
 			case float64:
 				fits[floats] = true
 			case string:
-				fits[strung] = true
+				fits[textual] = true
 			case *array:
 				fits[arrays] = true
 			case record:

@@ -305,9 +305,9 @@ func implicit(from, to uint32) bool {
 	switch {
 	case to == anyarrayOID:
 		return a == arrays
-	case a == strung && z == strung:
+	case a == textual && z == textual:
 		return isText(from) && (isText(to) || to == pgNodeTree)
-	case a == strung && isReg(to):
+	case a == textual && isReg(to):
 		return from == textOID || from == varcharOID
 	case a == integers && z == integers:
 		switch {
@@ -372,9 +372,9 @@ func (b *binder) converted(e expr, to uint32, at int) expr {
 func (c *Catalog) conversion(from, to uint32) func(any) any {
 	a, z := classOf(from), classOf(to)
 	switch {
-	case z == strung && (isText(to) || isText(from) || to == jsonOID):
+	case z == textual && (isText(to) || isText(from) || to == jsonOID):
 		return func(v any) any { return c.input(c.output(v, from), to) }
-	case a == strung && isText(from):
+	case a == textual && isText(from):
 		return func(v any) any { return c.input(v.(string), to) }
 	case a == integers && z == integers:
 		return func(v any) any { return c.ranged(v.(int64), to) }
@@ -390,7 +390,7 @@ func (c *Catalog) conversion(from, to uint32) func(any) any {
 		return func(v any) any { return v != int64(0) }
 	case a == arrays && z == arrays:
 		return c.arrayConversion(from, to)
-	case a == strung && z == strung && baseOf(from) == baseOf(to):
+	case a == textual && z == textual && baseOf(from) == baseOf(to):
 		return func(v any) any { return v }
 	}
 	return nil

@@ -76,7 +76,7 @@ type typeInfo struct {
 type class uint8
 
 const (
-	strung class = iota
+	textual class = iota
 	booleans
 	integers
 	floats
@@ -106,7 +106,7 @@ func classOf(t uint32) class {
 			return arrays
 		}
 	}
-	return strung
+	return textual
 }
 
 func isReg(t uint32) bool {
@@ -586,7 +586,7 @@ func (c *Catalog) binaryInput(b []byte, t uint32) any {
 		}
 	case arrays:
 		return c.binaryArray(b, t)
-	case strung:
+	case textual:
 		switch t {
 		case textOID, varcharOID, bpcharOID, nameOID, charOID, unknownOID, jsonOID:
 			return string(b)

@@ -127,6 +127,10 @@ SELECT x.a, x.b::text, y FROM (VALUES (1, 'p'), (2, NULL)) AS x(a, b) LEFT JOIN 
 
 SELECT * FROM (SELECT 1 AS a, 2 AS b) l FULL JOIN (SELECT 1 AS a, 3 AS c UNION ALL SELECT 9, 9) r ON l.a = r.a RIGHT JOIN generate_series(1, 2) g(n) ON g.n = r.a ORDER BY n;
 
+SELECT n.nspname, c.relname, a.attname FROM pg_namespace n RIGHT JOIN (pg_class c LEFT JOIN (pg_attribute a JOIN pg_type t ON t.oid = a.atttypid AND t.typname = 'int8') ON a.attrelid = c.oid AND a.attnum > 0 AND c.relname <> 'none') ON n.oid = c.relnamespace AND n.nspname = 'public' WHERE c.relname IN ('visits', 'wards', 'pg_am') ORDER BY 2;
+
+SELECT c.relname, x.n, y.m FROM pg_class c LEFT JOIN LATERAL (SELECT count(*) AS n FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 3) x ON x.n > 0 LEFT JOIN (SELECT 'wards'::name AS relname, 1 AS m) y USING (relname) WHERE c.relnamespace = 'public'::regnamespace AND (y.m IS NULL OR y.m = 1);
+
 SELECT DISTINCT ON (relkind) relkind, relname FROM pg_class WHERE relnamespace IN ('public'::regnamespace) ORDER BY relkind, relname DESC;
 
 SELECT generate_series(1, 3) AS n, unnest(ARRAY['a', 'b']) AS x FROM pg_namespace WHERE nspname = 'public';
