@@ -159,8 +159,8 @@ func typesOf(columns []engine.Column) (all string) {
 func described(t testing.TB) *engine.Session {
 	s := open(t, t.TempDir()+"/types.db", engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (sex TEXT, age INTEGER, day TEXT, at TEXT, cost REAL, fee REAL, lit INTEGER, zip TEXT)`,
-		`INSERT INTO raw WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999) SELECT substr('FM', i % 2 + 1, 1), i % 10, date('2024-01-01', i % 31 || ' days'),
-			datetime('2024-01-01', i % 16 * 6 || ' hours'), i % 11 * 10, i % 21 / 10.0, i % 3 = 0, 15210 + i % 5 FROM n`,
+		`INSERT INTO raw WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999) SELECT substr('FM', i % 2 + 1, 1), i % 10, date('2024-01-01', (i % 31) || ' days'),
+			datetime('2024-01-01', (i % 16 * 6) || ' hours'), i % 11 * 10, i % 21 / 10.0, i % 3 = 0, 15210 + i % 5 FROM n`,
 		`CREATE TABLE towns (zip TEXT, height INTEGER, share REAL)`, `INSERT INTO towns VALUES ('15210', 7, 0.25), ('15211', 8, 0.5), ('15212', 9, 0.75)`)
 	for _, text := range []string{`CREATE PUBLIC TABLE towns (share REAL BETWEEN 0 AND 1 STEP 0.05)`,
 		`CREATE PRIVATE TABLE v (sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 9, day DATE BETWEEN '2024-01-01' AND '2024-01-31',
@@ -171,6 +171,9 @@ func described(t testing.TB) *engine.Session {
 		`CREATE RELEASE d ON v (cost) USING PROJECTION WITH (epsilon = 5, transform = identity)`, `CREATE RELEASE e ON v (fee) USING PROJECTION WITH (epsilon = 5, transform = identity)`,
 		`CREATE RELEASE f ON v (zip) USING PROJECTION WITH (epsilon = 5, transform = sparse, heavy = none, rows = 4096)`} {
 		must(t, s, text)
+	}
+	if n := count(t, s, `SELECT COUNT(*) FROM v`); n < 500 || n > 1500 { // σ of the noise is below 3
+		t.Fatalf("the table has %d rows", n)
 	}
 	return s
 }

@@ -364,6 +364,10 @@ func anyOf(w *rewriter, i, end int) {
 		operator, in = "<>", "NOT IN ("
 	}
 	compared := w.at(i-1).Matches(operator) || operator == "<>" && w.at(i-1).Matches("!=")
+	if compared && array.Kind == KindParameter {
+		w.fail(array.Unsupported("an array as an argument").WithHint("give each value an argument of its own: x IN ($1, $2)"))
+		return
+	}
 	if !compared || !array.Matches("ARRAY") || list.Kind != KindQuoted || !strings.HasPrefix(list.Text, "[") || end != i+4 {
 		return
 	}
