@@ -224,7 +224,6 @@ func TestDiscoverForetold(t *testing.T) {
 func TestGroupByListedKeys(t *testing.T) {
 	t.Parallel()
 	s := towns(t, filepath.Join(t.TempDir(), "towns.db"))
-	must(t, s, `DROP RELEASE zips`)
 	fill(t, s, `INSERT INTO raw_people SELECT sex, age, 'OTHER', 1 FROM raw_people LIMIT 300`)
 	quieten(s.DB())
 	must(t, s, `SET accuracy = 2000`)

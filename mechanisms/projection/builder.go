@@ -54,9 +54,9 @@ func NewBuilder(u *query.Universe, p Params, src *noise.Source) (*Builder, error
 // universe without codes, the coder's key is part of the matrix.
 func (b *Builder) Coder() query.Coder { return b.coder }
 
-// WithTexts makes the release say what its published cells have in the columns without a
-// domain. texts returns that of a cell that Build gets, by query.Universe.TextsOf. Without heavy
-// cells, or such a column, it does nothing.
+// WithTexts makes the release say what its named cells have in the columns without a domain.
+// texts returns that of a cell that Build gets, by query.Universe.TextsOf. Without named cells,
+// or such a column, it does nothing.
 func (b *Builder) WithTexts(texts func(cell query.Element) string) {
 	if b.p.HasTexts(b.u) {
 		b.texts = texts
@@ -64,8 +64,14 @@ func (b *Builder) WithTexts(texts func(cell query.Element) string) {
 }
 
 // HasTexts reports whether a release over u can have texts.
+//
+// People ask about the texts that they are shown. Of a named cell the count has a draw of its
+// own, which is independent of those that chose the cell, so a margin holds for it as for any
+// cell. A clipped cell is published because the draw in its count was large. Where many cells
+// are near the threshold, the counts of those published err upwards, more often and farther
+// than by their margins, and all of them together farther still. So clipped cells have no texts.
 func (p Params) HasTexts(u *query.Universe) bool {
-	return p.Heavy.Form != Whole && u.Size() == nil
+	return p.Heavy.Form == Named && u.Size() == nil
 }
 
 // add adds count records named x to the database. A release with heavy cells

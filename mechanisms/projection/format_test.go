@@ -60,7 +60,11 @@ func stored(t testing.TB) map[string]*Release {
 
 func heavyText(t testing.TB, text *query.Universe, src *noise.Source, texts bool) *Release {
 	t.Helper()
-	b, err := NewBuilder(text, clipped(t, 9, 5, laplace(t, 1, 1), 0.1), src)
+	p := clipped(t, 9, 5, laplace(t, 1, 1), 0.1)
+	if texts {
+		p = naming(t, 9, 0.1)
+	}
+	b, err := NewBuilder(text, p, src)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,10 +58,10 @@ const (
 // disjoint parts of D, which together change by at most L in ℓ1 and get noise
 // of Law: (ε₂, 0). Composed, adaptively, (ε₁ + ε₂, δ).
 //
-// A cell is a record, and both arguments are about the set of records that are
-// published. So a release may say of each of them what it is, in texts as well as
+// A cell is a record, and the argument is about the set of records that are
+// named. So a release may say of each of them what it is, in texts as well as
 // by its name. The texts follow from the record alone (query.Universe.TextsOf),
-// whichever row has it, and which records are published follows from the noisy
+// whichever row has it, and which records are named follows from the noisy
 // counts alone. It costs nothing more. Of all other records it has no text.
 type Heavy struct {
 	Form Form
