@@ -179,6 +179,7 @@ var experiments = []experiment{
 	{"marginals", "Low-order marginals", (*bench).marginals},
 	{"margins", "Margins of fitted tables", (*bench).margins},
 	{"predicted", "Errors predicted before they are made", (*bench).predicted},
+	{"advised", "Advice, followed", (*bench).advised},
 	{"quantiles", "Quantiles of Adult's age", (*bench).quantiles},
 	{"chosen", "Where a fit answers in place of its cells", (*bench).chosen},
 	{"guard", "Where a fit is blind", (*bench).guard},

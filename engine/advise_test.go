@@ -150,6 +150,42 @@ func TestAdviceHolds(t *testing.T) {
 	}
 }
 
+// TestAdviceIsMet builds the first proposal 40 times and compares the errors of its counts with the margin that was
+// said, as bench does for large workloads. The 360 errors are independent draws of one Laplace law. At most 5 % of
+// them are above the margin, and 22 % above half of it. By Chernoff's bound more than 45 are above the margin with
+// probability at most 3e-7, and fewer than 35 above half of it with at most 1e-8. Noise of half or twice
+// the size would fail.
+func TestAdviceIsMet(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	text := `SELECT sex, diagnosis, COUNT(*) FROM admissions GROUP BY sex, diagnosis`
+	first := adviceOf(t, must(t, s, `ADVISE '`+workloadOf(t, text)+`' WITH (epsilon = 0.05)`))[0].proposals[0]
+	margin := first.most[text+";"]
+	truth := make(map[string]int64)
+	for i := range 4000 {
+		truth[fmt.Sprint([]string{"M", "F"}[i%2], []string{"E10", "E11", "I10"}[i%3])]++
+	}
+	errors, above, half := 0, 0, 0
+	for n := range 40 {
+		name := fmt.Sprint("advised", n)
+		must(t, s, strings.Replace(first.creates[0], "RELEASE advised ", "RELEASE "+name+" ", 1))
+		must(t, s, `SET mechanism = `+name)
+		for _, row := range must(t, s, text).Rows {
+			off := math.Abs(float64(row[2].(int64) - truth[fmt.Sprint(row[0], row[1])]))
+			errors++
+			if off > margin {
+				above++
+			}
+			if off > margin/2 {
+				half++
+			}
+		}
+	}
+	if errors != 360 || margin < 20 || above > 45 || half < 35 {
+		t.Errorf("of %d errors %d are above the margin %v, and %d above half of it", errors, above, margin, half)
+	}
+}
+
 // TestAdviceReadsNoRows asks for advice on tables with the rows, without rows and with other rows,
 // and is refused where it must be.
 func TestAdviceReadsNoRows(t *testing.T) {

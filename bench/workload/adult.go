@@ -20,11 +20,54 @@ func AdultConjunctions(file string) (*Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := Conjunctions(table, 5000, 20240607)
+	w, err := Conjunctions(table, 5000, SeedOfW2)
 	if err == nil {
 		w.Name = "W2"
 	}
 	return w, err
+}
+
+// SeedOfW2 is the seed of the conjunctions of W2.
+const SeedOfW2 = 20240607
+
+// ConjunctionsInSQL returns the conditions of the queries of Conjunctions. Values are written as ordinals.
+func ConjunctionsInSQL(t *Table, k int, seed uint64) (conditions []string) {
+	random := NewSplitmix(seed)
+	for range k {
+		conditions = append(conditions, randomConjunction(t, random).sql(t))
+	}
+	return conditions
+}
+
+// Products returns k conditions, each of which confines every column to a random non-empty set of its values, as the
+// queries of Covid do. Values are written as ordinals.
+func Products(t *Table, k int, seed uint64) (conditions []string) {
+	random := NewSplitmix(seed)
+	for range k {
+		var c conjunction
+		for i, column := range t.Universe.Columns() {
+			var values []uint64
+			for len(values) == 0 {
+				for v := range column.Domain.Size() {
+					if random.Below(2) == 1 {
+						values = append(values, v)
+					}
+				}
+			}
+			c.columns, c.values = append(c.columns, i), append(c.values, values)
+		}
+		conditions = append(conditions, c.sql(t))
+	}
+	return conditions
+}
+
+// sql writes the conjunction as a condition.
+func (c conjunction) sql(t *Table) string {
+	var terms []string
+	for i, column := range c.columns {
+		terms = append(terms, fmt.Sprintf(`"%s" IN (%s)`, t.Universe.Columns()[column].Name, strings.ReplaceAll(strings.Trim(fmt.Sprint(c.values[i]), "[]"), " ", ", ")))
+	}
+	return strings.Join(terms, " AND ")
 }
 
 // Conjunctions returns k random conjunctions on a table, each of which confines four of
