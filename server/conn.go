@@ -95,7 +95,7 @@ func (c *conn) receive() (pgproto3.FrontendMessage, error) {
 	return c.wire.Receive()
 }
 
-var errDraining = fatal("57P01", "the server is shutting down")
+var errDraining = &fatalError{"57P01", "the server is shutting down"}
 
 // end tells the client why the connection ends.
 func (c *conn) end(err error) {

@@ -152,6 +152,7 @@ func TestKilled(t *testing.T) {
 		}
 		var mu sync.Mutex
 		var clients sync.WaitGroup
+		answered := make(chan struct{}, 1)
 		for i := range 4 {
 			who := []string{"ana:s3cret", "bob:b0b"}[i%2]
 			client, _, lines := process(t, askURL+"="+url(who), fmt.Sprintf("%s=%d", askSeed, 100*kill+i), askWithin+"=600")
@@ -170,11 +171,19 @@ func TestKilled(t *testing.T) {
 					}
 					received[condition] = value
 					mu.Unlock()
+					select {
+					case answered <- struct{}{}:
+					default:
+					}
 				}
 				client.Wait()
 			}()
 		}
-		time.Sleep(time.Duration(100+rand.IntN(300)) * time.Millisecond)
+		select {
+		case <-answered:
+		case <-time.After(20 * time.Second):
+		}
+		time.Sleep(time.Duration(rand.IntN(300)) * time.Millisecond)
 		cmd.Process.Kill()
 		cmd.Wait()
 		in.Close()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -25,62 +26,64 @@ type parameter struct {
 
 // The settings that mean something here are statement_timeout, client_min_messages and the
 // two of read-only transactions. The others are kept, since clients set them and ask.
-var parameters = index([]parameter{
-	{"application_name", "", true, printable},
-	{"backslash_quote", "safe_encoding", false, nil},
-	{"bytea_output", "hex", false, nil},
-	{"check_function_bodies", "on", false, nil},
-	{"client_encoding", "UTF8", true, utf8Only},
-	{"client_min_messages", "notice", false, oneOf("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error")},
-	{"constraint_exclusion", "partition", false, nil},
-	{"datestyle", "ISO, MDY", true, isoDates},
-	{"default_table_access_method", "heap", false, nil},
-	{"default_tablespace", "", false, nil},
-	{"default_transaction_deferrable", "off", false, onOff},
-	{"default_transaction_isolation", "read committed", false, isolation},
-	{"default_transaction_read_only", "off", true, onOff},
-	{"default_with_oids", "off", false, onlyOff},
-	{"extra_float_digits", "1", false, integer},
-	{"geqo", "on", false, nil},
-	{"idle_in_transaction_session_timeout", "0", false, nil},
-	{"idle_session_timeout", "0", false, nil},
-	{"in_hot_standby", "off", true, fixed},
-	{"integer_datetimes", "on", true, fixed},
-	{"intervalstyle", "postgres", true, nil},
-	{"is_superuser", "off", true, fixed},
-	{"jit", "off", false, nil},
-	{"lc_collate", "C.UTF-8", false, fixed},
-	{"lc_ctype", "C.UTF-8", false, fixed},
-	{"lc_messages", "C.UTF-8", false, nil},
-	{"lc_monetary", "C.UTF-8", false, nil},
-	{"lc_numeric", "C.UTF-8", false, nil},
-	{"lc_time", "C.UTF-8", false, nil},
-	{"lock_timeout", "0", false, nil},
-	{"max_identifier_length", "63", false, fixed},
-	{"max_index_keys", "32", false, fixed},
-	{"password_encryption", "scram-sha-256", false, fixed}, // psql asks it for \password
-	{"plan_cache_mode", "auto", false, nil},
-	{"quote_all_identifiers", "off", false, nil},
-	{"row_security", "on", false, nil},
-	{"search_path", `"$user", public`, false, nil},
-	{"server_encoding", "UTF8", true, fixed},
-	{"server_version", Version, true, fixed},
-	{"server_version_num", "150000", false, fixed},
-	{"session_authorization", "", true, fixed},
-	{"ssl", "off", false, fixed},
-	{"standard_conforming_strings", "on", true, oneOf("on")},
-	{"statement_timeout", "0", false, milliseconds},
-	{"synchronous_commit", "on", false, nil},
-	{"synchronize_seqscans", "on", false, nil},
-	{"tcp_keepalives_count", "0", false, nil},
-	{"tcp_keepalives_idle", "0", false, nil},
-	{"tcp_keepalives_interval", "0", false, nil},
-	{"timezone", "UTC", true, nil},
-	{"transaction_deferrable", "off", false, onOff},
-	{"transaction_isolation", "read committed", false, isolation},
-	{"transaction_read_only", "off", false, onOff},
-	{"work_mem", "4MB", false, nil},
-	{"xmloption", "content", false, nil},
+var parameters = sync.OnceValue(func() map[string]*parameter {
+	return index([]parameter{
+		{"application_name", "", true, printable},
+		{"backslash_quote", "safe_encoding", false, nil},
+		{"bytea_output", "hex", false, nil},
+		{"check_function_bodies", "on", false, nil},
+		{"client_encoding", "UTF8", true, utf8Only},
+		{"client_min_messages", "notice", false, oneOf("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error")},
+		{"constraint_exclusion", "partition", false, nil},
+		{"datestyle", "ISO, MDY", true, isoDates},
+		{"default_table_access_method", "heap", false, nil},
+		{"default_tablespace", "", false, nil},
+		{"default_transaction_deferrable", "off", false, onOff},
+		{"default_transaction_isolation", "read committed", false, isolation},
+		{"default_transaction_read_only", "off", true, onOff},
+		{"default_with_oids", "off", false, onlyOff},
+		{"extra_float_digits", "1", false, integer},
+		{"geqo", "on", false, nil},
+		{"idle_in_transaction_session_timeout", "0", false, nil},
+		{"idle_session_timeout", "0", false, nil},
+		{"in_hot_standby", "off", true, fixed},
+		{"integer_datetimes", "on", true, fixed},
+		{"intervalstyle", "postgres", true, nil},
+		{"is_superuser", "off", true, fixed},
+		{"jit", "off", false, nil},
+		{"lc_collate", "C.UTF-8", false, fixed},
+		{"lc_ctype", "C.UTF-8", false, fixed},
+		{"lc_messages", "C.UTF-8", false, nil},
+		{"lc_monetary", "C.UTF-8", false, nil},
+		{"lc_numeric", "C.UTF-8", false, nil},
+		{"lc_time", "C.UTF-8", false, nil},
+		{"lock_timeout", "0", false, nil},
+		{"max_identifier_length", "63", false, fixed},
+		{"max_index_keys", "32", false, fixed},
+		{"password_encryption", "scram-sha-256", false, fixed}, // psql asks it for \password
+		{"plan_cache_mode", "auto", false, nil},
+		{"quote_all_identifiers", "off", false, nil},
+		{"row_security", "on", false, nil},
+		{"search_path", `"$user", public`, false, nil},
+		{"server_encoding", "UTF8", true, fixed},
+		{"server_version", Version, true, fixed},
+		{"server_version_num", "150000", false, fixed},
+		{"session_authorization", "", true, fixed},
+		{"ssl", "off", false, fixed},
+		{"standard_conforming_strings", "on", true, oneOf("on")},
+		{"statement_timeout", "0", false, milliseconds},
+		{"synchronous_commit", "on", false, nil},
+		{"synchronize_seqscans", "on", false, nil},
+		{"tcp_keepalives_count", "0", false, nil},
+		{"tcp_keepalives_idle", "0", false, nil},
+		{"tcp_keepalives_interval", "0", false, nil},
+		{"timezone", "UTC", true, nil},
+		{"transaction_deferrable", "off", false, onOff},
+		{"transaction_isolation", "read committed", false, isolation},
+		{"transaction_read_only", "off", false, onOff},
+		{"work_mem", "4MB", false, nil},
+		{"xmloption", "content", false, nil},
+	})
 })
 
 // reportedAs are the names of reported settings as PostgreSQL writes them, where clients care.
@@ -259,7 +262,7 @@ func accepted(name, value string) (string, string, error) {
 	if strings.Contains(name, ".") && len(name) <= 63 && len(value) <= 1024 { // of an extension
 		return name, value, nil
 	}
-	p := parameters[name]
+	p := parameters()[name]
 	if p == nil {
 		return "", "", failure("42704", "unrecognized configuration parameter %q", name)
 	}
@@ -301,7 +304,7 @@ func (s *settings) get(name string) (string, bool) {
 			return v, true
 		}
 	}
-	if p := parameters[name]; p != nil {
+	if p := parameters()[name]; p != nil {
 		return p.value, true
 	}
 	return "", false
@@ -380,7 +383,7 @@ func (s *settings) endBlock(c *conn) {
 
 // tell tells the client of a setting, if it is a reported one.
 func (s *settings) tell(c *conn, name string) {
-	if p := parameters[name]; p != nil && p.reported {
+	if p := parameters()[name]; p != nil && p.reported {
 		value, _ := s.get(name)
 		c.wire.Send(&pgproto3.ParameterStatus{Name: written(name), Value: value})
 	}
@@ -388,7 +391,7 @@ func (s *settings) tell(c *conn, name string) {
 
 // report tells the client of all reported settings.
 func (s *settings) report(c *conn) {
-	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+	for _, name := range slices.Sorted(maps.Keys(parameters())) {
 		s.tell(c, name)
 	}
 }

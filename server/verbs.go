@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"dpsql/engine"
@@ -58,7 +59,7 @@ func parseVerb(text string) (*verb, error) {
 		return nil, nil
 	}
 	p := &verbParser{tokens: t, text: text}
-	parse := verbParsers[first.value]
+	parse := verbParsers()[first.value]
 	if parse == nil {
 		return nil, nil
 	}
@@ -112,10 +113,8 @@ func (p *verbParser) rest(v *verb) error {
 	return nil
 }
 
-var verbParsers map[string]func(p *verbParser, v *verb) (ours bool, err error)
-
-func init() {
-	verbParsers = map[string]func(p *verbParser, v *verb) (bool, error){
+var verbParsers = sync.OnceValue(func() map[string]func(p *verbParser, v *verb) (ours bool, err error) {
+	return map[string]func(p *verbParser, v *verb) (bool, error){
 		"begin":      func(p *verbParser, v *verb) (bool, error) { p.accept("work", "transaction"); return true, p.modes(v) },
 		"start":      parseStart,
 		"commit":     parseCommit,
@@ -159,7 +158,7 @@ func init() {
 		"import":     parseRefused,
 		"reassign":   parseRefused,
 	}
-}
+})
 
 func parseRefused(_ *verbParser, v *verb) (bool, error) {
 	return false, failure("0A000", "%s is not supported", v.word).at(1).withHint("this server answers SELECT under differential privacy; it has no rows to change")
@@ -386,7 +385,7 @@ func parseShow(p *verbParser, v *verb) (bool, error) {
 		return false, nil
 	}
 	v.name = name
-	return parameters[strings.ToLower(name)] != nil || strings.Contains(name, "."), nil
+	return parameters()[strings.ToLower(name)] != nil || strings.Contains(name, "."), nil
 }
 
 func parseDiscard(p *verbParser, v *verb) (bool, error) {
@@ -660,7 +659,7 @@ func ofEngine(name string) bool {
 	return slices.Contains(engine.SettingNames, strings.ToLower(name))
 }
 
-var textColumn = func(names ...string) []column {
+func textColumn(names ...string) []column {
 	out := make([]column, len(names))
 	for i, n := range names {
 		out[i] = column{name: n, oid: oidText, size: -1}
@@ -905,7 +904,7 @@ func (c *conn) show(v *verb) (*output, error) {
 	columns, _ := c.verbColumns(v)
 	out := &output{tag: "SHOW", columns: columns}
 	if v.name == "" {
-		for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		for _, name := range slices.Sorted(maps.Keys(parameters())) {
 			value, _ := c.settings.get(name)
 			out.rows = append(out.rows, []any{name, value, nil})
 		}
