@@ -172,9 +172,6 @@ func (o *serveOptions) run(errs io.Writer) error {
 		return err
 	}
 	defer closeAll(listeners)
-	if err := o.needTLS(listeners, certificates != nil); err != nil {
-		return err
-	}
 	watched, err := o.openMetrics()
 	if err != nil {
 		return err
@@ -250,6 +247,11 @@ func (o *serveOptions) open() (listeners []net.Listener, err error) {
 	if listeners, err = host.Activated(); err != nil {
 		return nil, err
 	}
+	for _, l := range listeners {
+		if a := host.AddressOf(l); !a.Local() && !o.tls() {
+			return listeners, withoutTLS(a)
+		}
+	}
 	texts := o.listen
 	if len(texts) == 0 && len(listeners) == 0 {
 		texts = []string{net.JoinHostPort("127.0.0.1", strconv.Itoa(defaultPort))}
@@ -273,16 +275,6 @@ func (o *serveOptions) open() (listeners []net.Listener, err error) {
 
 // tls reports whether there is TLS.
 func (o *serveOptions) tls() bool { return o.selfSigned || o.certificate != "" }
-
-// needTLS refuses what systemd opened, if clients would need TLS there and there is none.
-func (o *serveOptions) needTLS(listeners []net.Listener, tls bool) error {
-	for _, l := range listeners {
-		if a := host.AddressOf(l); !tls && !a.Local() {
-			return withoutTLS(a)
-		}
-	}
-	return nil
-}
 
 func withoutTLS(a host.Address) error {
 	return sqlerr.New(sqlerr.Invalid, "%s can be reached from other machines, and there is no TLS", a).
