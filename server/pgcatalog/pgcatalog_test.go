@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -155,7 +156,7 @@ func TestOIDs(t *testing.T) {
 func TestBinary(t *testing.T) {
 	c, m := catalog(t), pgtype.NewMap()
 	s, err := c.Prepare(`SELECT true, 7::int2, -7::int4, 1::int8 << 40, 26::oid, 1.5::float4, -2.25::float8, 'text'::text, 'name'::name, 'c'::"char", 'v'::varchar,
-		ARRAY[1, NULL, 3], '{a,b}'::text[], '{}'::int8[], ARRAY[true, false], 12345.678::numeric, 0::numeric, -0.001::numeric, 'pg_class'::regclass, NULL::int4`, nil)
+		ARRAY[1, NULL, 3], '{a,b}'::text[], '{}'::int8[], ARRAY[true, false], 12345.678::numeric, 0::numeric, -0.001::numeric, 'pg_class'::regclass, NULL::int4, '2024-02-29'::date, '1999-12-31'::date, '2024-02-29 12:30:01.5'::timestamp`, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +188,7 @@ func TestBinary(t *testing.T) {
 		if got, want := fmt.Sprint(one), fmt.Sprint(two); numberOf(one) != numberOf(two) && got != want {
 			t.Errorf("column %d, OID %d: binary %v, text %v", i, oid, got, want)
 		}
-		if classOf(oid) != floats || oid != numericOID {
+		if oid != numericOID && oid != dateOID && oid != timestampOID {
 			if back := c.binaryInput(binary, oid); !reflect.DeepEqual(back, v) {
 				t.Errorf("column %d, OID %d: %v comes back as %v", i, oid, v, back)
 			}
@@ -277,6 +278,8 @@ func TestRefusals(t *testing.T) {
 		{"SELECT count(*) FROM pg_class GROUP BY 1", "not allowed in GROUP BY", sqlerr.Invalid, 40},
 		{"SELECT 1 FROM pg_class HAVING row_number() OVER () > 1", "not allowed in HAVING", sqlerr.Invalid, 52},
 		{"SELECT 1 FROM pg_class WHERE count(*) > 1", "not allowed in WHERE", sqlerr.Invalid, 30},
+		{"SELECT 'soon'::date", "invalid input syntax for type date", sqlerr.Invalid, 0},
+		{"SELECT '1 day'::interval", "a constant of type interval", sqlerr.Unsupported, 0},
 		{"DELETE FROM pg_class", "DELETE about the catalog", sqlerr.Unsupported, 1},
 		{"SELECT relname ~ '(?<=a)b' FROM pg_class", "regular expression", sqlerr.Unsupported, 0},
 		{"SELECT relname SIMILAR TO 'x' FROM pg_class", "SIMILAR TO", sqlerr.Unsupported, 16},
@@ -370,6 +373,31 @@ func TestCancelled(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+}
+
+// TestConcurrent: one catalog, and one prepared statement, serve many connections at a time.
+func TestConcurrent(t *testing.T) {
+	c := catalog(t)
+	s, err := c.Prepare("SELECT a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid WHERE c.relname ~ $1 AND a.attnum > 0 ORDER BY attnum", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			table, want := "^visits$", 6
+			if i%2 == 0 {
+				table, want = "^wards$", 3
+			}
+			for range 5 {
+				rows, err := s.Query(context.Background(), Session{}, []any{table})
+				if err != nil || len(rows.Values) != want {
+					t.Error(rows, err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // FuzzQuery: no text makes the catalog fail, and a result's values are of its columns' types.

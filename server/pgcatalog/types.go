@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"dpsql/sqlerr"
 )
@@ -36,6 +37,7 @@ const (
 	dateOID       = 1082
 	timestampOID  = 1114
 	timestampTZ   = 1184
+	aclitemOID    = 1033
 	numericOID    = 1700
 	regprocedure  = 2202
 	regoper       = 2203
@@ -237,8 +239,40 @@ func (c *Catalog) input(s string, t uint32) any {
 		if len(s) > 63 {
 			return strings.ToValidUTF8(s[:63], "")
 		}
+	case dateOID, timestampOID:
+		return c.moment(trimmed, t)
+	}
+	if info := typeTable().types[t]; info != nil && strings.IndexByte("DTU", info.category) >= 0 && t != jsonOID && t != aclitemOID {
+		fail(sqlerr.New(sqlerr.Unsupported, "a constant of type %s is outside the catalog's dialect", c.typeTitle(t)))
 	}
 	return s
+}
+
+// layouts are the forms of dates and timestamps that are read, and written: the first of each.
+var layouts = map[uint32][]string{
+	dateOID:      {"2006-01-02", "2006-01-02 15:04:05", time.RFC3339},
+	timestampOID: {"2006-01-02 15:04:05.999999", "2006-01-02T15:04:05.999999", time.RFC3339, "2006-01-02"},
+}
+
+// moment reads a date or a timestamp. It is held as its text.
+func (c *Catalog) moment(s string, t uint32) any {
+	for _, layout := range layouts[t] {
+		if at, err := time.Parse(layout, s); err == nil {
+			return at.Format(layouts[t][0])
+		}
+	}
+	failInput(s, c.typeTitle(t))
+	return nil
+}
+
+// appendMoment appends the days, or the microseconds, since 2000.
+func appendMoment(dst []byte, t uint32, s string) []byte {
+	at, _ := time.Parse(layouts[t][0], s)
+	since := at.UnixMicro() - time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
+	if t == dateOID {
+		return binary.BigEndian.AppendUint32(dst, uint32(since/(24*3600*1e6)))
+	}
+	return binary.BigEndian.AppendUint64(dst, uint64(since))
 }
 
 func failInput(s, title string) {
@@ -474,6 +508,8 @@ func (c *Catalog) AppendBinary(dst []byte, t uint32, v any) ([]byte, error) {
 		switch t {
 		case textOID, varcharOID, bpcharOID, nameOID, charOID, unknownOID, jsonOID, pgNodeTree:
 			return append(dst, v...), nil
+		case dateOID, timestampOID:
+			return appendMoment(dst, t, v), nil
 		}
 	case *array:
 		return c.appendBinaryArray(dst, v, t)
