@@ -332,3 +332,58 @@ func TestTexts(t *testing.T) {
 		}
 	}
 }
+
+// TestNamedKeysAreCovered asks for the sum of the cells that a release published, of which there are
+// many near the threshold. A margin at 90 % misses in at most a tenth of n releases, so that more
+// than n/10 + √(7n) misses have a probability below e^-14 by Hoeffding's inequality. Clipped cells
+// miss far more often, since they are published when their draw is large. That is why they have
+// no texts.
+func TestNamedKeysAreCovered(t *testing.T) {
+	src, _ := seeded(t)
+	u, err := query.NewUniverse([]query.Column{{Name: "a", Domain: query.Unbounded()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const releases, keys = 300, 60
+	most := releases/10 + int(math.Sqrt(7*releases))
+	for _, p := range []Params{naming(t, 512, 1e-3), clipped(t, 512, 1, laplace(t, 1, 1), 1e-3)} {
+		missed, published := 0, 0
+		for range releases {
+			b, err := NewBuilder(u, p, src)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var cells named
+			texts, counts := make(map[query.Element]query.Value), make(map[query.Element]int64)
+			for i := range keys {
+				text := query.Text(strconv.Itoa(i))
+				x, _ := b.Coder().Code([]query.Value{text})
+				texts[x], counts[x] = text, p.Heavy.Threshold+int64(i%5)-2
+				cells = append(cells, weighted{x, counts[x]})
+			}
+			r, err := b.Build(cells.cells())
+			if err != nil {
+				t.Fatal(err)
+			}
+			truth, listed := int64(0), []query.Value{}
+			for _, c := range r.heavy {
+				truth, listed = truth+counts[c.x], append(listed, texts[c.x])
+			}
+			published += len(listed)
+			a, err := r.Answer(t.Context(), query.Where(u, 0, u.Columns()[0].Domain.SetOf(listed...)), 0.9)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if math.Abs(float64(a.Value-truth)) > a.Margin {
+				missed++
+			}
+		}
+		t.Logf("%s: %d of %d margins miss, and %d of %d cells are published", p.Heavy.Form, missed, releases, published, releases*keys)
+		if p.Heavy.Form == Named && missed > most {
+			t.Errorf("named: %d of %d margins miss, more than %d", missed, releases, most)
+		}
+		if p.Heavy.Form == Clipped && missed <= most {
+			t.Errorf("clipped: %d of %d margins miss: such cells could have texts", missed, releases)
+		}
+	}
+}
