@@ -80,6 +80,9 @@ func TestCatalogInTransactions(t *testing.T) {
 		{"ROLLBACK", ""},
 		{"PREPARE p (text) AS SELECT relname FROM pg_class WHERE relname = $1", ""},
 		{"EXECUTE p ('it''s')", ""},
+		{"SELECT pg_sleep(1) FROM pg_class", "42883"},
+		{"SELECT relname = 1 FROM pg_class", "42883"},
+		{"SELECT relname::nothing FROM pg_class", "42704"},
 	} {
 		_, err := c.PgConn().Exec(ctx, step.text).ReadAll()
 		got := new(pgconn.PgError)

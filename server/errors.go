@@ -88,8 +88,15 @@ func response(err error, at func(position int) int) *pgproto3.ErrorResponse {
 }
 
 func state(e *sqlerr.Error) string {
-	if e.Code == sqlerr.Unknown && strings.Contains(e.Message, "column") {
-		return "42703" // undefined_column
+	if e.Code == sqlerr.Unknown {
+		switch {
+		case strings.HasPrefix(e.Message, "function "), strings.HasPrefix(e.Message, "operator "):
+			return "42883" // undefined_function
+		case strings.HasPrefix(e.Message, "type "):
+			return "42704" // undefined_object
+		case strings.Contains(e.Message, "column"):
+			return "42703" // undefined_column
+		}
 	}
 	return states[e.Code]
 }
