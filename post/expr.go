@@ -119,14 +119,20 @@ func quotient(x *big.Rat, n int64) float64 {
 	return f
 }
 
+// Range is the least and the greatest of some values. The zero Range is not known.
+type Range struct {
+	Known  bool
+	Lo, Hi int64
+}
+
 // Mean is a linear combination of answers divided by a count: an AVG. It is NULL if the
 // count is not positive. With noise the quotient can lie far from every value that it is the
 // mean of. It is then the nearest end of their range, to which the true mean is no farther.
 type Mean struct {
 	Terms []Term
-	Count int       // the slot of the count
-	Unit  *big.Rat  // as in Sum
-	Range *[2]int64 // the least and the greatest of the values, in units; nil if not known
+	Count int      // the slot of the count
+	Unit  *big.Rat // as in Sum
+	Range Range    // of the values, in units
 }
 
 // Type is REAL.
@@ -146,12 +152,12 @@ func (m Mean) value(r *row) sqlvalue.Value {
 
 // within returns the value in the range that is nearest to x.
 func (m Mean) within(x float64) float64 {
-	if m.Range == nil {
+	if !m.Range.Known {
 		return x
 	}
-	lo, hi := float64(m.Range[0]), float64(m.Range[1])
+	lo, hi := float64(m.Range.Lo), float64(m.Range.Hi)
 	if m.Unit != nil {
-		lo, hi = quotient(units(big.NewInt(m.Range[0]), m.Unit), 1), quotient(units(big.NewInt(m.Range[1]), m.Unit), 1)
+		lo, hi = quotient(units(big.NewInt(m.Range.Lo), m.Unit), 1), quotient(units(big.NewInt(m.Range.Hi), m.Unit), 1)
 	}
 	return min(hi, max(lo, x))
 }

@@ -107,9 +107,9 @@ func TestUnevenIntervals(t *testing.T) {
 		{Sum{Terms: []Term{{0, 3}}, Unit: big.NewRat(1, 2)}, 135, 195, 45},
 		{Sum{Terms: []Term{{1, 1}, {0, -1}}}, 770, 950, 130},
 		{Mean{Terms: []Term{{1, 1}}, Count: 0}, 900.0 / 130, 1040.0 / 90, 10 - 900.0/130},
-		{Mean{Terms: []Term{{1, 1}}, Count: 0, Range: &[2]int64{0, 9}}, 900.0 / 130, 1040.0 / 90, 1040.0/90 - 9}, // 9
-		{Mean{Terms: []Term{{1, 1}}, Count: 0, Range: &[2]int64{11, 90}}, 900.0 / 130, 1040.0 / 90, 11 - 900.0/130},
-		{Mean{Terms: []Term{{1, 1}}, Count: 0, Range: &[2]int64{-5, 5}, Unit: big.NewRat(5, 2)}, 2250.0 / 130, 2600.0 / 90, 2600.0/90 - 12.5},
+		{Mean{Terms: []Term{{1, 1}}, Count: 0, Range: Range{true, 0, 9}}, 900.0 / 130, 1040.0 / 90, 1040.0/90 - 9}, // 9
+		{Mean{Terms: []Term{{1, 1}}, Count: 0, Range: Range{true, 11, 90}}, 900.0 / 130, 1040.0 / 90, 11 - 900.0/130},
+		{Mean{Terms: []Term{{1, 1}}, Count: 0, Range: Range{true, -5, 5}, Unit: big.NewRat(5, 2)}, 2250.0 / 130, 2600.0 / 90, 2600.0/90 - 12.5},
 		{Arithmetic{sqlvalue.Over, Constant{1300.0}, count}, 10, 1300.0 / 90, 3},
 		{Call{Round, []Expr{Arithmetic{sqlvalue.Over, sum, Constant{100.0}}}}, 9, 10, 1},
 		{Sum{Terms: []Term{{2, 1}}}, huge - 3, huge + 3, 0},

@@ -225,7 +225,7 @@ func (o *outputs) mean(x summand, present query.Query) (post.Mean, error) {
 	}
 	m := post.Mean{Count: o.slot(present, Slot{Scale: 1, Split: 1}), Terms: o.inside(parts), Unit: x.unit}
 	if some {
-		m.Range = &[2]int64{extent.Lo, extent.Hi}
+		m.Range = post.Range{Known: true, Lo: extent.Lo, Hi: extent.Hi}
 	}
 	return m, nil
 }

@@ -366,7 +366,7 @@ func (s scope) names() []string {
 
 // columnHint suggests a column for a name that is unknown.
 func (b *binder) columnHint(t syntax.Token) string {
-	if unit := b.unit(); query.SameName(unit, t.Value) {
+	if unit := b.unit(); unit != "" && query.SameName(unit, t.Value) {
 		return unit + " says whose a row is, and no answer is about one unit alone; COUNT(DISTINCT " + unit + ") counts the units"
 	}
 	names := b.scope.names()
