@@ -100,6 +100,8 @@ func checkUserName(name string) error {
 		return sqlerr.New(sqlerr.Invalid, "the name of a user has a character that cannot be shown")
 	case fold == "public" || fold == "none" || strings.HasPrefix(fold, "pg_"):
 		return sqlerr.New(sqlerr.Invalid, "a user cannot be called %s, as roles of PostgreSQL's own are", name)
+	case fold == string(Curator) || fold == "dpsql": // who is logged in over a socket, and whom tools are shown as owner
+		return sqlerr.New(sqlerr.Invalid, "a user cannot be called %s, as the curator is", name)
 	}
 	return nil
 }

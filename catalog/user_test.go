@@ -40,7 +40,7 @@ func TestUserNames(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, name := range []string{"", "ANA", strings.Repeat("x", 64), strings.Repeat("ü", 32), "a\nb", "a\xff", "Public", "none", "PG_read_all_data"} {
+	for _, name := range []string{"", "ANA", strings.Repeat("x", 64), strings.Repeat("ü", 32), "a\nb", "a\xff", "Public", "none", "PG_read_all_data", "Curator", "dpsql"} {
 		wantCode(t, add(name), sqlerr.Invalid)
 	}
 }
