@@ -28,8 +28,11 @@ const (
 // Columns returns the columns that a statement will have, without running it. They are those that
 // its Result has, whatever its arguments are, except that Type is "" where it depends on the rows:
 // an expression around aggregates may have an integer in one row and a text in another. Without
-// all arguments they are not known, and are not looked at. A statement without rows has no columns. Nothing is charged, and no private row is read. A statement
-// that is refused when it is bound, or that the session may not run, is refused here as there.
+// all arguments none is looked at. A statement without rows has no columns.
+//
+// Nothing is charged, and no private row is read. Public tables may be: a sub-select of these that
+// stands inside an aggregate is run. A statement that is refused when it is bound, or that the
+// session may not run, is refused here as there.
 func (s *Session) Columns(ctx context.Context, p *Prepared, args []query.Value) ([]Column, error) {
 	d, err := s.describeStatement(ctx, p, args)
 	if err != nil {
@@ -40,8 +43,8 @@ func (s *Session) Columns(ctx context.Context, p *Prepared, args []query.Value) 
 
 // ParameterTypes returns the type of each parameter of a statement, from where it stands: beside a
 // column it has the column's. The first use that tells the type decides, as in PostgreSQL. Where
-// none does it is Text. Arguments of these types, as ParseValue makes them, mean what the literals
-// do that they stand for. It charges and reads as little as Columns does.
+// none does it is Text. Arguments of these types, as Type.Parse and query.Argument make them, mean
+// what the literals do that they stand for. It charges and reads as little as Columns does.
 func (s *Session) ParameterTypes(ctx context.Context, p *Prepared) ([]Type, error) {
 	if len(p.parameters) == 0 {
 		return nil, nil

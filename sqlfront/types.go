@@ -13,8 +13,9 @@ import (
 // not from its arguments. So they are the same before and after it runs. "" is the type of
 // what can have any: NULL, and a parameter as long as nothing has told its type.
 //
-// The value of an expression has its type if the arguments have those of the parameters. Two
-// types that differ have texts in common, so that an expression of both is one of texts.
+// The value of an expression has its type if the arguments have those of the parameters. An
+// expression whose value is of one of two types, as that of a CASE, has a type that both can be
+// shown in: text, where there is no narrower one.
 
 // typeParameters finds the types of parameters in the clauses of a SELECT. As in PostgreSQL
 // the first use of a parameter that tells its type decides.
@@ -57,8 +58,6 @@ func (o *outputs) expect(e sqlparser.Expr, typ query.SQLType) {
 		if t, ok := o.parameter(e); ok && o.parameters[t.Parameter-1] == "" {
 			o.parameters[t.Parameter-1] = typ
 		}
-	case *sqlparser.UnaryExpr:
-		o.expect(e.Expr, typ)
 	case *sqlparser.CaseExpr:
 		for _, r := range results(e) {
 			o.expect(r, typ)
@@ -154,7 +153,8 @@ func (o *outputs) typeOf(e sqlparser.Expr) query.SQLType {
 	case *sqlparser.SQLVal:
 		return o.typeOfLiteral(e)
 	case *sqlparser.UnaryExpr:
-		return o.typeOfNumber(e.Expr)
+		o.expect(e.Expr, query.SQLFloat8) // as in PostgreSQL
+		return cmp.Or(o.typeOfNumber(e.Expr), query.SQLFloat8)
 	case *sqlparser.BinaryExpr:
 		return o.typeOfArithmetic(e)
 	case *sqlparser.CaseExpr:

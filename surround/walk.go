@@ -118,8 +118,6 @@ func (w *walker) expects(e sql.Expr, k kind) {
 		}
 	case *sql.ParenExpr:
 		w.expects(e.X, k)
-	case *sql.UnaryExpr:
-		w.expects(e.X, k)
 	case *sql.ExprList:
 		for _, x := range e.Exprs {
 			w.expects(x, k)
@@ -528,7 +526,11 @@ func (w *walker) expr(e sql.Expr, with bodies, in *scope) kind {
 		}
 		switch {
 		case e.Op == sql.NOT:
+			w.expects(e.X, boolean)
 			return boolean
+		case k == null:
+			w.expects(e.X, real) // as in PostgreSQL
+			return real
 		case k.plain() == real && e.Op == sql.MINUS:
 			return k
 		case k.plain() == integer || e.Op == sql.BITNOT:
@@ -667,13 +669,18 @@ func (w *walker) refuseMoments(at sql.Pos, operands ...kind) {
 	}
 }
 
+// arithmetic returns the kind of x + y and the like. With NULL it is NULL, of the other's kind.
 func arithmetic(x, y kind) kind {
+	if x == null {
+		x = cmp.Or(nonNull(y), integer)
+	}
+	if y == null {
+		y = x
+	}
 	if x == exact && y.plain() == integer || y == exact && x.plain() == integer || x == exact && y == exact {
 		return exact
 	}
 	switch x, y = x.plain(), y.plain(); {
-	case x == null || y == null:
-		return null
 	case x == integer && y == integer:
 		return integer
 	case x == real && (y == integer || y == real) || x == integer && y == real:
@@ -754,6 +761,8 @@ func (w *walker) call(e *sql.Call, with bodies, in *scope) kind {
 	}
 	w.expectArguments(strings.ToLower(t.Value), k, e.Args, kinds)
 	switch {
+	case k == argument && len(kinds) > 0 && kinds[0] == null && numeric[strings.ToLower(t.Value)]:
+		return integer
 	case k == argument && len(kinds) > 0:
 		return kinds[0]
 	case k == either && len(kinds) > 0:
@@ -781,7 +790,7 @@ func (w *walker) expectArguments(name string, k kind, args []sql.Expr, kinds []k
 	}
 	for i, e := range args {
 		switch {
-		case i > 0 && integerArguments[name]:
+		case i > 0 && integerArguments[name], numeric[name], name == "sum", name == "sign":
 			w.expects(e, integer)
 		case k == real && name != "julianday":
 			w.expects(e, real)
@@ -790,6 +799,9 @@ func (w *walker) expectArguments(name string, k kind, args []sql.Expr, kinds []k
 		}
 	}
 }
+
+// numeric are the functions of a number that have its kind.
+var numeric = map[string]bool{"abs": true, "ceil": true, "ceiling": true, "floor": true, "trunc": true}
 
 // integerArguments are the functions whose arguments behind the first are integers.
 var integerArguments = map[string]bool{"substr": true, "substring": true, "round": true, "lag": true, "lead": true, "nth_value": true}
