@@ -275,6 +275,9 @@ func (b *binder) numeric(column int, k constant) (constant, error) {
 	steps := b.steps(column)
 	if !k.isNumber() {
 		n, ok, err := k.readNumber(k.value.Str())
+		if !ok && err == nil && b.u.Columns()[column].Form.IsBoolean() {
+			n, ok = k.readTruth() // clients of PostgreSQL write it so where a statement has no parameters
+		}
 		switch {
 		case err != nil:
 			return n, err

@@ -109,8 +109,8 @@ func (b *binder) functionExpr(e *sqlparser.FuncExpr) (*expr, error) {
 	return x, nil
 }
 
-// castExpr compiles CAST(x AS INTEGER) of integers and CAST(x AS TEXT). As a column does,
-// the result converts what it is compared with.
+// castExpr compiles CAST(x AS INTEGER) of numbers and of texts that are written as integers, and
+// CAST(x AS TEXT). As a column does, the result converts what it is compared with.
 func (b *binder) castExpr(e *sqlparser.FuncExpr) (*expr, error) {
 	if len(e.Exprs) != 1 || e.Distinct {
 		return nil, b.unsupported(e)
@@ -125,6 +125,11 @@ func (b *binder) castExpr(e *sqlparser.FuncExpr) (*expr, error) {
 		return nil, err
 	}
 	x := *inner
+	if t.Upper == "INTEGER" && x.literal != nil && x.full.isText() { // clients of PostgreSQL write '65'::int4
+		if n, err := query.SQLInt8.Parse(x.literal.value.Str()); err == nil {
+			x = *constantExpr(constant{value: n, source: x.literal.source})
+		}
+	}
 	switch {
 	case t.Upper == "INTEGER" && x.full.integral:
 		x.affinity = query.TypeInteger

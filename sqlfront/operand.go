@@ -98,6 +98,13 @@ type constant struct {
 	source syntax.Token
 }
 
+// readTruth returns a text as TRUE or FALSE, if it is one to PostgreSQL: 't', 'true', 'yes', 'on'.
+func (k constant) readTruth() (constant, bool) {
+	v, err := query.SQLBool.Parse(k.value.Str())
+	k.value = v
+	return k, err == nil
+}
+
 func (k constant) isNull() bool { return k.real == nil && k.value.IsNull() }
 
 func (k constant) isNumber() bool { return k.real != nil || k.value.IsInt() }
