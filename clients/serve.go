@@ -1,12 +1,10 @@
 package clients
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -24,12 +22,13 @@ type Service struct {
 	PID     int
 
 	process *exec.Cmd
-	ended   chan struct{} // closed when its log has ended
+	ended   chan struct{} // closed when it has ended, with the error in err
+	err     error
 }
 
 // Serve makes the clients' database of so many rows in a folder, and serves it as another
-// process, whose log goes to log. Close ends it.
-func Serve(ctx context.Context, dir string, log io.Writer, rows int, tls bool) (*Service, error) {
+// process, whose log is the file serve.log there. Close ends it.
+func Serve(ctx context.Context, dir string, rows int, tls bool) (*Service, error) {
 	command := filepath.Join(dir, "dpsql")
 	if _, err := output(ctx, "", "go", "build", "-o", command, "dpsql/cmd/dpsql"); err != nil {
 		return nil, err
@@ -50,7 +49,7 @@ func Serve(ctx context.Context, dir string, log io.Writer, rows int, tls bool) (
 		}
 		_, s.Answers[name], _ = strings.Cut(out, "\n")
 	}
-	return s, s.listen(dir, command, log)
+	return s, s.listen(dir, command)
 }
 
 // output runs a command to its end and returns what it prints.
@@ -68,42 +67,36 @@ func output(ctx context.Context, dir, name string, args ...string) (string, erro
 var address = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 
 // listen starts the server and waits until it says where it listens.
-func (s *Service) listen(dir, command string, log io.Writer) error {
-	s.process = exec.Command(command, "serve", "clinic.db", "--listen", "127.0.0.1:0", "--self-signed")
-	s.process.Dir = dir
-	pipe, err := s.process.StderrPipe()
+func (s *Service) listen(dir, command string) error {
+	log, err := os.Create(filepath.Join(dir, "serve.log"))
 	if err != nil {
 		return err
 	}
+	defer log.Close()
+	s.process = exec.Command(command, "serve", "clinic.db", "--listen", "127.0.0.1:0", "--self-signed")
+	s.process.Dir, s.process.Stderr = dir, log
 	if err := s.process.Start(); err != nil {
 		return err
 	}
 	s.PID, s.ended = s.process.Process.Pid, make(chan struct{})
-	said := make(chan string, 1)
 	go func() {
-		defer close(s.ended)
-		for lines := bufio.NewScanner(pipe); lines.Scan(); {
-			if found := address.FindString(lines.Text()); found != "" {
-				select {
-				case said <- found:
-				default: // it was said already
-				}
-			}
-			fmt.Fprintln(log, lines.Text())
-		}
+		s.err = s.process.Wait()
+		close(s.ended)
 	}()
-	select {
-	case found := <-said:
-		s.Host, s.Port, err = net.SplitHostPort(found)
-	case <-s.ended:
-		return fmt.Errorf("dpsql serve: %w", s.process.Wait())
-	case <-time.After(time.Minute):
-		err = errors.New("dpsql serve does not say where it listens")
+	for patience := time.After(time.Minute); ; {
+		said, err := os.ReadFile(log.Name())
+		if found := address.Find(said); found != nil && err == nil {
+			s.Host, s.Port, err = net.SplitHostPort(string(found))
+			return err
+		}
+		select {
+		case <-s.ended:
+			return fmt.Errorf("dpsql serve: %w: %s", s.err, said)
+		case <-patience:
+			return errors.Join(fmt.Errorf("dpsql serve does not say where it listens: %s", said), s.Close())
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
-	if err != nil {
-		return errors.Join(err, s.Close())
-	}
-	return nil
 }
 
 // Close asks the server to end, waits for it, and returns an error unless it ends well.
@@ -111,8 +104,8 @@ func (s *Service) Close() error {
 	if err := s.process.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
-	kill := time.AfterFunc(30*time.Second, func() { s.process.Process.Kill() })
+	kill := time.AfterFunc(time.Minute, func() { s.process.Process.Kill() })
 	defer kill.Stop()
 	<-s.ended
-	return s.process.Wait()
+	return s.err
 }

@@ -38,15 +38,14 @@ const script = "\\set age random(0, 99)\nSELECT COUNT(*) FROM visits WHERE age =
 func main() {
 	rows := flag.Int("rows", 50_000, "private rows")
 	duration := flag.Duration("time", 10*time.Second, "of each measurement")
-	log := flag.String("log", os.DevNull, "the `FILE` for the server's log")
 	flag.Parse()
-	if err := measure(context.Background(), *rows, *duration, *log); err != nil {
+	if err := measure(context.Background(), *rows, *duration); err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)
 	}
 }
 
-func measure(ctx context.Context, rows int, duration time.Duration, log string) error {
+func measure(ctx context.Context, rows int, duration time.Duration) error {
 	dir, err := os.MkdirTemp("", "load")
 	if err != nil {
 		return err
@@ -57,11 +56,11 @@ func measure(ctx context.Context, rows int, duration time.Duration, log string) 
 		return err
 	}
 	fmt.Printf("%d rows, %d processors, %s\n\n", rows, runtime.NumCPU(), load())
-	fmt.Println("| server | connections | answers a second | median ms | p99 ms |\n| --- | ---: | ---: | ---: | ---: |")
+	fmt.Println("| server | connections | answers a second | median ms | p99 ms | its processor time an answer, µs |\n| --- | ---: | ---: | ---: | ---: | ---: |")
 	if err := m.postgres(rows); err != nil {
 		return err
 	}
-	return m.dpsql(ctx, rows, log)
+	return m.dpsql(ctx, rows)
 }
 
 // load is the machine's load averages, where it tells them.
@@ -94,57 +93,56 @@ func (m meter) postgres(rows int) (err error) {
 		return err
 	}
 	server := clients.Server{Host: host, Port: "5432", Database: "postgres", User: "ana"}
-	if err := m.line("PostgreSQL, no index", server, 64); err != nil {
+	if err := m.line("PostgreSQL, no index", server, 0, 64); err != nil {
 		return err
 	}
 	if _, err := c.Exec("CREATE INDEX ON visits (age, sex); VACUUM ANALYZE visits;"); err != nil {
 		return err
 	}
-	return m.line("PostgreSQL, index", server, 64)
+	return m.line("PostgreSQL, index", server, 0, 64)
 }
 
 // dpsql measures the command of this tree.
-func (m meter) dpsql(ctx context.Context, rows int, log string) (err error) {
-	out, err := os.Create(log)
-	if err != nil {
-		return err
-	}
-	defer out.Close()
-	s, err := clients.Serve(ctx, m.dir, out, rows, false)
+func (m meter) dpsql(ctx context.Context, rows int) (err error) {
+	s, err := clients.Serve(ctx, m.dir, rows, false)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	server := s.Server
 	for _, n := range []int{64, 1, 8, 256, 1000} {
-		if err := m.line("dpsql", server, n); err != nil {
+		if err := m.line("dpsql", server, s.PID, n); err != nil {
 			return err
 		}
 	}
 	server.TLS = true
-	if err := m.line("dpsql, TLS", server, 64); err != nil {
+	if err := m.line("dpsql, TLS", server, s.PID, 64); err != nil {
 		return err
 	}
-	if err := m.line("dpsql, TLS, a login each time", server, 8, "-C"); err != nil {
+	if err := m.line("dpsql, TLS, a login each time", server, s.PID, 8, "-C"); err != nil {
 		return err
 	}
 	return idle(ctx, s, 900)
 }
 
-// line measures one row of the table.
-func (m meter) line(name string, server clients.Server, connections int, more ...string) error {
+// line measures one row of the table. A server of one process has a pid.
+func (m meter) line(name string, server clients.Server, pid, connections int, more ...string) error {
 	logs := filepath.Join(m.dir, "log")
+	duration := m.duration + time.Duration(connections)*20*time.Millisecond // pgbench's counts from its first login
 	args := append([]string{"-n", "-M", "prepared", "-c", strconv.Itoa(connections), "-j", strconv.Itoa(min(2, connections)),
-		"-T", strconv.Itoa(int(m.duration.Seconds())), "-f", m.script(), "-l", "--sampling-rate=0.25", "--log-prefix=" + logs}, more...)
+		"-T", strconv.Itoa(int(duration.Seconds())), "-f", m.script(), "-l", "--sampling-rate=0.25", "--log-prefix=" + logs}, more...)
 	run := exec.Command("pgbench", args...)
 	run.Env = server.Environment(m.dir)
+	before := busy(pid)
 	said, err := run.CombinedOutput()
+	spent := busy(pid) - before
 	if err != nil {
 		return fmt.Errorf("pgbench: %w: %s", err, said)
 	}
 	rate := regexp.MustCompile(`tps = (\d+)`).FindSubmatch(said)
+	done := regexp.MustCompile(`actually processed: (\d+)`).FindSubmatch(said)
 	failed := regexp.MustCompile(`failed transactions: (\d+)`).FindSubmatch(said)
-	if rate == nil || failed == nil || string(failed[1]) != "0" {
+	if rate == nil || done == nil || failed == nil || string(failed[1]) != "0" {
 		return fmt.Errorf("pgbench said: %s", said)
 	}
 	times, err := m.times(logs)
@@ -152,8 +150,29 @@ func (m meter) line(name string, server clients.Server, connections int, more ..
 		return err
 	}
 	at := func(q float64) float64 { return times[int(q*float64(len(times)-1))] / 1000 }
-	fmt.Printf("| %s | %d | %s | %.1f | %.1f |\n", name, connections, rate[1], at(0.5), at(0.99))
+	cost := ""
+	if n, err := strconv.Atoi(string(done[1])); err == nil && pid != 0 {
+		cost = strconv.Itoa(int(spent.Microseconds()) / n)
+	}
+	fmt.Printf("| %s | %d | %s | %.1f | %.1f | %s |\n", name, connections, rate[1], at(0.5), at(0.99), cost)
 	return nil
+}
+
+// busy is the processor time that a process has used so far, 0 where the system does not
+// tell it. Linux counts it in hundredths of a second.
+func busy(pid int) time.Duration {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(text), ") ") // behind the name, which may have spaces
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
 // times reads what pgbench logged, a line an answer with its microseconds in the third

@@ -45,6 +45,8 @@ public class Pgjdbc {
                 show("mode", mode);
                 metadata(c);
                 ask(c);
+            } catch (SQLException e) {
+                show("died", e.getSQLState() + " " + e.getMessage());
             }
         }
     }

@@ -1,5 +1,6 @@
-# pgbouncer between psycopg 3 and the server, pooling by session and by transaction.
+# pgbouncer between psql or pgbench and the server, pooling by session and by transaction.
 set -eu
+SCRATCH=$(mktemp -d) # that of the tests is closed to nobody
 tls=disable; [ "$PGSSLMODE" = require ] && tls=require
 for mode in session transaction; do
   port=$((20000 + ($$ % 20000) + ${#mode}))
@@ -23,7 +24,7 @@ INI
   if [ "$(id -u)" = 0 ]; then chmod -R a+rwX "$SCRATCH"; set -- -u nobody; fi
   /usr/sbin/pgbouncer -q "$@" "$SCRATCH/$mode.ini" 2>/dev/null &
   bouncer=$!
-  trap 'kill $bouncer' EXIT
+  trap 'kill $bouncer; rm -rf "$SCRATCH"' EXIT
   for _ in $(seq 100); do
     PGSSLMODE=disable PGHOST=127.0.0.1 PGPORT=$port psql -X -q -c 'SELECT 1' >/dev/null 2>&1 && break
     sleep 0.05
@@ -45,5 +46,5 @@ SQL
 SELECT COUNT(*) FROM visits WHERE sex = 'F' AND smoker = TRUE;
 SQL
   kill $bouncer; wait $bouncer 2>/dev/null || true
-  trap - EXIT
+  trap 'rm -rf "$SCRATCH"' EXIT
 done

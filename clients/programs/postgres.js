@@ -6,7 +6,7 @@ const fails = (query) => query.then(() => 'no error', (e) => e.code)
 
 async function main() {
   const sql = postgres({
-    host: process.env.PGHOST, port: process.env.PGPORT, database: process.env.PGDATABASE, max: 1,
+    host: process.env.PGHOST, port: process.env.PGPORT, database: process.env.PGDATABASE, max: 1, onnotice: () => {},
     username: process.env.PGUSER, password: process.env.PGPASSWORD, ssl: process.env.PGSSLMODE === 'require' ? 'require' : false,
   })
   let r = await sql`SELECT table_name FROM information_schema.tables WHERE table_schema = ${'public'} ORDER BY table_name`

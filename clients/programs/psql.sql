@@ -3,6 +3,7 @@
 \pset footer off
 \pset pager off
 \set VERBOSITY sqlstate
+SET client_min_messages = warning;
 \echo tables:
 \dt
 \echo visits:
@@ -83,3 +84,6 @@ SELECT COUNT(*) FROM nowhere;
 SELECT 1 AS one \; SELECT 2 AS two;
 DISCARD ALL;
 SELECT 1 AS again;
+\echo the notice below an answer:
+\set VERBOSITY default
+SELECT COUNT(*) AS n FROM visits WHERE sex = 'F' \gset

@@ -5,6 +5,7 @@
 \pset footer off
 \pset pager off
 \set VERBOSITY sqlstate
+SET client_min_messages = warning;
 \echo like DBeaver
 SET application_name = 'DBeaver';
 SELECT current_schema(), session_user;
