@@ -209,7 +209,7 @@ func TestNeighboursAnswerAtTheSameTimes(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 17))
 	of := [2]*timedNeighbour{newNeighbour(t, 0, answerTime), newNeighbour(t, 200, answerTime)}
 	all, doubled := timeBoth(random, of, pairs, longer, most, func(n *timedNeighbour) *engine.Session { return n.held })
-	if n := len(all) + doubled; float64(doubled) > most*float64(n) { // a scheduler with others to serve wakes those later who worked before
+	if n := len(all) + doubled; float64(doubled) > most*float64(n) {
 		t.Skipf("seed %d: of %d pairs %d were doubled differently: the machine is too busy for %v", seed, n, doubled, answerTime)
 	}
 	p, by := toldApart(all)
