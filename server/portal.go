@@ -26,6 +26,8 @@ type statement struct {
 	asked    *asked
 	prepared *engine.Prepared
 	types    []uint32 // of the parameters
+
+	fingerprint string // see hash; "" before it is asked for
 }
 
 func (st *statement) empty() bool { return st.verb == nil && !st.query() }
@@ -83,7 +85,7 @@ type output struct {
 func (c *conn) newStatement(text string, types []uint32) (*statement, error) {
 	st, err := c.readStatement(text, types)
 	if err != nil {
-		c.audit(text, new(engine.Result), err)
+		c.audit(&statement{text: text}, new(engine.Result), err)
 	}
 	return st, err
 }

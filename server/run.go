@@ -37,12 +37,12 @@ func (c *conn) run(st *statement, args arguments) (*output, error) {
 	if st.asked != nil {
 		c.server.counts.Catalog.Add(1)
 		out, err := c.answer(ctx, st.asked, args.sent)
-		c.audit(st.text, new(engine.Result), err)
+		c.audit(st, new(engine.Result), err)
 		return out, err
 	}
 	c.session.SetFree(c.readOnly())
 	r, err := c.session.ExecPrepared(ctx, st.prepared, args.values)
-	c.audit(st.text, r, err)
+	c.audit(st, r, err)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (c *conn) readOnly() bool {
 }
 
 // audit counts a statement, and writes it to the log.
-func (c *conn) audit(text string, r *engine.Result, err error) {
+func (c *conn) audit(st *statement, r *engine.Result, err error) {
 	counts := &c.server.counts
 	how := new(engine.Answer)
 	if err == nil && r.Answer != nil {
@@ -71,13 +71,22 @@ func (c *conn) audit(text string, r *engine.Result, err error) {
 	if !c.log.Enabled(context.Background(), slog.LevelInfo) {
 		return
 	}
-	c.log.LogAttrs(context.Background(), slog.LevelInfo, "statement", slog.String("sha256", fingerprint(text)),
+	c.log.LogAttrs(context.Background(), slog.LevelInfo, "statement", slog.String("sha256", st.hash()),
 		slog.String("outcome", outcome(err)), slog.String("via", how.Via),
 		slog.Float64("epsilon", how.Cost.Epsilon), slog.Float64("rho", how.Cost.Rho))
 }
 
 // password finds where a password may follow, in a statement that cannot be read as well.
 var password = regexp.MustCompile(`(?i)password|(?:create|alter)\s+(?:user|role)`)
+
+// hash returns the fingerprint of a statement. It is computed once, since most statements that
+// run often are prepared.
+func (st *statement) hash() string {
+	if st.fingerprint == "" {
+		st.fingerprint = fingerprint(st.text)
+	}
+	return st.fingerprint
+}
 
 // fingerprint returns the SHA-256 of a statement, for the log. Nothing that may be a password
 // is in it: a hash could be tried.
