@@ -75,7 +75,7 @@ SELECT MAX(age) FROM visits;
 --> answers
 SELECT zip, COUNT(*) FROM visits GROUP BY zip ORDER BY 2 DESC LIMIT 10;
 --> refused unsupported at 43: GROUP BY zip, which has no declared domain, is outside the dialect
---> hint: list the values to group by: WHERE zip IN ('…', '…') GROUP BY zip; or have the curator find them: CREATE PUBLIC TABLE keys AS SELECT DISTINCT zip FROM visits WITH (epsilon = …)
+--> hint: list the values to group by: WHERE zip IN ('…', '…') GROUP BY zip; or have the curator find them: CREATE PUBLIC TABLE keys AS SELECT DISTINCT zip FROM visits WITH (epsilon = …), or CREATE RELEASE r ON visits (zip) USING PROJECTION WITH (epsilon = …, heavy = named)
 --: SELECT zip, COUNT(*) FROM visits WHERE zip IN ('15213', '15217', '15232') GROUP BY zip ORDER BY 2 DESC LIMIT 10;
 SELECT age FROM visits ORDER BY age DESC LIMIT 1;
 --> refused unsupported at 8: a bare column in the select list is outside the dialect

@@ -31,7 +31,7 @@ SELECT EXTRACT(YEAR FROM "events"."day"::date) AS "yr", EXTRACT(QUARTER FROM "ev
 --> sqlite
 SELECT "visits"."zip" AS "zip", COUNT(1) AS "n" FROM "visits" GROUP BY 1;
 --> refused unsupported at 8: GROUP BY zip, which has no declared domain, is outside the dialect
---> hint: list the values to group by: WHERE zip IN ('…', '…') GROUP BY zip; or have the curator find them: CREATE PUBLIC TABLE keys AS SELECT DISTINCT zip FROM visits WITH (epsilon = …)
+--> hint: list the values to group by: WHERE zip IN ('…', '…') GROUP BY zip; or have the curator find them: CREATE PUBLIC TABLE keys AS SELECT DISTINCT zip FROM visits WITH (epsilon = …), or CREATE RELEASE r ON visits (zip) USING PROJECTION WITH (epsilon = …, heavy = named)
 --: SELECT "visits"."zip" AS "zip", COUNT(1) AS "n" FROM "visits" WHERE "visits"."zip" IN ('15213', '15217') GROUP BY 1;
 SELECT "visits"."zip" AS "zip", COUNT(1) AS "n" FROM "visits" WHERE ("visits"."zip" IN ('15213', '15217')) GROUP BY 1 ORDER BY 1;
 --> sqlite
