@@ -68,6 +68,7 @@ var arrows = map[string][]string{
 	"noise":                   {"sqlerr"},
 	"query":                   {"calendar", "sqlerr"},
 	"calendar":                {},
+	"period":                  {"calendar", "query", "sqlerr"},
 	"scram":                   {"sqlerr"},
 	"sqlerr":                  {},
 
