@@ -8,6 +8,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog/internal/ledger"
+	"dpsql/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -19,12 +20,18 @@ type Account struct {
 	Epsilon, Delta, Interactive string // decimal text, as declared
 	Caps                        accounting.Caps
 	Limits                      Limits
-	Bases                       []string // sorted
+	Bases                       []string          // sorted
+	Partition                   *period.Partition // of the rows into periods, to each of which the caps belong; nil for none
+	Retired                     period.Ranges     // the periods whose rows are not read any more
 	CreatedAt                   time.Time
+
+	periods string // Partition and Retired, as stored
 }
 
-const selectAccount = `SELECT id, epsilon, delta, interactive, release_epsilon, release_delta,
-	interactive_rho, interactive_delta, interactive_epsilon, max_charge, analysts_buy, created_at, digest FROM dpsql_accounts `
+func (tx *Tx) selectAccount() string {
+	return `SELECT id, epsilon, delta, interactive, release_epsilon, release_delta,
+	interactive_rho, interactive_delta, interactive_epsilon, max_charge, analysts_buy, ` + tx.since(periodsVersion, "periods", "''") + `, created_at, digest FROM dpsql_accounts `
+}
 
 // scanAccount reads an account; bases are the base tables of all accounts.
 func scanAccount(row record, bases map[int64][]string) (a Account, err error) {
@@ -32,12 +39,15 @@ func scanAccount(row record, bases map[int64][]string) (a Account, err error) {
 	var digest []byte
 	var buy bool
 	err = row.Scan(&a.ID, &a.Epsilon, &a.Delta, &a.Interactive, &a.Caps.ReleaseEpsilon, &a.Caps.ReleaseDelta,
-		&a.Caps.InteractiveRho, &a.Caps.InteractiveDelta, &a.Caps.InteractiveEpsilon, &a.Limits.MaxCharge, &buy, &at, &digest)
+		&a.Caps.InteractiveRho, &a.Caps.InteractiveDelta, &a.Caps.InteractiveEpsilon, &a.Limits.MaxCharge, &buy, &a.periods, &at, &digest)
 	if err != nil {
 		return a, err
 	}
 	a.Limits.BuyOff = !buy
 	a.Bases = bases[a.ID]
+	if a.Partition, a.Retired, err = decodePeriods(a.periods); err != nil {
+		return a, err
+	}
 	if a.CreatedAt, err = parseTime(at); err != nil {
 		return a, err
 	}
@@ -51,6 +61,9 @@ func (a *Account) encoding() ledger.Encoding {
 		Texts(formatTime(a.CreatedAt)).Numbers(int64(len(a.Bases))).Texts(a.Bases...)
 	if a.Limits != (Limits{}) { // appended only if set: records from before there were limits lack them
 		e = e.Numbers(int64(a.Limits.MaxCharge)).Flag(a.Limits.BuyOff)
+	}
+	if a.periods != "" { // likewise
+		e = e.Texts("periods", a.periods)
 	}
 	return e
 }
@@ -152,7 +165,7 @@ func (tx *Tx) Accounts() ([]Account, error) {
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := list(tx, func(row record) (Account, error) { return scanAccount(row, bases) }, selectAccount+`ORDER BY id`)
+	accounts, err := list(tx, func(row record) (Account, error) { return scanAccount(row, bases) }, tx.selectAccount()+`ORDER BY id`)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +208,7 @@ func (tx *Tx) CreateAccount(a *Account) error {
 	if err := tx.addToRoll(rollAccounts, key(id)); err != nil {
 		return err
 	}
-	return tx.append(Entry{Account: id, Kind: KindReleases, Action: declaration(a), Object: strings.Join(a.Bases, ", ")})
+	return tx.append(Entry{Account: id, Kind: KindReleases, Action: declaration(a), Object: strings.Join(a.Bases, ", "), Over: period.All})
 }
 
 func (tx *Tx) checkBases(bases []string) error {
@@ -296,8 +309,46 @@ type Payment struct {
 	Account        int64
 	Table          int64 // the private table that it is about
 	Action, Object string
-	Rho            accounting.Rho // taken from the account
+	Rho            accounting.Rho // taken from the account: the most from any one period
 	Prepaid        accounting.Rho // taken from what a mechanism has reserved
+	Shares         []Share        // what Rho is taken from; nil for every period
+}
+
+// Share is a part of a payment, taken from each of some periods. A payment that is prepaid
+// has one of ρ = 0, over the periods that are read.
+type Share struct {
+	Over period.Ranges
+	Rho  accounting.Rho
+}
+
+// perPeriod adds up the shares of a payment. It returns the periods from each of which the
+// same is taken, with that.
+func (p Payment) perPeriod() ([]Share, error) {
+	if p.Shares == nil {
+		return []Share{{Over: period.Whole(), Rho: p.Rho}}, nil
+	}
+	var taken Spending
+	var touched period.Ranges
+	for _, s := range p.Shares {
+		touched = touched.Union(s.Over)
+		for _, r := range s.Over {
+			if s.Rho < 0 || !taken.Add(r, accounting.Amount{Rho: s.Rho}) {
+				return nil, sqlerr.New(sqlerr.Internal, "the shares of a payment cannot be added up")
+			}
+		}
+	}
+	if most := taken.Most(touched).Rho; most != p.Rho {
+		return nil, sqlerr.New(sqlerr.Internal, "the shares of a payment are not what it costs")
+	}
+	var all []Share
+	for s := range taken.In(touched) {
+		i := slices.IndexFunc(all, func(t Share) bool { return t.Rho == s.Spent.Rho })
+		if i < 0 {
+			i, all = len(all), append(all, Share{Rho: s.Spent.Rho})
+		}
+		all[i].Over = all[i].Over.Union(period.Ranges{s.Over})
+	}
+	return all, nil
 }
 
 // Cost returns Rho + Prepaid.
@@ -315,19 +366,28 @@ func (tx *Tx) Buy(by Buyer, p Payment) error {
 	if err := a.Limits.Check(by, p.Cost()); err != nil {
 		return err
 	}
-	amount := accounting.Amount{Rho: p.Rho}
-	if by.User == 0 {
-		return tx.Charge(p.Account, KindInteractive, p.Action, p.Object, amount)
-	}
-	user, err := tx.takeQuota(by, p)
+	shares, err := p.perPeriod()
 	if err != nil {
 		return err
 	}
-	err = tx.Charge(p.Account, KindInteractive, p.Action+" for "+user, p.Object, amount)
-	if sqlerr.CodeOf(err) == sqlerr.Budget {
-		return OverBudget(p.Rho)
+	action := p.Action
+	if by.User != 0 {
+		user, err := tx.takeQuota(by, p)
+		if err != nil {
+			return err
+		}
+		action += " for " + user
 	}
-	return err
+	for _, s := range shares {
+		err := tx.Charge(p.Account, s.Over, KindInteractive, action, p.Object, accounting.Amount{Rho: s.Rho})
+		if by.User != 0 && sqlerr.CodeOf(err) == sqlerr.Budget {
+			return OverBudget(p.Rho)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // OverBudget returns the error for a user's purchase that her quota would pay and the
@@ -359,5 +419,5 @@ func (tx *Tx) SetLimits(account int64, object string, l Limits) error {
 	if l != (Limits{}) {
 		action = "limits set: " + l.String()
 	}
-	return tx.append(Entry{Account: account, Kind: KindInteractive, Action: action, Object: object})
+	return tx.append(Entry{Account: account, Kind: KindInteractive, Action: action, Object: object, Over: period.All})
 }

@@ -97,7 +97,7 @@ func BenchmarkListings(b *testing.B) {
 			_, err3 := tx.Releases(0)
 			_, err4 := tx.Mechanisms(0)
 			_, err5 := tx.Accounts()
-			_, err6 := tx.Spent(1)
+			_, err6 := tx.MostSpent(1)
 			return errors.Join(err1, err2, err3, err4, err5, err6)
 		})
 	}

@@ -24,7 +24,7 @@ func TestCopy(t *testing.T) {
 		if err := tx.AddRelease(&catalog.Release{Name: "r", TableID: table}, []byte("payload")); err != nil {
 			return err
 		}
-		return tx.Charge(account, catalog.KindReleases, "a", "b", epsilon(1, 0))
+		return tx.Charge(account, nil, catalog.KindReleases, "a", "b", epsilon(1, 0))
 	})
 	before, err := os.ReadFile(path)
 	if err != nil {
@@ -36,7 +36,7 @@ func TestCopy(t *testing.T) {
 	}
 	t.Cleanup(func() { c.Close() })
 	write(t, c, func(tx *catalog.Tx) error {
-		if err := tx.Charge(account, catalog.KindReleases, "a", "b", epsilon(2, 0)); err != nil {
+		if err := tx.Charge(account, nil, catalog.KindReleases, "a", "b", epsilon(2, 0)); err != nil {
 			return err
 		}
 		return tx.AddRelease(&catalog.Release{Name: "later", TableID: table}, nil)
@@ -49,7 +49,7 @@ func TestCopy(t *testing.T) {
 				t.Errorf("%s: %v, %v", text, got, err)
 			}
 		}
-		spent, err := tx.Spent(account)
+		spent, err := tx.MostSpent(account)
 		if releases, failed := tx.Releases(0); failed != nil || len(releases) != 2 || releases[0].ID == releases[1].ID {
 			t.Errorf("%d releases, %v", len(releases), failed)
 		}
@@ -62,7 +62,7 @@ func TestCopy(t *testing.T) {
 		t.Error(err)
 	}
 	read(t, s, func(tx *catalog.Tx) error {
-		spent, err := tx.Spent(account)
+		spent, err := tx.MostSpent(account)
 		if spent != epsilon(1, 0) {
 			t.Errorf("of the file spent %v", spent)
 		}

@@ -7,12 +7,14 @@ import (
 	"slices"
 	"time"
 
+	"dpsql/accounting"
 	"dpsql/catalog/internal/ledger"
+	"dpsql/period"
 )
 
 // These are the unexported parts that the tests in package catalog_test use.
 
-const LatestVersion, FirstVersion, MaxIdle = usersVersion, firstVersion, maxIdle
+const LatestVersion, FirstVersion, MaxIdle = periodsVersion, firstVersion, maxIdle
 const PostgresPrefix, RollCatalog, RollLedger = postgresPrefix, rollCatalog, rollLedger
 
 var DSN, Pragma, NewConnector, EngineCode = dsn, pragma, newConnector, engineCode
@@ -31,7 +33,7 @@ func (s *Store) SetWriter(db *sql.DB)              { s.writer = db }
 
 // AddVersion gives the store a schema with one version more, as in a later dpsql.
 func (s *Store) AddVersion(statements string) {
-	s.schema = append(slices.Clone(migrations), migration{version: usersVersion + 1, statements: statements})
+	s.schema = append(slices.Clone(migrations), migration{version: periodsVersion + 1, statements: statements})
 }
 
 // OpenImmutable opens a snapshot of the file as one that does not change, and returns
@@ -73,4 +75,10 @@ func Idle(conn any) int { return len(conn.(*cachingConn).idle) }
 func Interpose(conn driver.Conn, between func(SQLiteConn) SQLiteConn) {
 	c := conn.(*cachingConn)
 	c.sqliteConn = between(c.sqliteConn)
+}
+
+// MostSpent returns the most that an account has spent in any one period.
+func (tx *Tx) MostSpent(account int64) (accounting.Amount, error) {
+	spent, err := tx.Spent(account)
+	return spent.Most(period.Whole()), err
 }

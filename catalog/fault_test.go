@@ -169,7 +169,7 @@ func knowledge(t *testing.T, tx *catalog.Tx, account int64) string {
 	note("tables", len(tables), err)
 	releases, err := tx.Releases(0)
 	note("releases", releases, err)
-	spent, err := tx.Spent(account)
+	spent, err := tx.MostSpent(account)
 	note("spent", spent, err)
 	c, err := tx.Head()
 	note("ledger", fmt.Sprint(c), err)
@@ -316,9 +316,9 @@ func (w *workload) step(tx *catalog.Tx) error {
 		_, err := tx.SQL().ExecContext(context.Background(), `CREATE TABLE IF NOT EXISTS kept (a)`)
 		return err
 	case 2, 3, 4:
-		return tx.Charge(w.account, catalog.KindInteractive, "run", "m", accounting.Amount{})
+		return tx.Charge(w.account, nil, catalog.KindInteractive, "run", "m", accounting.Amount{})
 	case 5:
-		return tx.Charge(w.account, catalog.KindReleases, "build", "r", accounting.Amount{Epsilon: 1})
+		return tx.Charge(w.account, nil, catalog.KindReleases, "build", "r", accounting.Amount{Epsilon: 1})
 	case 6, 7, 8:
 		_, err := tx.AppendHistory(id, fmt.Sprint("q", w.random.IntN(9)), w.random.Int64N(9))
 		return err
@@ -368,9 +368,9 @@ func (w *workload) wider(tx *catalog.Tx) error {
 		}
 		return tx.DropPublic(publics[0])
 	case 5:
-		return tx.Charge(w.account, catalog.KindInteractive, "much", "m", accounting.Amount{Rho: accounting.Rho(w.random.Int64N(3))})
+		return tx.Charge(w.account, nil, catalog.KindInteractive, "much", "m", accounting.Amount{Rho: accounting.Rho(w.random.Int64N(3))})
 	case 6:
-		return tx.Return(w.account, catalog.KindReleases, "back", "m", accounting.Amount{})
+		return tx.Return(w.account, nil, catalog.KindReleases, "back", "m", accounting.Amount{})
 	}
 	return w.step(tx)
 }

@@ -30,7 +30,7 @@ func firing(tx *catalog.Tx) error {
 	if err := tx.UpdateMechanism(one); err != nil {
 		return err
 	}
-	if err := tx.Charge(1, catalog.KindInteractive, "run", "m", accounting.Amount{Rho: 1}); err != nil {
+	if err := tx.Charge(1, nil, catalog.KindInteractive, "run", "m", accounting.Amount{Rho: 1}); err != nil {
 		return err
 	}
 	one.Run = nil
@@ -195,7 +195,7 @@ func TestMarkThatFailsLeavesWhatIsStored(t *testing.T) {
 	}
 	write(t, s, firing)
 	read(t, open(t, path), func(tx *catalog.Tx) error {
-		if spent, err := tx.Spent(1); err != nil || spent.Rho != 5 {
+		if spent, err := tx.MostSpent(1); err != nil || spent.Rho != 5 {
 			t.Errorf("spent ρ = %v, want 5 (%v)", spent.Rho, err)
 		}
 		return nil
@@ -215,7 +215,7 @@ func TestManyGoroutines(t *testing.T) {
 		one := stores[i%2]
 		until(done, &askers, func() {
 			err := one.Read(ctx, func(tx *catalog.Tx) error {
-				spent, err := tx.Spent(1)
+				spent, err := tx.MostSpent(1)
 				if err != nil {
 					return err
 				}
@@ -253,7 +253,7 @@ func TestManyGoroutines(t *testing.T) {
 		if err := tx.VerifyLedger(); err != nil {
 			return err
 		}
-		if spent, err := tx.Spent(1); err != nil || int(spent.Rho) != 3+6**firingWrites+2 {
+		if spent, err := tx.MostSpent(1); err != nil || int(spent.Rho) != 3+6**firingWrites+2 {
 			t.Errorf("spent ρ = %v, want %d (%v)", spent.Rho, 3+6**firingWrites+2, err)
 		}
 		return nil

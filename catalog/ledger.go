@@ -11,6 +11,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog/internal/ledger"
+	"dpsql/period"
 	"dpsql/sqlerr"
 )
 
@@ -32,68 +33,126 @@ type Entry struct {
 	Action  string            // what was done, for people
 	Object  string            // the release, mechanism or table it was done to
 	Amount  accounting.Amount // negative when given back
+	Over    period.Range      // the periods in each of which it counts; All without periods
 	Hash    [32]byte          // chains the line to those before it
 }
 
-// Charge writes a cost into the ledger if the account's cap allows it. A charge equal
-// to what is left is allowed, and so is a line of cost 0. The check and the line are
-// parts of this transaction: once the Write has returned nil, the cost is spent.
-// Errors: Budget, which names what is needed and left; Corrupt when the ledger does
-// not verify.
-func (tx *Tx) Charge(account int64, kind Kind, action, object string, amount accounting.Amount) error {
-	if err := tx.Affords(account, kind, action, amount); err != nil {
-		return err
-	}
-	return tx.append(Entry{Account: account, Kind: kind, Action: action, Object: object, Amount: amount})
-}
+// mostLines is the largest number of lines of one charge. A charge to more ranges of periods
+// also counts in the smallest gaps between them.
+const mostLines = 64
 
-// Affords returns the error that Charge would return, and writes nothing. Another
-// transaction may spend before the charge.
-func (tx *Tx) Affords(account int64, kind Kind, action string, amount accounting.Amount) error {
-	if amount.Epsilon < 0 || amount.Delta < 0 || amount.Rho < 0 {
-		return sqlerr.New(sqlerr.Internal, "a charge is negative")
-	}
-	a, err := tx.Account(account)
+// Charge writes a cost into the ledger if the account's caps allow it in each of the periods.
+// Nil is every period, as is the only choice for an account without periods. A charge equal
+// to what is left is allowed, and so is one of cost 0. The check and the lines are
+// parts of this transaction: once the Write has returned nil, the cost is spent.
+// Errors: Budget, which names what is needed and left, and the first period that cannot pay;
+// Invalid when one of the periods is retired; Corrupt when the ledger does not verify.
+func (tx *Tx) Charge(account int64, over period.Ranges, kind Kind, action, object string, amount accounting.Amount) error {
+	a, over, err := tx.chargeable(account, over)
 	if err != nil {
 		return err
 	}
-	spent, err := tx.Spent(account)
-	if err != nil {
+	if err := tx.affords(a, over, kind, action, amount); err != nil {
 		return err
 	}
-	if free := amount == (accounting.Amount{}); !free && !a.Caps.Fits(spent, amount) {
-		return overCap(a, kind, action, amount, a.Caps.Remaining(spent))
+	for _, r := range over {
+		if err := tx.append(Entry{Account: account, Kind: kind, Action: action, Object: object, Amount: amount, Over: r}); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// Return gives back an amount that was reserved and never used. The amount is
-// positive. Errors: Corrupt when it is more than was spent.
-func (tx *Tx) Return(account int64, kind Kind, action, object string, amount accounting.Amount) error {
+// Affords returns the error that Charge would return, and writes nothing. Another
+// transaction may spend before the charge.
+func (tx *Tx) Affords(account int64, over period.Ranges, kind Kind, action string, amount accounting.Amount) error {
+	a, over, err := tx.chargeable(account, over)
+	if err != nil {
+		return err
+	}
+	return tx.affords(a, over, kind, action, amount)
+}
+
+// chargeable returns an account and the periods in which a charge counts.
+func (tx *Tx) chargeable(account int64, over period.Ranges) (*Account, period.Ranges, error) {
+	a, err := tx.Account(account)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case len(over) == 0:
+		return a, period.Whole(), nil
+	case a.Partition == nil && !period.Whole().Within(over):
+		return nil, nil, sqlerr.New(sqlerr.Internal, "a charge names periods, and the account has none")
+	}
+	return a, over.Coarse(mostLines), nil
+}
+
+func (tx *Tx) affords(a *Account, over period.Ranges, kind Kind, action string, amount accounting.Amount) error {
+	if amount.Epsilon < 0 || amount.Delta < 0 || amount.Rho < 0 {
+		return sqlerr.New(sqlerr.Internal, "a charge is negative")
+	}
+	if gone := over.Intersect(a.Retired); len(gone) > 0 {
+		return Retired(a, gone[0])
+	}
+	spent, err := tx.Spent(a.ID)
+	if err != nil || amount == (accounting.Amount{}) {
+		return err
+	}
+	for s := range spent.In(over) {
+		if !a.Caps.Fits(s.Spent, amount) {
+			return overCap(a, s.Over.First, kind, action, amount, a.Caps.Remaining(s.Spent))
+		}
+	}
+	return nil
+}
+
+// Retired returns the error of reading rows of retired periods of an account.
+func Retired(a *Account, gone period.Range) error {
+	return sqlerr.New(sqlerr.Invalid, "%s of %s is retired, and its rows are not read any more", a.Partition.Text(gone), strings.Join(a.Bases, ", ")).
+		WithHint("what was built over it goes on answering; leave the period out with WHERE")
+}
+
+// Return gives back an amount that was reserved and never used, in each of the periods that
+// it was charged to; nil is every period. The amount is positive. Errors: Corrupt when it is
+// more than was spent in one of them.
+func (tx *Tx) Return(account int64, over period.Ranges, kind Kind, action, object string, amount accounting.Amount) error {
 	spent, err := tx.Spent(account)
 	if err != nil {
 		return err
 	}
+	if len(over) == 0 {
+		over = period.Whole()
+	}
 	if amount.Epsilon < 0 || amount.Delta < 0 || amount.Rho < 0 {
 		return sqlerr.New(sqlerr.Internal, "a negative amount would come back to a budget")
 	}
-	if amount.Epsilon > spent.Epsilon || amount.Delta > spent.Delta || amount.Rho > spent.Rho {
-		return corrupt("more of a budget would come back than was spent")
+	for s := range spent.In(over) {
+		if amount.Epsilon > s.Spent.Epsilon || amount.Delta > s.Spent.Delta || amount.Rho > s.Spent.Rho {
+			return corrupt("more of a budget would come back than was spent")
+		}
 	}
 	back := accounting.Amount{Epsilon: -amount.Epsilon, Delta: -amount.Delta, Rho: -amount.Rho}
-	return tx.append(Entry{Account: account, Kind: kind, Action: action, Object: object, Amount: back})
+	for _, r := range over {
+		if err := tx.append(Entry{Account: account, Kind: kind, Action: action, Object: object, Amount: back, Over: r}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// Spent returns what the account has spent in all: ε and δ of its releases part,
-// ρ of its interactive part. It is the sum of the ledger's lines. Errors: Corrupt
-// when they do not verify.
-func (tx *Tx) Spent(account int64) (accounting.Amount, error) {
+// Spending is what an account has spent in each period.
+type Spending = ledger.Spending
+
+// Spent returns what the account has spent in each period: ε and δ of its releases part,
+// ρ of its interactive part. Without periods it is the same in all of them. It is the sum of
+// the ledger's lines. Errors: Corrupt when they do not verify.
+func (tx *Tx) Spent(account int64) (Spending, error) {
 	if tx.version == 0 {
-		return accounting.Amount{}, nil
+		return Spending{}, nil
 	}
 	c, err := tx.head()
 	if err != nil {
-		return accounting.Amount{}, err
+		return Spending{}, err
 	}
 	return c.Spent(account), nil
 }
@@ -106,22 +165,27 @@ func (tx *Tx) Ledger() ([]Entry, error) {
 			return Entry{}, err
 		}
 		at, err := parseTime(l.At)
-		e := Entry{Seq: l.Seq, At: at, Account: l.Account, Kind: Kind(l.Kind), Action: l.Action, Object: l.Object, Amount: l.Amount()}
+		e := Entry{Seq: l.Seq, At: at, Account: l.Account, Kind: Kind(l.Kind), Action: l.Action, Object: l.Object, Amount: l.Amount(), Over: l.Over}
 		copy(e.Hash[:], l.Hash)
 		return e, err
-	}, selectLine+`ORDER BY seq`)
+	}, tx.selectLine()+`ORDER BY seq`)
 }
 
-const selectLine = `SELECT seq, at, account, kind, action, object, epsilon, delta, rho, hash FROM dpsql_ledger `
+func (tx *Tx) selectLine() string {
+	return `SELECT seq, at, account, kind, action, object, epsilon, delta, rho, ` + tx.selectSpan() + `, hash FROM dpsql_ledger `
+}
 
 func scanLine(row record) (l ledger.Line, err error) {
-	err = row.Scan(&l.Seq, &l.At, &l.Account, &l.Kind, &l.Action, &l.Object, &l.Epsilon, &l.Delta, &l.Rho, &l.Hash)
+	var over storedSpan
+	err = row.Scan(&l.Seq, &l.At, &l.Account, &l.Kind, &l.Action, &l.Object, &l.Epsilon, &l.Delta, &l.Rho, &over.first, &over.last, &l.Hash)
+	l.Over = over.value()
 	return l, err
 }
 
 // overCap explains a refused charge in the account's own unit. It rounds what is
-// needed up and what is left down, so the two never read the same.
-func overCap(a *Account, kind Kind, action string, need, left accounting.Amount) error {
+// needed up and what is left down, so the two never read the same. It names the period, if
+// the account has any and not all of them are alike.
+func overCap(a *Account, first int64, kind Kind, action string, need, left accounting.Amount) error {
 	var needs, have []string
 	add := func(name string, need, left int64, places int) {
 		if need > 0 {
@@ -134,6 +198,9 @@ func overCap(a *Account, kind Kind, action string, need, left accounting.Amount)
 	add("ρ", int64(need.Rho), int64(left.Rho), 15)
 	message := fmt.Sprintf("%s needs %s; the %s account of %s has %s left", action,
 		strings.Join(needs, " and "), kind, strings.Join(a.Bases, ", "), strings.Join(have, " and "))
+	if a.Partition != nil && first != math.MinInt64 {
+		message += " in " + a.Partition.Name(first)
+	}
 	return sqlerr.New(sqlerr.Budget, "%s", message).
 		WithHint("ask for less; SHOW BUDGET and SHOW LEDGER tell what was spent, and existing releases, mechanisms and answers stay free")
 }
@@ -189,7 +256,7 @@ func (tx *Tx) head() (*ledger.Chain, error) {
 	if tx.atEnd {
 		return tx.chain, nil
 	}
-	last, err := find(tx, scanLine, selectLine+`WHERE seq = ?`, tx.chain.Len())
+	last, err := find(tx, scanLine, tx.selectLine()+`WHERE seq = ?`, tx.chain.Len())
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +309,7 @@ func (tx *Tx) extend(c ledger.Chain) (ledger.Chain, map[int64]ledger.Line, error
 			first[l.Account] = l
 		}
 		return nil
-	}, selectLine+`WHERE seq > ? ORDER BY seq`, from)
+	}, tx.selectLine()+`WHERE seq > ? ORDER BY seq`, from)
 	return v.Chain(), first, err
 }
 
@@ -318,14 +385,15 @@ func (tx *Tx) append(e Entry) error {
 	}
 	l, next, ok := c.Next(ledger.Line{
 		At: formatTime(tx.stamp()), Account: e.Account, Kind: string(e.Kind), Action: e.Action, Object: e.Object,
-		Epsilon: int64(e.Amount.Epsilon), Delta: int64(e.Amount.Delta), Rho: int64(e.Amount.Rho),
+		Epsilon: int64(e.Amount.Epsilon), Delta: int64(e.Amount.Delta), Rho: int64(e.Amount.Rho), Over: e.Over,
 	})
 	if !ok {
 		return sqlerr.New(sqlerr.Internal, "the ledger's sums overflow")
 	}
-	_, err = tx.exec(`INSERT INTO dpsql_ledger (seq, at, account, kind, action, object, epsilon, delta, rho, hash)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		l.Seq, l.At, l.Account, l.Kind, l.Action, l.Object, l.Epsilon, l.Delta, l.Rho, l.Hash)
+	over := spanOf(l.Over)
+	_, err = tx.exec(`INSERT INTO dpsql_ledger (seq, at, account, kind, action, object, epsilon, delta, rho, period_first, period_last, hash)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		l.Seq, l.At, l.Account, l.Kind, l.Action, l.Object, l.Epsilon, l.Delta, l.Rho, over.first, over.last, l.Hash)
 	if err != nil {
 		return err
 	}
@@ -405,7 +473,7 @@ func (tx *Tx) checkMarks(c ledger.Chain) error {
 	if !found {
 		return nil
 	}
-	l, err := find(tx, scanLine, selectLine+`WHERE seq = ?`, last.Seq)
+	l, err := find(tx, scanLine, tx.selectLine()+`WHERE seq = ?`, last.Seq)
 	if err != nil || l != nil && bytes.Equal(l.Hash, last.Hash[:]) {
 		return err
 	}

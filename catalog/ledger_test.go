@@ -24,7 +24,7 @@ func rho(r accounting.Rho) accounting.Amount { return accounting.Amount{Rho: r} 
 
 func charge(s *catalog.Store, account int64, kind catalog.Kind, a accounting.Amount) error {
 	return s.Write(context.Background(), func(tx *catalog.Tx) error {
-		return tx.Charge(account, kind, "create release adm", "adm", a)
+		return tx.Charge(account, nil, kind, "create release adm", "adm", a)
 	})
 }
 
@@ -65,11 +65,11 @@ func TestCaps(t *testing.T) {
 	wantCode(t, charge(s, other, catalog.KindInteractive, epsilon(1, 0)), sqlerr.Internal)
 	wantCode(t, charge(s, 99, catalog.KindReleases, epsilon(1, 0)), sqlerr.Corrupt)
 	read(t, s, func(tx *catalog.Tx) error {
-		spent, err := tx.Spent(account)
+		spent, err := tx.MostSpent(account)
 		if want := (accounting.Amount{Epsilon: 1000, Delta: 500, Rho: 300}); spent != want {
 			t.Errorf("spent %+v, want %+v", spent, want)
 		}
-		if spent, err := tx.Spent(other); spent != (accounting.Amount{}) || err != nil {
+		if spent, err := tx.MostSpent(other); spent != (accounting.Amount{}) || err != nil {
 			t.Errorf("the other account spent %+v, %v", spent, err)
 		}
 		return err
@@ -107,7 +107,7 @@ func TestReturn(t *testing.T) {
 	account, _ := declare(t, s, "raws")
 	giveBack := func(kind catalog.Kind, a accounting.Amount) error {
 		return s.Write(context.Background(), func(tx *catalog.Tx) error {
-			return tx.Return(account, kind, "return unused runs of m", "m", a)
+			return tx.Return(account, nil, kind, "return unused runs of m", "m", a)
 		})
 	}
 	wantCode(t, giveBack(catalog.KindInteractive, rho(1)), sqlerr.Corrupt)
@@ -138,10 +138,10 @@ func TestRolledBackCharge(t *testing.T) {
 	account, _ := declare(t, s, "raws")
 	for range 3 {
 		err := s.Write(context.Background(), func(tx *catalog.Tx) error {
-			if err := tx.Charge(account, catalog.KindReleases, "a", "b", epsilon(900, 0)); err != nil {
+			if err := tx.Charge(account, nil, catalog.KindReleases, "a", "b", epsilon(900, 0)); err != nil {
 				return err
 			}
-			if spent, err := tx.Spent(account); err != nil || spent.Epsilon != 900 {
+			if spent, err := tx.MostSpent(account); err != nil || spent.Epsilon != 900 {
 				t.Errorf("inside: %+v, %v", spent, err)
 			}
 			return sqlerr.New(sqlerr.Uncovered, "no")
@@ -162,14 +162,14 @@ func TestSpentInOldSnapshot(t *testing.T) {
 		if err := charge(s, account, catalog.KindReleases, epsilon(7, 0)); err != nil {
 			t.Fatal(err)
 		}
-		spent, err := tx.Spent(account)
+		spent, err := tx.MostSpent(account)
 		if spent != (accounting.Amount{}) {
 			t.Errorf("the snapshot shows %+v", spent)
 		}
 		return err
 	})
 	read(t, s, func(tx *catalog.Tx) error {
-		spent, err := tx.Spent(account)
+		spent, err := tx.MostSpent(account)
 		if spent.Epsilon != 7 {
 			t.Errorf("afterwards %+v", spent)
 		}
@@ -202,7 +202,7 @@ func TestConcurrentChargesNeverExceedTheCap(t *testing.T) {
 	}
 	group.Wait()
 	read(t, first, func(tx *catalog.Tx) error {
-		spent, err := tx.Spent(account)
+		spent, err := tx.MostSpent(account)
 		if int64(spent.Epsilon) != accepted.Load() || spent.Epsilon > 1000 || spent.Epsilon < 1000-13 {
 			t.Errorf("spent %d, accepted %d, cap 1000", spent.Epsilon, accepted.Load())
 		}
@@ -238,7 +238,7 @@ func readBooks(t testing.TB, path string) (b books, err error) {
 		}
 		b.spent = map[int64]accounting.Amount{}
 		for _, a := range b.accounts {
-			if b.spent[a.ID], err = tx.Spent(a.ID); err != nil {
+			if b.spent[a.ID], err = tx.MostSpent(a.ID); err != nil {
 				return err
 			}
 		}
@@ -286,7 +286,7 @@ var edits = []string{
 	`UPDATE dpsql_ledger SET kind = ?2 WHERE seq = ?1`, `UPDATE dpsql_ledger SET action = ?2 WHERE seq = ?1`, `UPDATE dpsql_ledger SET object = ?2 WHERE seq = ?1`,
 	`UPDATE dpsql_ledger SET epsilon = ?2 WHERE seq = ?1`, `UPDATE dpsql_ledger SET delta = ?2 WHERE seq = ?1`, `UPDATE dpsql_ledger SET rho = ?2 WHERE seq = ?1`,
 	`UPDATE dpsql_ledger SET hash = ?2 WHERE seq = ?1`, `UPDATE dpsql_ledger SET object = action, action = ?2 WHERE seq = ?1`,
-	`INSERT OR IGNORE INTO dpsql_ledger SELECT ?2, at, account, kind, action, object, epsilon, delta, rho, hash FROM dpsql_ledger WHERE seq = ?1`,
+	`INSERT OR IGNORE INTO dpsql_ledger SELECT ?2, at, account, kind, action, object, epsilon, delta, rho, hash, period_first, period_last FROM dpsql_ledger WHERE seq = ?1`,
 	`DELETE FROM dpsql_ledger WHERE seq = ?1 AND ?2 IS NOT 1`,
 	`UPDATE dpsql_accounts SET epsilon = ?2 WHERE id = ?1`, `UPDATE dpsql_accounts SET delta = ?2 WHERE id = ?1`, `UPDATE dpsql_accounts SET interactive = ?2 WHERE id = ?1`,
 	`UPDATE dpsql_accounts SET release_epsilon = ?2 WHERE id = ?1`, `UPDATE dpsql_accounts SET release_delta = ?2 WHERE id = ?1`,

@@ -7,6 +7,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog/internal/ledger"
+	"dpsql/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -29,6 +30,7 @@ type Mechanism struct {
 	Comparisons int64              // made so far, those of open runs included
 	Run         *OpenRun           // nil between runs
 	Leased      bool               // a process makes comparisons, or died making them
+	Span        period.Range       // the periods whose rows it reads, and that it was charged to; All without periods
 	CreatedAt   time.Time
 
 	stateSize int64
@@ -43,16 +45,19 @@ type OpenRun struct{ Number, Tau int64 }
 // and not from an index, because the two differ if one of them is damaged.
 const nameOfTable = `(SELECT t.name FROM dpsql_tables t WHERE t.id = table_id)`
 
-const selectMechanism = `SELECT id, name, table_id, ` + nameOfTable + `, columns, params, epsilon, rho, run_rho, updates,
-	runs_started, runs_ended, comparisons, run, tau, leased, created_at, state_size, state_sha256, digest
+func (tx *Tx) selectMechanism() string {
+	return `SELECT id, name, table_id, ` + nameOfTable + `, columns, params, epsilon, rho, run_rho, updates,
+	runs_started, runs_ended, comparisons, run, tau, leased, ` + tx.selectSpan() + `, created_at, state_size, state_sha256, digest
 	FROM dpsql_mechanisms NOT INDEXED WHERE dropped_at IS NULL `
+}
 
 func scanMechanism(row record) (m Mechanism, err error) {
 	var columns, params, at string
 	var run, tau *int64
+	var span storedSpan
 	var digest []byte
 	err = row.Scan(&m.ID, &m.Name, &m.TableID, &m.Table, &columns, &params, &m.Epsilon, &m.Rho, &m.RunRho, &m.Updates,
-		&m.RunsStarted, &m.RunsEnded, &m.Comparisons, &run, &tau, &m.Leased, &at, &m.stateSize, &m.stateSum, &digest)
+		&m.RunsStarted, &m.RunsEnded, &m.Comparisons, &run, &tau, &m.Leased, &span.first, &span.last, &at, &m.stateSize, &m.stateSum, &digest)
 	if err != nil {
 		return m, err
 	}
@@ -62,7 +67,7 @@ func scanMechanism(row record) (m Mechanism, err error) {
 	if run != nil && tau != nil {
 		m.Run = &OpenRun{Number: *run, Tau: *tau}
 	}
-	m.Params = json.RawMessage(params)
+	m.Params, m.Span = json.RawMessage(params), span.value()
 	if m.Columns, err = decodeColumns(columns); err != nil {
 		return m, err
 	}
@@ -96,13 +101,13 @@ func (m *Mechanism) encoding() ledger.Encoding {
 	if m.Run != nil {
 		e = e.Numbers(m.Run.Number, m.Run.Tau)
 	}
-	return e.Texts(formatTime(m.CreatedAt)).Numbers(m.stateSize).Texts(string(m.stateSum))
+	return encodeSpan(e.Texts(formatTime(m.CreatedAt)).Numbers(m.stateSize).Texts(string(m.stateSum)), m.Span)
 }
 
 // Mechanisms lists the mechanisms of a table by name, of all tables when table
 // is 0.
 func (tx *Tx) Mechanisms(table int64) ([]Mechanism, error) {
-	all, err := list(tx, scanMechanism, selectMechanism+`ORDER BY CAST(name AS TEXT)`)
+	all, err := list(tx, scanMechanism, tx.selectMechanism()+`ORDER BY CAST(name AS TEXT)`)
 	if err == nil {
 		err = checkComplete(tx, rollMechanisms, all, func(m *Mechanism) string { return key(m.ID) })
 	}
@@ -118,7 +123,7 @@ func (tx *Tx) Mechanism(name string) (*Mechanism, error) {
 // MechanismByID returns the mechanism with the id. Errors: Unknown when it was
 // dropped.
 func (tx *Tx) MechanismByID(id int64) (*Mechanism, error) {
-	m, err := find(tx, scanMechanism, selectMechanism+`AND id = ?`, id)
+	m, err := find(tx, scanMechanism, tx.selectMechanism()+`AND id = ?`, id)
 	if err != nil || m != nil {
 		return m, err
 	}
@@ -149,11 +154,14 @@ func (tx *Tx) AddMechanism(m *Mechanism, state []byte) error {
 	if m.CreatedAt.IsZero() {
 		m.CreatedAt = tx.stamp()
 	}
-	sum := checksum(state)
+	if m.Span == (period.Range{}) {
+		m.Span = period.All
+	}
+	sum, span := checksum(state), spanOf(m.Span)
 	id, err := tx.insert(`INSERT INTO dpsql_mechanisms (name, table_id, columns, params, epsilon, rho, run_rho, updates,
-		runs_started, runs_ended, comparisons, leased, state_size, state_sha256, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, FALSE, ?, ?, ?)`,
-		m.Name, m.TableID, columns, params, m.Epsilon, m.Rho, m.RunRho, m.Updates, len(state), sum, formatTime(m.CreatedAt))
+		runs_started, runs_ended, comparisons, leased, period_first, period_last, state_size, state_sha256, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, FALSE, ?, ?, ?, ?, ?)`,
+		m.Name, m.TableID, columns, params, m.Epsilon, m.Rho, m.RunRho, m.Updates, span.first, span.last, len(state), sum, formatTime(m.CreatedAt))
 	if err != nil {
 		return err
 	}

@@ -171,6 +171,8 @@ const (
 	rollDeclared   = "declared tables" // dropped ones included
 	rollTables     = "private tables"
 	rollReleases   = "releases"
+	rollTemplates  = "releases of each period"
+	rollRowCounts  = "row counts of periods"
 	rollMechanisms = "mechanisms"
 	rollUsers      = "users"  // dropped ones included
 	rollGrants     = "grants" // revoked ones included

@@ -14,6 +14,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog/internal/ledger"
+	"dpsql/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -30,6 +31,8 @@ type Release struct {
 	Epsilon    accounting.Epsilon
 	Delta      accounting.Delta
 	MaxSupport uint64
+	Span       period.Range // the periods whose rows it was built from; All without periods
+	Template   int64        // the template that it is a part of; 0 for none
 	CreatedAt  time.Time
 	Size       int64 // of the payload, in bytes
 
@@ -39,19 +42,23 @@ type Release struct {
 // AnySupport is the MaxSupport of a release without a bound.
 const AnySupport = math.MaxInt64
 
-const selectRelease = `SELECT id, name, table_id, ` + nameOfTable + `, columns, method, params, epsilon, delta,
-	max_support, created_at, size, sha256, digest FROM dpsql_releases NOT INDEXED WHERE dropped_at IS NULL ORDER BY CAST(name AS TEXT)`
+func (tx *Tx) selectRelease() string {
+	return `SELECT id, name, table_id, ` + nameOfTable + `, columns, method, params, epsilon, delta,
+	max_support, ` + tx.selectSpan() + `, ` + tx.since(periodsVersion, "template", "0") + `, created_at, size, sha256, digest
+	FROM dpsql_releases NOT INDEXED WHERE dropped_at IS NULL ORDER BY CAST(name AS TEXT)`
+}
 
 func scanRelease(row record) (r Release, err error) {
 	var columns, params, at string
 	var support int64
+	var span storedSpan
 	var digest []byte
 	err = row.Scan(&r.ID, &r.Name, &r.TableID, &r.Table, &columns, &r.Using, &params, &r.Epsilon, &r.Delta,
-		&support, &at, &r.Size, &r.sum, &digest)
+		&support, &span.first, &span.last, &r.Template, &at, &r.Size, &r.sum, &digest)
 	if err != nil {
 		return r, err
 	}
-	r.Params, r.MaxSupport = json.RawMessage(params), uint64(support)
+	r.Params, r.MaxSupport, r.Span = json.RawMessage(params), uint64(support), span.value()
 	if r.Columns, err = decodeColumns(columns); err != nil {
 		return r, err
 	}
@@ -62,14 +69,19 @@ func scanRelease(row record) (r Release, err error) {
 }
 
 func (r *Release) encoding() ledger.Encoding {
-	return ledger.Encode("release").Numbers(r.ID).Texts(r.Name).Numbers(r.TableID).Columns(r.Columns).Texts(r.Using, string(r.Params)).
+	e := ledger.Encode("release").Numbers(r.ID).Texts(r.Name).Numbers(r.TableID).Columns(r.Columns).Texts(r.Using, string(r.Params)).
 		Numbers(int64(r.Epsilon), int64(r.Delta), int64(r.MaxSupport)).Texts(formatTime(r.CreatedAt)).
 		Numbers(r.Size).Texts(string(r.sum))
+	e = encodeSpan(e, r.Span)
+	if r.Template != 0 {
+		e = e.Texts("part of").Numbers(r.Template)
+	}
+	return e
 }
 
 // Releases lists the releases of a table by name, of all tables when table is 0.
 func (tx *Tx) Releases(table int64) ([]Release, error) {
-	all, err := list(tx, scanRelease, selectRelease)
+	all, err := list(tx, scanRelease, tx.selectRelease())
 	if err == nil {
 		err = checkComplete(tx, rollReleases, all, func(r *Release) string { return key(r.ID) })
 	}
@@ -106,11 +118,14 @@ func (tx *Tx) AddRelease(r *Release, payload []byte) error {
 	if r.CreatedAt.IsZero() {
 		r.CreatedAt = tx.stamp()
 	}
-	sum := checksum(payload)
+	if r.Span == (period.Range{}) {
+		r.Span = period.All
+	}
+	sum, span := checksum(payload), spanOf(r.Span)
 	id, err := tx.insert(`INSERT INTO dpsql_releases (name, table_id, columns, method, params, epsilon, delta,
-		max_support, size, sha256, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		max_support, size, sha256, period_first, period_last, template, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.Name, r.TableID, columns, r.Using, params, r.Epsilon, r.Delta,
-		int64(r.MaxSupport), len(payload), sum, formatTime(r.CreatedAt))
+		int64(r.MaxSupport), len(payload), sum, span.first, span.last, r.Template, formatTime(r.CreatedAt))
 	if err != nil {
 		return err
 	}
@@ -144,10 +159,14 @@ func (tx *Tx) DropRelease(name string) error {
 	case r == nil:
 		return sqlerr.New(sqlerr.Unknown, "there is no release %s", name)
 	}
+	return tx.dropRelease(r)
+}
+
+func (tx *Tx) dropRelease(r *Release) error {
 	if err := tx.deletePayload(ownerRelease, r.ID); err != nil {
 		return err
 	}
-	if _, err = tx.exec(`UPDATE dpsql_releases SET dropped_at = ? WHERE id = ?`, formatTime(tx.stamp()), r.ID); err != nil {
+	if _, err := tx.exec(`UPDATE dpsql_releases SET dropped_at = ? WHERE id = ?`, formatTime(tx.stamp()), r.ID); err != nil {
 		return err
 	}
 	return tx.removeFromRoll(rollReleases, key(r.ID))
@@ -162,10 +181,14 @@ func (tx *Tx) checkTable(id int64) error {
 	return err
 }
 
-// checkName refuses a name that a release or a mechanism has: statements refer
-// to both by name alone.
+// checkName refuses a name that a release, a template or a mechanism has: statements refer
+// to them by name alone.
 func (tx *Tx) checkName(name string) error {
 	release, err := tx.Release(name)
+	if err != nil {
+		return err
+	}
+	template, err := tx.Template(name)
 	if err != nil {
 		return err
 	}
@@ -173,6 +196,8 @@ func (tx *Tx) checkName(name string) error {
 	switch {
 	case err != nil:
 		return err
+	case template != nil:
+		return sqlerr.New(sqlerr.Invalid, "the release %s exists", template.Name)
 	case release != nil:
 		return sqlerr.New(sqlerr.Invalid, "the release %s exists", release.Name)
 	case mechanism != nil:
@@ -268,10 +293,27 @@ func (s *Store) readPublicPart(ctx context.Context, name string) (table *Table, 
 		if private == nil || private.ID != release.TableID {
 			return corrupt("the table of release %s is missing", name)
 		}
-		table = &Table{Name: private.Name, Columns: release.coveredColumns(private.Columns), Unit: private.Unit, MaxRows: private.MaxRows}
+		columns, err := tx.columnsOver(private, release.Span)
+		if err != nil {
+			return err
+		}
+		table = &Table{Name: private.Name, Columns: release.coveredColumns(columns), Unit: private.Unit, MaxRows: private.MaxRows}
 		return nil
 	})
 	return table, release, payload, err
+}
+
+// columnsOver returns a table's columns with only those values of its period's column that lie
+// in a range of periods.
+func (tx *Tx) columnsOver(t *Table, over period.Range) ([]query.Column, error) {
+	if over == period.All || t.Period == "" {
+		return t.Columns, nil
+	}
+	a, err := tx.Account(t.Account)
+	if err != nil {
+		return nil, err
+	}
+	return t.ColumnsIn(a.Partition, over), nil
 }
 
 // coveredColumns returns those of the table's columns that the release covers.
@@ -296,6 +338,7 @@ func (s *Store) writeExport(ctx context.Context, temp string, table *Table, rele
 		}
 		copied := *release
 		copied.TableID, copied.Columns = table.ID, nil // the exported table has only the covered columns
+		copied.Span, copied.Template = period.All, 0   // and only the release's periods
 		return tx.AddRelease(&copied, payload)
 	})
 	if closed := out.Close(); err == nil {

@@ -147,7 +147,7 @@ func TestExportRelease(t *testing.T) {
 		if err := tx.PutAnswer(&catalog.Answer{TableID: table.ID, Query: marker, Kind: catalog.AnswerDirect}); err != nil {
 			return err
 		}
-		return tx.Charge(a.ID, catalog.KindReleases, marker, marker, epsilon(1, 0))
+		return tx.Charge(a.ID, nil, catalog.KindReleases, marker, marker, epsilon(1, 0))
 	})
 	out := filepath.Join(dir, "cells?.db")
 	if err := s.ExportRelease(context.Background(), "CELLS", out); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dpsql/catalog"
+	"dpsql/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -83,7 +84,7 @@ func makeStock(t *testing.T, path string) {
 				return err
 			}
 		}
-		return tx.SetNHat(table, catalog.NHat{Value: 100, Law: "dlap(1)"})
+		return tx.SetNHat(table, period.All, catalog.NHat{Value: 100, Law: "dlap(1)"})
 	})
 	s.Close()
 }

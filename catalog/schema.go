@@ -30,7 +30,11 @@ const keyListsVersion = 6
 // usersVersion is the version that has users and what is granted to them.
 const usersVersion = 7
 
-var migrations = []migration{{firstVersion, version4}, {answerCountsVersion, version5}, {keyListsVersion, version6}, {usersVersion, version7}}
+// periodsVersion is the version in which accounts can have periods.
+const periodsVersion = 8
+
+var migrations = []migration{{firstVersion, version4}, {answerCountsVersion, version5}, {keyListsVersion, version6}, {usersVersion, version7},
+	{periodsVersion, version8}}
 
 // latest returns the version of the catalogs that this Store writes.
 func (s *Store) latest() int { return s.schema[len(s.schema)-1].version }
@@ -84,7 +88,7 @@ func countTables(ctx context.Context, q Querier, like string) (tables int, err e
 // additions of the later version would not be verified in it.
 func confirmOld(ctx context.Context, q Querier, version int) error {
 	for later, table := range map[int]string{firstVersion: `dpsql\_public\_columns`, answerCountsVersion: `dpsql\_answer\_counts`, keyListsVersion: `dpsql\_key\_lists`,
-		usersVersion: `dpsql\_users`} {
+		usersVersion: `dpsql\_users`, periodsVersion: `dpsql\_templates`} {
 		if version >= later {
 			continue
 		}
@@ -366,4 +370,46 @@ CREATE TABLE dpsql_grants (
 ) STRICT;
 
 ALTER TABLE dpsql_tables ADD COLUMN answer_time INTEGER NOT NULL DEFAULT 250;
+`
+
+// version8 has budgets of periods. A line of the ledger, a release, a mechanism and a row
+// count are about a range of periods, or about all where the range is NULL.
+const version8 = `
+ALTER TABLE dpsql_accounts ADD COLUMN periods TEXT NOT NULL DEFAULT '';
+ALTER TABLE dpsql_tables ADD COLUMN period TEXT NOT NULL DEFAULT '';
+ALTER TABLE dpsql_ledger ADD COLUMN period_first INTEGER;
+ALTER TABLE dpsql_ledger ADD COLUMN period_last INTEGER;
+ALTER TABLE dpsql_releases ADD COLUMN period_first INTEGER;
+ALTER TABLE dpsql_releases ADD COLUMN period_last INTEGER;
+ALTER TABLE dpsql_releases ADD COLUMN template INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE dpsql_mechanisms ADD COLUMN period_first INTEGER;
+ALTER TABLE dpsql_mechanisms ADD COLUMN period_last INTEGER;
+CREATE INDEX dpsql_releases_template ON dpsql_releases (template);
+
+CREATE TABLE dpsql_templates (
+	id         INTEGER PRIMARY KEY,
+	name       TEXT NOT NULL COLLATE NOCASE,
+	table_id   INTEGER NOT NULL REFERENCES dpsql_tables (id),
+	columns    TEXT NOT NULL,
+	method     TEXT NOT NULL,
+	options    TEXT NOT NULL,
+	early      INTEGER NOT NULL,
+	created_at TEXT NOT NULL,
+	dropped_at TEXT,
+	digest     BLOB NOT NULL DEFAULT x''
+) STRICT;
+CREATE UNIQUE INDEX dpsql_templates_live ON dpsql_templates (name) WHERE dropped_at IS NULL;
+
+CREATE TABLE dpsql_row_counts (
+	id           INTEGER PRIMARY KEY,
+	table_id     INTEGER NOT NULL REFERENCES dpsql_tables (id),
+	period_first INTEGER NOT NULL,
+	period_last  INTEGER NOT NULL,
+	nhat         INTEGER NOT NULL,
+	epsilon      INTEGER NOT NULL,
+	rho          INTEGER NOT NULL,
+	law          TEXT NOT NULL,
+	digest       BLOB NOT NULL DEFAULT x'',
+	UNIQUE (table_id, period_first, period_last)
+) STRICT;
 `

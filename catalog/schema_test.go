@@ -14,6 +14,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/period"
 	"dpsql/sqlerr"
 )
 
@@ -175,7 +176,7 @@ func TestLedgerLines(t *testing.T) {
 		e := entries[1]
 		e.Hash = [32]byte{}
 		want := catalog.Entry{Seq: 2, At: time.Date(2024, 5, 6, 6, 8, 9, 0, time.UTC), Account: account, Kind: catalog.KindReleases,
-			Action: "create release adm", Object: "adm", Amount: epsilon(3, 4)}
+			Action: "create release adm", Object: "adm", Amount: epsilon(3, 4), Over: period.All}
 		if !reflect.DeepEqual(e, want) {
 			t.Errorf("line %+v, want %+v", e, want)
 		}
@@ -222,7 +223,7 @@ func TestTampering(t *testing.T) {
 		{`UPDATE dpsql_accounts SET max_charge = max_charge + 1 WHERE id = 1`, "the record of account 1 does not match its checksum"},
 		{`UPDATE dpsql_accounts SET analysts_buy = 0 WHERE id = 2`, "the record of account 2 does not match its checksum"},
 		{`UPDATE dpsql_bases SET account = 1`, "the record of account 1 does not match its checksum"},
-		{`INSERT INTO dpsql_ledger SELECT 0, at, account, kind, action, object, epsilon, delta, rho, hash FROM dpsql_ledger WHERE seq = 2`,
+		{`INSERT INTO dpsql_ledger SELECT 0, at, account, kind, action, object, epsilon, delta, rho, hash, period_first, period_last FROM dpsql_ledger WHERE seq = 2`,
 			"row 0 of the ledger does not verify"},
 	} {
 		var account int64 = 1
@@ -283,6 +284,6 @@ func TestTruncation(t *testing.T) {
 }
 
 func spentOf(s *catalog.Store, account int64) (spent accounting.Amount, err error) {
-	err = s.Read(context.Background(), func(tx *catalog.Tx) error { spent, err = tx.Spent(account); return err })
+	err = s.Read(context.Background(), func(tx *catalog.Tx) error { spent, err = tx.MostSpent(account); return err })
 	return spent, err
 }

@@ -3,12 +3,14 @@ package catalog
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
 
 	"dpsql/accounting"
 	"dpsql/catalog/internal/ledger"
+	"dpsql/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -20,13 +22,15 @@ type Table struct {
 	Source       string // the raw table or view; "" in an exported file, which has no rows
 	SourceID     int64  // the source that has it; 0 for the file itself
 	Columns      []query.Column
-	Account      int64         // 0 in an exported file
-	Unit         string        // the unit column of the source; "" when a unit is a row
-	MaxRows      int64         // rows kept of each unit
-	SourceSchema string        // SQL text of the source and what it reads, at declaration
-	Key          []byte        // secret key that chooses the rows kept of a unit
-	NHat         *NHat         // nil until bought
-	AnswerTime   time.Duration // how long a slot is in which its rows are read for a user, in milliseconds
+	Account      int64                 // 0 in an exported file
+	Unit         string                // the unit column of the source; "" when a unit is a row
+	MaxRows      int64                 // rows kept of each unit
+	SourceSchema string                // SQL text of the source and what it reads, at declaration
+	Key          []byte                // secret key that chooses the rows kept of a unit
+	NHat         *NHat                 // of all its rows; nil until bought
+	Period       string                // the column, as declared, that says in which period a row lies; "" for none
+	RowCounts    map[period.Range]NHat // of the rows of some periods, as far as bought
+	AnswerTime   time.Duration         // how long a slot is in which its rows are read for a user, in milliseconds
 	CreatedAt    time.Time
 
 	domains []string // of the columns, as stored
@@ -46,15 +50,28 @@ type NHat struct {
 // Universe returns the product of the declared domains.
 func (t *Table) Universe() (*query.Universe, error) { return query.NewUniverse(t.Columns) }
 
+// ColumnsIn returns the columns with only those values of the table's period column that lie in a
+// range of periods of a partition, which is that of its account. The domain of a column without
+// such values stays.
+func (t *Table) ColumnsIn(p *period.Partition, over period.Range) []query.Column {
+	columns := slices.Clone(t.Columns)
+	for i, c := range columns {
+		if !query.SameName(c.Name, t.Period) {
+			continue
+		}
+		if d, some := p.Restrict(c.Domain, over); some {
+			columns[i].Domain = d
+		}
+	}
+	return columns
+}
+
 // selectTable begins a query for tables. A catalog from before there were answer times has the
 // default for all.
 func (tx *Tx) selectTable() string {
-	answerTime := "answer_time"
-	if tx.version < usersVersion {
-		answerTime = strconv.FormatInt(DefaultAnswerTime.Milliseconds(), 10)
-	}
+	answerTime := tx.since(usersVersion, "answer_time", strconv.FormatInt(DefaultAnswerTime.Milliseconds(), 10))
 	return `SELECT id, name, source, COALESCE(source_id, 0), COALESCE(account, 0), unit, max_rows, source_schema, key,
-	nhat, nhat_epsilon, nhat_rho, nhat_law, ` + answerTime + `, created_at, digest FROM dpsql_tables NOT INDEXED `
+	nhat, nhat_epsilon, nhat_rho, nhat_law, ` + answerTime + `, ` + tx.since(periodsVersion, "period", "''") + `, created_at, digest FROM dpsql_tables NOT INDEXED `
 }
 
 // scanTable reads a table. The columns are those of all tables.
@@ -67,7 +84,7 @@ func scanTable(row record, columns map[int64][]storedColumn) (t Table, err error
 	var at string
 	var digest []byte
 	err = row.Scan(&t.ID, &t.Name, &t.Source, &t.SourceID, &t.Account, &t.Unit, &t.MaxRows, &t.SourceSchema, &t.Key,
-		&value, &epsilon, &rho, &law, &answerTime, &at, &digest)
+		&value, &epsilon, &rho, &law, &answerTime, &t.Period, &at, &digest)
 	if err != nil {
 		return t, err
 	}
@@ -101,6 +118,9 @@ func (t *Table) encoding() ledger.Encoding {
 	if t.AnswerTime != DefaultAnswerTime { // likewise
 		e = e.Texts("answer time").Numbers(t.AnswerTime.Milliseconds())
 	}
+	if t.Period != "" { // likewise
+		e = e.Texts("period", t.Period)
+	}
 	return e
 }
 
@@ -126,7 +146,58 @@ func (tx *Tx) tables(set, where, order string) ([]Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tables, checkComplete(tx, set, tables, func(t *Table) string { return key(t.ID) })
+	if err := checkComplete(tx, set, tables, func(t *Table) string { return key(t.ID) }); err != nil {
+		return nil, err
+	}
+	return tables, tx.readRowCounts(tables)
+}
+
+// rowCount is N̂ of the rows of some periods.
+type rowCount struct {
+	id, table int64
+	over      period.Range
+	n         NHat
+}
+
+func (c *rowCount) encoding() ledger.Encoding {
+	return ledger.Encode("row count").Numbers(c.id, c.table, c.over.First, c.over.Last, c.n.Value, int64(c.n.Epsilon), int64(c.n.Rho)).Texts(c.n.Law)
+}
+
+// readRowCounts fills in the row counts of tables.
+func (tx *Tx) readRowCounts(tables []Table) error {
+	if tx.version < periodsVersion {
+		return nil
+	}
+	all, err := list(tx, func(row record) (c rowCount, err error) {
+		var digest []byte
+		if err := row.Scan(&c.id, &c.table, &c.over.First, &c.over.Last, &c.n.Value, &c.n.Epsilon, &c.n.Rho, &c.n.Law, &digest); err != nil {
+			return c, err
+		}
+		return c, checkDigest("a row count", c.encoding(), digest)
+	}, `SELECT id, table_id, period_first, period_last, nhat, epsilon, rho, law, digest FROM dpsql_row_counts NOT INDEXED`)
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		if t := pick(tables, func(t *Table) bool { return t.ID == c.table }); t != nil {
+			if t.RowCounts == nil {
+				t.RowCounts = make(map[period.Range]NHat)
+			}
+			t.RowCounts[c.over] = c.n
+		}
+	}
+	return checkComplete(tx, rollRowCounts, all, func(c *rowCount) string { return key(c.id) })
+}
+
+// RowCount returns N̂ of the rows of some periods, nil until it is bought.
+func (t *Table) RowCount(over period.Range) *NHat {
+	if over == period.All {
+		return t.NHat
+	}
+	if n, bought := t.RowCounts[over]; bought {
+		return &n
+	}
+	return nil
 }
 
 // Table returns the private table of that name, nil when there is none.
@@ -166,9 +237,9 @@ func (tx *Tx) AddTable(t *Table) error {
 	}
 	created := tx.stamp()
 	t.AnswerTime = cmp.Or(t.AnswerTime, DefaultAnswerTime)
-	id, err := tx.insert(`INSERT INTO dpsql_tables (name, source, source_id, account, unit, max_rows, source_schema, key, answer_time, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		t.Name, t.Source, idOrNull(t.SourceID), idOrNull(t.Account), t.Unit, t.MaxRows, t.SourceSchema, nonNil(t.Key), t.AnswerTime.Milliseconds(), formatTime(created))
+	id, err := tx.insert(`INSERT INTO dpsql_tables (name, source, source_id, account, unit, max_rows, source_schema, key, answer_time, period, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		t.Name, t.Source, idOrNull(t.SourceID), idOrNull(t.Account), t.Unit, t.MaxRows, t.SourceSchema, nonNil(t.Key), t.AnswerTime.Milliseconds(), t.Period, formatTime(created))
 	if err != nil {
 		return err
 	}
@@ -187,7 +258,7 @@ func (tx *Tx) AddTable(t *Table) error {
 		return err
 	}
 	t.NHat = nhat
-	return tx.SetNHat(id, *nhat)
+	return tx.SetNHat(id, period.All, *nhat)
 }
 
 // idOrNull returns the id of a record as it is stored, NULL for 0.
@@ -226,16 +297,19 @@ func (tx *Tx) AccountUnit(account int64) (*string, error) {
 	return nil, err
 }
 
-// SetNHat stores the table's noisy row count. Errors: Internal when it was bought
-// before, since a second draw would have to be paid for.
-func (tx *Tx) SetNHat(table int64, n NHat) error {
+// SetNHat stores the table's noisy number of rows in some periods. Errors: Internal when it was
+// bought before, since a second draw would have to be paid for.
+func (tx *Tx) SetNHat(table int64, over period.Range, n NHat) error {
 	all, err := tx.Tables()
 	if err != nil {
 		return err
 	}
 	t := pick(all, func(t *Table) bool { return t.ID == table })
-	if t == nil || t.NHat != nil {
+	if t == nil || t.RowCount(over) != nil {
 		return sqlerr.New(sqlerr.Internal, "the row count of the table was bought before")
+	}
+	if over != period.All {
+		return tx.addRowCount(rowCount{table: table, over: over, n: n})
 	}
 	_, err = tx.exec(`UPDATE dpsql_tables SET nhat = ?, nhat_epsilon = ?, nhat_rho = ?, nhat_law = ? WHERE id = ?`,
 		n.Value, n.Epsilon, n.Rho, n.Law, table)
@@ -244,6 +318,18 @@ func (tx *Tx) SetNHat(table int64, n NHat) error {
 	}
 	t.NHat = &n
 	return tx.seal("dpsql_tables", table, t.encoding())
+}
+
+func (tx *Tx) addRowCount(c rowCount) (err error) {
+	c.id, err = tx.insert(`INSERT INTO dpsql_row_counts (table_id, period_first, period_last, nhat, epsilon, rho, law) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		c.table, c.over.First, c.over.Last, c.n.Value, c.n.Epsilon, c.n.Rho, c.n.Law)
+	if err != nil {
+		return err
+	}
+	if err := tx.seal("dpsql_row_counts", c.id, c.encoding()); err != nil {
+		return err
+	}
+	return tx.addToRoll(rollRowCounts, key(c.id))
 }
 
 // SetAnswerTime changes the answer time of a table.
@@ -297,6 +383,14 @@ func (tx *Tx) DropTable(name string) error {
 }
 
 func (tx *Tx) checkUnused(t *Table) error {
+	templates, err := tx.Templates(t.ID)
+	if err != nil {
+		return err
+	}
+	if len(templates) > 0 {
+		return sqlerr.New(sqlerr.Invalid, "%s still has the release %s", t.Name, templates[0].Name).
+			WithHint("DROP RELEASE %s first", templates[0].Name)
+	}
 	releases, err := tx.Releases(t.ID)
 	if err != nil {
 		return err

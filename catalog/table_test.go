@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dpsql/catalog"
+	"dpsql/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -33,10 +34,10 @@ func TestTables(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return tx.SetNHat(tab.ID, nhat)
+		return tx.SetNHat(tab.ID, period.All, nhat)
 	})
 	tab.NHat = &nhat
-	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.SetNHat(tab.ID, nhat) }), sqlerr.Internal)
+	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.SetNHat(tab.ID, period.All, nhat) }), sqlerr.Internal)
 	read(t, s, func(tx *catalog.Tx) error {
 		got, err := tx.Table("ADMISSIONS")
 		if err != nil {

@@ -87,7 +87,7 @@ func TestQuota(t *testing.T) {
 			if err != nil || len(all) != 1 {
 				t.Fatalf("grants %+v, %v", all, err)
 			}
-			sum, err := tx.Spent(account)
+			sum, err := tx.MostSpent(account)
 			spent, left = sum.Rho, all[0].Left()
 			if spent != all[0].Spent {
 				t.Errorf("the account has spent %v, and the user %v", spent, all[0].Spent)

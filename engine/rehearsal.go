@@ -523,7 +523,7 @@ func (r *Rehearsal) discover(ctx context.Context, st *syntax.CreatePublic) (*Res
 		return nil, err
 	}
 	err = r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error {
-		return tx.Charge(p.Table.Account, catalog.KindReleases, action, st.Name.Text, p.Cost)
+		return tx.Charge(p.Table.Account, p.Table.Span(), catalog.KindReleases, action, st.Name.Text, p.Cost)
 	})
 	if err != nil {
 		return nil, err
@@ -605,10 +605,10 @@ func (r *Rehearsal) release(ctx context.Context, st *syntax.CreateRelease) (*Res
 	if err != nil {
 		return nil, err
 	}
-	rel := &catalog.Release{Name: st.Name.Text, TableID: p.Table.ID, Columns: p.Columns, Using: string(st.Using), Params: about,
+	rel := &catalog.Release{Name: st.Name.Text, TableID: p.Table.ID, Span: p.Table.Part, Columns: p.Columns, Using: string(st.Using), Params: about,
 		Epsilon: p.Cost.Epsilon, Delta: p.Cost.Delta, MaxSupport: p.MaxSupport}
 	err = r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error {
-		if err := tx.Charge(p.Table.Account, catalog.KindReleases, "create release", rel.Name, p.Cost); err != nil {
+		if err := tx.Charge(p.Table.Account, p.Table.Span(), catalog.KindReleases, "create release", rel.Name, p.Cost); err != nil {
 			return err
 		}
 		return tx.AddRelease(rel, nil)
@@ -639,9 +639,9 @@ func (r *Rehearsal) mechanism(ctx context.Context, st *syntax.CreateMechanism) (
 	if err != nil {
 		return nil, err
 	}
-	m := &catalog.Mechanism{Name: st.Name.Text, TableID: p.Table.ID, Columns: p.Columns, Epsilon: epsilon, Rho: p.Cost.Rho, Params: json.RawMessage(`{}`)}
+	m := &catalog.Mechanism{Name: st.Name.Text, TableID: p.Table.ID, Span: p.Table.Part, Columns: p.Columns, Epsilon: epsilon, Rho: p.Cost.Rho, Params: json.RawMessage(`{}`)}
 	err = r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error {
-		if err := tx.Charge(p.Table.Account, catalog.KindInteractive, "reserve mechanism", m.Name, p.Cost); err != nil {
+		if err := tx.Charge(p.Table.Account, p.Table.Span(), catalog.KindInteractive, "reserve mechanism", m.Name, p.Cost); err != nil {
 			return err
 		}
 		return tx.AddMechanism(m, nil)

@@ -9,7 +9,7 @@
 //     the record is missing; the roll of its set can.
 //   - A Chain is the ledger of privacy budgets. Every Line has the hash of the
 //     line before it, so no line can be changed, removed or inserted alone. The
-//     chain adds up what each account has spent.
+//     chain adds up what each account has spent in each period.
 //   - The roll of the chain has its length and its last hash, so the last lines
 //     cannot go missing either.
 //   - A Mark stands in a small file beside the database, and says that the
@@ -31,6 +31,7 @@ import (
 	"sync"
 
 	"dpsql/accounting"
+	"dpsql/period"
 )
 
 // Line is a line of the ledger as it is stored. The hash covers exactly these
@@ -41,6 +42,7 @@ type Line struct {
 	Account              int64
 	Kind, Action, Object string
 	Epsilon, Delta, Rho  int64
+	Over                 period.Range // in each of which it is charged; All where an account has no periods
 	Hash                 []byte
 }
 
@@ -49,11 +51,16 @@ func (l Line) Amount() accounting.Amount {
 	return accounting.Amount{Epsilon: accounting.Epsilon(l.Epsilon), Delta: accounting.Delta(l.Delta), Rho: accounting.Rho(l.Rho)}
 }
 
-// digest is the SHA-256 of the hash of the line before and the line's encoding.
+// digest is the SHA-256 of the hash of the line before and the line's encoding. A line that
+// counts in every period is encoded as before there were periods.
 func (l Line) digest(previous [32]byte) [32]byte {
 	e := append(Encoding("dpsql ledger 1\x00"), previous[:]...)
-	return e.Numbers(l.Seq).Texts(l.At).Numbers(l.Account).Texts(l.Kind, l.Action, l.Object).
-		Numbers(l.Epsilon, l.Delta, l.Rho).Digest()
+	e = e.Numbers(l.Seq).Texts(l.At).Numbers(l.Account).Texts(l.Kind, l.Action, l.Object).
+		Numbers(l.Epsilon, l.Delta, l.Rho)
+	if l.Over != period.All {
+		e = e.Numbers(l.Over.First, l.Over.Last)
+	}
+	return e.Digest()
 }
 
 // Chain is a verified beginning of the ledger. The zero value has no lines. A Chain
@@ -61,7 +68,7 @@ func (l Line) digest(previous [32]byte) [32]byte {
 type Chain struct {
 	seq   int64
 	hash  [32]byte
-	spent map[int64]accounting.Amount // by account
+	spent map[int64]Spending // by account
 }
 
 // Len returns the number of lines, which is the number of the last one.
@@ -70,8 +77,8 @@ func (c Chain) Len() int64 { return c.seq }
 // EndsWith reports whether hash is that of the last line.
 func (c Chain) EndsWith(hash []byte) bool { return string(hash) == string(c.hash[:]) }
 
-// Spent returns the sum of the lines of an account.
-func (c Chain) Spent(account int64) accounting.Amount { return c.spent[account] }
+// Spent returns the sums of the lines of an account. Callers must not add to it.
+func (c Chain) Spent(account int64) Spending { return c.spent[account] }
 
 // End returns what the catalog stores of the chain apart from its lines.
 func (c Chain) End() Roll { return Roll{Count: c.seq, Sum: c.hash} }
@@ -92,24 +99,30 @@ func (c Chain) Next(l Line) (Line, Chain, bool) {
 func (c Chain) Extend() *Verifier {
 	spent := maps.Clone(c.spent)
 	if spent == nil {
-		spent = make(map[int64]accounting.Amount)
+		spent = make(map[int64]Spending)
 	}
-	return &Verifier{chain: Chain{c.seq, c.hash, spent}}
+	return &Verifier{chain: Chain{c.seq, c.hash, spent}, own: make(map[int64]bool)}
 }
 
 // Verifier verifies lines, one after the other.
-type Verifier struct{ chain Chain }
+type Verifier struct {
+	chain Chain
+	own   map[int64]bool // the accounts whose Spending no other Chain has
+}
 
-// Add adds the next line to the chain. It reports false, and adds nothing, if the
-// line does not follow the one before or a sum overflows or would be negative.
+// Add adds the next line to the chain. It reports false if the line does not follow the one
+// before or a sum overflows or would be negative; nothing may be added then.
 func (v *Verifier) Add(l Line) bool {
 	c := &v.chain
 	digest := l.digest(c.hash)
 	if l.Seq != c.seq+1 || string(l.Hash) != string(digest[:]) {
 		return false
 	}
-	sum, ok := c.spent[l.Account].Add(l.Amount())
-	if !ok || sum.Epsilon < 0 || sum.Delta < 0 || sum.Rho < 0 {
+	sum := c.spent[l.Account]
+	if !v.own[l.Account] {
+		sum, v.own[l.Account] = sum.Clone(), true
+	}
+	if !sum.Add(l.Over, l.Amount()) {
 		return false
 	}
 	c.seq, c.hash, c.spent[l.Account] = l.Seq, digest, sum

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"dpsql/catalog/internal/ledger"
+	"dpsql/period"
 )
 
 // three returns a chain of three lines, and the lines.
 func three(t *testing.T) (c ledger.Chain, lines []ledger.Line) {
 	t.Helper()
 	for _, rho := range []int64{5, 7, -2} {
-		l, next, ok := c.Next(ledger.Line{At: "2026-01-01T00:00:00Z", Account: 1, Kind: "interactive", Action: "run", Object: "m", Rho: rho})
+		l, next, ok := c.Next(ledger.Line{Over: period.All, At: "2026-01-01T00:00:00Z", Account: 1, Kind: "interactive", Action: "run", Object: "m", Rho: rho})
 		if !ok {
 			t.Fatal("a line does not follow")
 		}
@@ -25,7 +26,7 @@ func three(t *testing.T) (c ledger.Chain, lines []ledger.Line) {
 // TestChain verifies lines as they were written, and with each value changed.
 func TestChain(t *testing.T) {
 	c, lines := three(t)
-	if c.Len() != 3 || c.Spent(1).Rho != 10 || c.Spent(2).Rho != 0 || !c.EndsWith(lines[2].Hash) || c.EndsWith(nil) {
+	if c.Len() != 3 || c.Spent(1).Most(period.Whole()).Rho != 10 || c.Spent(2).Most(period.Whole()).Rho != 0 || !c.EndsWith(lines[2].Hash) || c.EndsWith(nil) {
 		t.Fatalf("the chain is %+v", c)
 	}
 	v := ledger.Chain{}.Extend()
@@ -34,7 +35,7 @@ func TestChain(t *testing.T) {
 			t.Fatalf("line %d does not verify", l.Seq)
 		}
 	}
-	if v.Chain().End() != c.End() || v.Chain().Spent(1) != c.Spent(1) {
+	if v.Chain().End() != c.End() || v.Chain().Spent(1).Most(period.Whole()) != c.Spent(1).Most(period.Whole()) {
 		t.Errorf("verified %+v, written %+v", v.Chain(), c)
 	}
 	for i, change := range []func(*ledger.Line){
@@ -55,12 +56,12 @@ func TestChain(t *testing.T) {
 // the chain stays as it was.
 func TestSums(t *testing.T) {
 	c, _ := three(t)
-	for _, l := range []ledger.Line{{Account: 1, Rho: -11}, {Account: 1, Rho: math.MaxInt64}, {Account: 2, Epsilon: -1}, {Account: 2, Delta: math.MinInt64}} {
+	for _, l := range []ledger.Line{{Over: period.All, Account: 1, Rho: -11}, {Over: period.All, Account: 1, Rho: math.MaxInt64}, {Over: period.All, Account: 2, Epsilon: -1}, {Over: period.All, Account: 2, Delta: math.MinInt64}} {
 		if _, _, ok := c.Next(l); ok {
 			t.Errorf("%+v was added", l)
 		}
 	}
-	if c.Len() != 3 || c.Spent(1).Rho != 10 {
+	if c.Len() != 3 || c.Spent(1).Most(period.Whole()).Rho != 10 {
 		t.Errorf("the chain changed to %+v", c)
 	}
 }
@@ -107,7 +108,7 @@ func TestMarkFile(t *testing.T) {
 	defer f.Close()
 	var c ledger.Chain
 	for i := range 100 {
-		_, next, ok := c.Next(ledger.Line{Account: 1, Rho: 1})
+		_, next, ok := c.Next(ledger.Line{Over: period.All, Account: 1, Rho: 1})
 		if c = next; !ok {
 			t.Fatal("a line does not follow")
 		}

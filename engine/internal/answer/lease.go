@@ -16,6 +16,7 @@ import (
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/smw"
+	"dpsql/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -192,7 +193,7 @@ func (db *Database) open(ctx context.Context, t *view.Table, id int64) (*live, e
 		}
 		if record.Leased && record.Run != nil {
 			action := fmt.Sprintf("run %d of %d ended: its process did not close it", record.Run.Number, record.Updates)
-			if err := tx.Charge(t.Account, catalog.KindInteractive, action, record.Name, accounting.Amount{}); err != nil {
+			if err := tx.Charge(t.Account, period.Ranges{record.Span}, catalog.KindInteractive, action, record.Name, accounting.Amount{}); err != nil {
 				return err
 			}
 			if err := countCrash(record); err != nil {

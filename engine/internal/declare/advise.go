@@ -304,7 +304,7 @@ func (s *Statement) propose(ctx context.Context, p *Proposal, v *view.View, a *A
 		p.Note = fmt.Sprintf("%d releases", len(p.Creates))
 	}
 	err := s.Store.Read(ctx, func(tx *catalog.Tx) error {
-		return tx.Affords(a.Table.Account, catalog.KindReleases, "create release", cost)
+		return tx.Affords(a.Table.Account, a.Table.Span(), catalog.KindReleases, "create release", cost)
 	})
 	if err != nil && sqlerr.CodeOf(err) != sqlerr.Budget {
 		return err

@@ -19,6 +19,7 @@ import (
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/noise"
+	"dpsql/period"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
@@ -634,7 +635,7 @@ func dropMechanism(tx *catalog.Tx, name string) error {
 	}
 	if unused := m.Updates - m.RunsStarted; unused > 0 {
 		amount := accounting.Amount{Rho: m.RunRho * accounting.Rho(unused)}
-		if err := tx.Return(t.Account, catalog.KindInteractive, "return unused runs", m.Name, amount); err != nil {
+		if err := tx.Return(t.Account, period.Ranges{m.Span}, catalog.KindInteractive, "return unused runs", m.Name, amount); err != nil {
 			return err
 		}
 	}

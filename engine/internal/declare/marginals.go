@@ -229,7 +229,7 @@ func (s *Statement) storeMarginals(ctx context.Context, name string, p marginals
 	if err != nil {
 		return nil, err
 	}
-	r := &catalog.Release{Name: name, TableID: p.table.ID, Columns: p.columns, Using: string(syntax.Marginals),
+	r := &catalog.Release{Name: name, TableID: p.table.ID, Span: p.table.Part, Columns: p.columns, Using: string(syntax.Marginals),
 		Epsilon: p.cost.Epsilon, Delta: p.cost.Delta, MaxSupport: allSupport(p.universe)}
 	return r, s.addRelease(ctx, r, about, payload)
 }

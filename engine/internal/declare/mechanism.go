@@ -66,7 +66,7 @@ func (s *Statement) CreateMechanism(ctx context.Context, st *syntax.CreateMechan
 	if err != nil {
 		return nil, err
 	}
-	m := &catalog.Mechanism{Name: st.Name.Text, TableID: t.ID, Columns: columns, Epsilon: asked.epsilon,
+	m := &catalog.Mechanism{Name: st.Name.Text, TableID: t.ID, Span: t.Part, Columns: columns, Epsilon: asked.epsilon,
 		Rho: p.runs, RunRho: p.runs / accounting.Rho(p.Updates), Updates: p.Updates}
 	if state != nil && t.Outside == nil {
 		ctx = context.WithoutCancel(ctx) // the prior is paid for, so keep it even if cancelled
@@ -308,7 +308,7 @@ func (s *Statement) buyPrior(ctx context.Context, b *pay.Bill, t *view.Table, na
 		return nil, nil
 	}
 	err := s.Store.Read(ctx, func(tx *catalog.Tx) error {
-		return tx.Affords(t.Account, catalog.KindInteractive, name, whole)
+		return tx.Affords(t.Account, t.Span(), catalog.KindInteractive, name, whole)
 	})
 	if err != nil {
 		return nil, err

@@ -72,7 +72,7 @@ func (s *Statement) Outlook(ctx context.Context, st *syntax.ExplainCreate, v *vi
 		return o, nil
 	}
 	if o.Refused == nil {
-		o.Refused = s.Store.Read(ctx, func(tx *catalog.Tx) error { return tx.Affords(o.Table.Account, kind, action, o.Cost) })
+		o.Refused = s.Store.Read(ctx, func(tx *catalog.Tx) error { return tx.Affords(o.Table.Account, o.Table.Span(), kind, action, o.Cost) })
 		if o.Refused != nil && sqlerr.CodeOf(o.Refused) != sqlerr.Budget {
 			return o, o.Refused
 		}

@@ -120,7 +120,7 @@ func (s *Statement) storeProjection(ctx context.Context, name string, p projecti
 	if err != nil {
 		return nil, err
 	}
-	r := &catalog.Release{Name: name, TableID: p.table.ID, Columns: p.columns, Using: string(syntax.Projection),
+	r := &catalog.Release{Name: name, TableID: p.table.ID, Span: p.table.Part, Columns: p.columns, Using: string(syntax.Projection),
 		Epsilon: p.cost.Epsilon, Delta: p.cost.Delta, MaxSupport: p.support}
 	about := p.about(release)
 	about.Unfitted = p.wishes.fitted

@@ -222,7 +222,7 @@ func (s *Statement) storeHypothesis(ctx context.Context, name string, t *view.Ta
 	if h.Class.Monotone {
 		about = "monotone " + about
 	}
-	return s.addRelease(ctx, &catalog.Release{Name: name, TableID: t.ID, Columns: columns, Using: string(syntax.SMW),
+	return s.addRelease(ctx, &catalog.Release{Name: name, TableID: t.ID, Span: t.Part, Columns: columns, Using: string(syntax.SMW),
 		Epsilon: cost.Epsilon, Delta: cost.Delta, MaxSupport: h.Params.MaxSupport},
 		stored.HypothesisAbout{Class: about, Updates: int64(len(h.Steps)), Complete: h.Complete}, payload)
 }

@@ -45,7 +45,7 @@ func (d *Desk) Build(ctx context.Context, b *Bill, sn Snapshot, k catalog.Kind, 
 
 func (d *Desk) one(ctx context.Context, what kind, b *Bill, sn Snapshot, k catalog.Kind, action, object string, cost accounting.Amount) (*Receipt, error) {
 	err := d.charge(ctx, sn, func(tx *catalog.Tx) error {
-		return tx.Charge(sn.Table().Account, k, action, object, cost)
+		return tx.Charge(sn.Table().Account, sn.Table().Span(), k, action, object, cost)
 	})
 	if err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func ResumeRun(tx *catalog.Tx, t *view.Table, mechanism int64) (*Receipt, error)
 // mechanism. Nothing may be read for it before a run is started.
 func (d *Desk) Reserve(ctx context.Context, sn Snapshot, name string, rho accounting.Rho, store func(*catalog.Tx) error) error {
 	return d.charge(ctx, sn, func(tx *catalog.Tx) error {
-		if err := tx.Charge(sn.Table().Account, catalog.KindInteractive, "reserve mechanism", name, accounting.Amount{Rho: rho}); err != nil {
+		if err := tx.Charge(sn.Table().Account, sn.Table().Span(), catalog.KindInteractive, "reserve mechanism", name, accounting.Amount{Rho: rho}); err != nil {
 			return err
 		}
 		return store(tx)
@@ -366,8 +366,8 @@ type Opener interface {
 	ForRowCount(ctx context.Context, t *view.Table, do func(Countable) error) error
 }
 
-// RowCount returns N̂, the table's noisy number of rows. It is bought once a table,
-// when it is first needed, for a hundredth of what the buying statement is about to
+// RowCount returns N̂, the noisy number of rows of the table, or of the periods of it that t
+// is restricted to. It is bought once for them, when it is first needed, for a hundredth of what the buying statement is about to
 // spend, from the account that the statement spends from. left is the rest. If the
 // statement is refused afterwards, N̂ stays paid for, and later statements use it.
 //
@@ -380,7 +380,7 @@ func (d *Desk) RowCount(ctx context.Context, b *Bill, from Opener, t *view.Table
 	if t.NHat != nil {
 		return *t.NHat, about, nil
 	}
-	err = d.Store.Read(ctx, func(tx *catalog.Tx) error { return tx.Affords(t.Account, k, "this statement", about) })
+	err = d.Store.Read(ctx, func(tx *catalog.Tx) error { return tx.Affords(t.Account, t.Span(), k, "this statement", about) })
 	if err != nil {
 		return n, about, err
 	}
@@ -423,11 +423,12 @@ func (d *Desk) keepRowCount(ctx context.Context, t *view.Table, n catalog.NHat) 
 		switch {
 		case stored == nil || stored.ID != t.ID:
 			return sqlerr.New(sqlerr.Unknown, "the private table %s was dropped meanwhile", t.Name)
-		case stored.NHat != nil:
-			n = *stored.NHat
+		}
+		if known := stored.RowCount(t.Part); known != nil {
+			n = *known
 			return nil
 		}
-		return tx.SetNHat(t.ID, n)
+		return tx.SetNHat(t.ID, t.Part, n)
 	})
 	return n, err
 }

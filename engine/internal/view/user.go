@@ -67,6 +67,7 @@ func (v *View) restricted(u *catalog.User, grants []catalog.Grant) *View {
 	}
 	hidden := func(table int64) bool { return own.TableByID(table) == nil }
 	own.Releases = slices.DeleteFunc(slices.Clone(v.Releases), func(r catalog.Release) bool { return hidden(r.TableID) })
+	own.Templates = slices.DeleteFunc(slices.Clone(v.Templates), func(t catalog.Template) bool { return hidden(t.TableID) })
 	own.Mechanisms = slices.DeleteFunc(slices.Clone(v.Mechanisms), func(m catalog.Mechanism) bool { return hidden(m.TableID) })
 	return own
 }

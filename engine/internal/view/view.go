@@ -17,6 +17,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/period"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
@@ -29,7 +30,8 @@ type View struct {
 	Publics    []string
 	Sources    []catalog.Source
 	Tables     []*Table
-	Releases   []catalog.Release
+	Releases   []catalog.Release // the parts of templates too
+	Templates  []catalog.Template
 	Mechanisms []catalog.Mechanism
 	Accounts   map[int64]Account
 	User       *catalog.User // who sees this much; nil for all of the catalog
@@ -49,10 +51,20 @@ func (v *View) State() any {
 // Account is a table's budget and how much of it has been spent.
 type Account struct {
 	catalog.Account
-	Spent accounting.Amount
+	Spent    accounting.Amount // the most in any one period
+	Spending catalog.Spending  // in each period
 }
 
-// Remaining returns what is left of the budget.
+// RemainingIn returns what is left in each of some periods: of ε, δ and ρ the least. Nil is
+// every period.
+func (a Account) RemainingIn(over period.Ranges) accounting.Amount {
+	if over == nil {
+		return a.Remaining()
+	}
+	return a.Caps.Remaining(a.Spending.Most(over))
+}
+
+// Remaining returns what is left of the budget, with periods in every one of them.
 func (a Account) Remaining() accounting.Amount { return a.Caps.Remaining(a.Spent) }
 
 // Table is a private table in the form that the front end binds against.
@@ -73,6 +85,11 @@ type Table struct {
 	// Unread has, in a rehearsal, the public tables whose rows are not there, by
 	// folded name.
 	Unread map[string]bool
+
+	Partition    *period.Partition // of its account, if the table says in which period a row lies; else nil
+	PeriodColumn int               // the column that says it; -1 for none
+	Retired      period.Ranges     // the periods whose rows are not read any more
+	Part         period.Range      // the periods whose rows count; All for all rows of the table
 }
 
 // UnreadError says that a SELECT of a rehearsal needs the rows of an Unread table, or the keys of
@@ -155,7 +172,7 @@ func Read(tx *catalog.Tx) (*View, error) {
 		if err != nil {
 			return nil, err
 		}
-		known := &Table{Table: t, Universe: u, Lists: listsOf(t, u, lists)}
+		known := &Table{Table: t, Universe: u, Lists: listsOf(t, u, lists), PeriodColumn: -1, Part: period.All}
 		if t.SourceID != 0 {
 			if known.Outside, err = tx.SourceByID(t.SourceID); err != nil {
 				return nil, err
@@ -169,13 +186,22 @@ func Read(tx *catalog.Tx) (*View, error) {
 	if v.Releases, err = tx.Releases(0); err != nil {
 		return nil, err
 	}
+	if v.Templates, err = tx.Templates(0); err != nil {
+		return nil, err
+	}
 	if v.Mechanisms, err = tx.Mechanisms(0); err != nil {
 		return nil, err
 	}
 	for i, m := range v.Mechanisms {
 		v.Mechanisms[i] = published(m)
 	}
-	return v, v.readAccounts(tx)
+	if err := v.readAccounts(tx); err != nil {
+		return nil, err
+	}
+	for _, t := range v.Tables {
+		t.setPartition(v.Accounts[t.Account].Account)
+	}
+	return v, nil
 }
 
 // listsOf returns the lists of keys of a table's columns.
@@ -212,7 +238,7 @@ func (v *View) readAccounts(tx *catalog.Tx) error {
 		if err != nil {
 			return err
 		}
-		v.Accounts[a.ID] = Account{Account: a, Spent: spent}
+		v.Accounts[a.ID] = Account{Account: a, Spent: spent.Most(period.Whole()), Spending: spent}
 	}
 	return nil
 }

@@ -1,0 +1,184 @@
+package catalog
+
+import (
+	"encoding/json"
+	"slices"
+
+	"dpsql/catalog/internal/ledger"
+	"dpsql/period"
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// since returns a column that a version of the schema added, or, in a catalog of an earlier
+// one, the expression that stands for it.
+func (tx *Tx) since(version int, column, before string) string {
+	if tx.version < version {
+		return before
+	}
+	return column
+}
+
+// storedSpan is a range of periods as records have it: NULL for all.
+type storedSpan struct{ first, last *int64 }
+
+// selectSpan selects a storedSpan.
+func (tx *Tx) selectSpan() string {
+	return tx.since(periodsVersion, "period_first, period_last", "NULL, NULL")
+}
+
+func spanOf(r period.Range) storedSpan {
+	if r == period.All {
+		return storedSpan{}
+	}
+	return storedSpan{&r.First, &r.Last}
+}
+
+func (s storedSpan) value() period.Range {
+	if s.first == nil || s.last == nil {
+		return period.All
+	}
+	return period.Range{First: *s.first, Last: *s.last}
+}
+
+// encodeSpan appends a range to a record. Records from before there were periods have none.
+func encodeSpan(e ledger.Encoding, r period.Range) ledger.Encoding {
+	if r == period.All {
+		return e
+	}
+	return e.Texts("periods").Numbers(r.First, r.Last)
+}
+
+// storedPeriods is the JSON form of an account's partition and retired periods.
+type storedPeriods struct {
+	Column  string     `json:"column"`
+	By      string     `json:"by"`
+	Stored  string     `json:"stored,omitempty"` // of a DATE and a TIMESTAMP: how rows hold it
+	Step    int64      `json:"step,omitempty"`   // of a TIMESTAMP, in seconds
+	Zone    string     `json:"zone,omitempty"`
+	Texts   [][]byte   `json:"texts,omitempty"` // in base64, since they need not be UTF-8
+	Retired [][2]int64 `json:"retired,omitempty"`
+}
+
+func encodePeriods(p *period.Partition, retired period.Ranges) (string, error) {
+	if p == nil {
+		return "", nil
+	}
+	s := storedPeriods{Column: p.Column, By: string(p.By), Zone: p.Zone}
+	form := query.Form{}
+	if p.Form.IsTime() {
+		s.Stored = p.Form.Stored().String()
+		form = query.DateForm(p.Form.Stored())
+		if !p.Form.IsDate() {
+			s.Step = p.Form.Step()
+			form, _ = query.TimestampForm(p.Form.Stored(), s.Step)
+		}
+	}
+	if p.Form != form {
+		return "", sqlerr.New(sqlerr.Internal, "the form of a period's column cannot be stored")
+	}
+	for _, text := range p.Texts {
+		s.Texts = append(s.Texts, []byte(text))
+	}
+	for _, r := range retired {
+		s.Retired = append(s.Retired, [2]int64{r.First, r.Last})
+	}
+	text, err := json.Marshal(s)
+	return string(text), err
+}
+
+func decodePeriods(text string) (*period.Partition, period.Ranges, error) {
+	if text == "" {
+		return nil, nil, nil
+	}
+	bad := corrupt("the periods of an account cannot be read")
+	var s storedPeriods
+	if json.Unmarshal([]byte(text), &s) != nil {
+		return nil, nil, bad
+	}
+	p := &period.Partition{Column: s.Column, By: period.Granularity(s.By), Zone: s.Zone}
+	if s.Stored != "" {
+		as, ok := query.StoredNamed(s.Stored)
+		if !ok {
+			return nil, nil, bad
+		}
+		p.Form = query.DateForm(as)
+		if s.Step != 0 {
+			var err error
+			if p.Form, err = query.TimestampForm(as, s.Step); err != nil {
+				return nil, nil, bad
+			}
+		}
+	}
+	for _, t := range s.Texts {
+		p.Texts = append(p.Texts, string(t))
+	}
+	var retired []period.Range
+	for _, r := range s.Retired {
+		retired = append(retired, period.Range{First: r[0], Last: r[1]})
+	}
+	return p, period.Of(retired...), nil
+}
+
+// setPeriods stores the partition and the retired periods of an account, and writes a line of
+// cost 0 that tells when they began to hold.
+func (tx *Tx) setPeriods(a *Account, over period.Range, action, object string) (err error) {
+	if a.periods, err = encodePeriods(a.Partition, a.Retired); err != nil {
+		return err
+	}
+	if _, err := tx.exec(`UPDATE dpsql_accounts SET periods = ? WHERE id = ?`, a.periods, a.ID); err != nil {
+		return err
+	}
+	if err := tx.seal("dpsql_accounts", a.ID, a.encoding()); err != nil {
+		return err
+	}
+	return tx.append(Entry{Account: a.ID, Kind: KindReleases, Action: action, Object: object, Over: over})
+}
+
+// SetPartition gives an account the partition of its rows into periods, which it has for ever:
+// from now on charges may be to some periods alone, and what was charged before counts in all
+// of them. A partition that the account has already may bring more Texts, which are added after
+// those that it has. The object is the table that is declared. SetPartition returns the
+// account's partition. Errors: Invalid for another partition than the account has.
+func (tx *Tx) SetPartition(account int64, object string, p period.Partition) (*period.Partition, error) {
+	a, err := tx.Account(account)
+	if err != nil {
+		return nil, err
+	}
+	if a.Partition == nil {
+		a.Partition = &p
+		return &p, tx.setPeriods(a, period.All, "periods declared: "+p.String(), object)
+	}
+	if !a.Partition.Same(p) {
+		return nil, sqlerr.New(sqlerr.Invalid, "the budget of these rows belongs to each %s for ever, and not to each %s", a.Partition, p).
+			WithHint("declare the table with period = '%s', and the column and the time zone as they were", a.Partition)
+	}
+	more := false
+	for _, text := range p.Texts {
+		if !slices.Contains(a.Partition.Texts, text) {
+			a.Partition.Texts, more = append(a.Partition.Texts, text), true
+		}
+	}
+	if !more {
+		return a.Partition, nil
+	}
+	return a.Partition, tx.setPeriods(a, period.All, "periods added: "+p.String(), object)
+}
+
+// Retire ends the readings of some periods' rows, for ever and through every table of the
+// account. What was built from them goes on. Periods that are retired already are left out;
+// without others it does nothing. Errors: Invalid for an account without periods.
+func (tx *Tx) Retire(account int64, object string, over period.Range) error {
+	a, err := tx.Account(account)
+	if err != nil {
+		return err
+	}
+	if a.Partition == nil {
+		return sqlerr.New(sqlerr.Invalid, "the budget of %s does not belong to periods", object)
+	}
+	if (period.Ranges{over}).Within(a.Retired) {
+		return nil
+	}
+	a.Retired = a.Retired.Union(period.Ranges{over})
+	return tx.setPeriods(a, over, "retire", object)
+}

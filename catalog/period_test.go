@@ -1,0 +1,362 @@
+package catalog_test
+
+import (
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/period"
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// months is the partition by month of a DATE.
+func months() period.Partition {
+	return period.Partition{Column: "visited", By: period.Month, Form: query.DateForm(query.StoredISO), Zone: "Europe/Berlin"}
+}
+
+// month returns the number of a month.
+func month(t *testing.T, name string) int64 {
+	t.Helper()
+	n, err := months().Named(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// declareMonths declares an account whose budget belongs to months, and returns its id.
+func declareMonths(t *testing.T, s *catalog.Store) (account, table int64) {
+	t.Helper()
+	account, table = declare(t, s, "raws")
+	write(t, s, func(tx *catalog.Tx) error {
+		_, err := tx.SetPartition(account, "visits", months())
+		return err
+	})
+	return account, table
+}
+
+// TestChargesOfPeriods charges months alone and together, up to the caps of each.
+func TestChargesOfPeriods(t *testing.T) {
+	s := open(t, dbPath(t))
+	account, _ := declareMonths(t, s)
+	january, june := month(t, "2026-01"), month(t, "2026-06")
+	if err := charge(s, account, catalog.KindReleases, epsilon(100, 0)); err != nil { // in all
+		t.Fatal(err)
+	}
+	for i, step := range []struct {
+		over period.Ranges
+		cost accounting.Amount
+		want string // a part of the message; "" for no error
+	}{
+		{period.Of(period.Only(january)), epsilon(900, 0), ""},
+		{period.Of(period.Only(january)), epsilon(1, 0), "left in 2026-01"},
+		{period.Of(period.Range{First: january - 1, Last: june}), epsilon(1, 0), "left in 2026-01"},
+		{period.Of(period.Only(january-1), period.Range{First: january + 1, Last: june}), epsilon(500, 0), ""},
+		{period.Of(period.Only(june), period.Only(june+1)), epsilon(401, 0), "left in 2026-06"},
+		{period.Of(period.Only(june + 1)), epsilon(401, 0), ""},
+		{period.Whole(), epsilon(1, 0), "left in 2026-01"},
+		{nil, epsilon(1, 0), "left in 2026-01"},
+		{period.Whole(), epsilon(0, 0), ""},
+	} {
+		err := s.Write(t.Context(), func(tx *catalog.Tx) error {
+			return tx.Charge(account, step.over, catalog.KindReleases, "create release r", "r", step.cost)
+		})
+		switch {
+		case step.want == "" && err != nil:
+			t.Errorf("step %d: %v", i, err)
+		case step.want != "" && (sqlerr.CodeOf(err) != sqlerr.Budget || !strings.Contains(err.Error(), step.want)):
+			t.Errorf("step %d: %v, want %q", i, err, step.want)
+		}
+	}
+	read(t, s, func(tx *catalog.Tx) error {
+		spent, err := tx.Spent(account)
+		if err != nil {
+			return err
+		}
+		for n, want := range map[int64]accounting.Epsilon{january - 2: 100, january - 1: 600, january: 1000, january + 1: 600, june: 600, june + 1: 501, june + 2: 100} {
+			if got := spent.Most(period.Of(period.Only(n))).Epsilon; got != want {
+				t.Errorf("%s has spent %v, want %v", months().Name(n), got, want)
+			}
+		}
+		return tx.VerifyLedger()
+	})
+}
+
+// TestChargeOfManyRanges charges every second month of many years: the gaps that are charged
+// too are the price of a bounded number of lines.
+func TestChargeOfManyRanges(t *testing.T) {
+	s := open(t, dbPath(t))
+	account, _ := declareMonths(t, s)
+	var over []period.Range
+	for n := range int64(200) {
+		over = append(over, period.Only(2*n))
+	}
+	write(t, s, func(tx *catalog.Tx) error {
+		before, _ := tx.Ledger()
+		if err := tx.Charge(account, period.Of(over...), catalog.KindReleases, "create release r", "r", epsilon(1, 0)); err != nil {
+			return err
+		}
+		after, err := tx.Ledger()
+		if n := len(after) - len(before); n != 64 {
+			t.Errorf("%d lines", n)
+		}
+		spent, _ := tx.Spent(account)
+		for _, r := range over {
+			if spent.Most(period.Ranges{r}).Epsilon != 1 {
+				t.Fatalf("period %d is not charged", r.First)
+			}
+		}
+		return err
+	})
+}
+
+// TestReturnsToPeriods gives back to the periods that were charged, and to no others.
+func TestReturnsToPeriods(t *testing.T) {
+	s := open(t, dbPath(t))
+	account, _ := declareMonths(t, s)
+	over := period.Of(period.Range{First: 10, Last: 12})
+	write(t, s, func(tx *catalog.Tx) error {
+		if err := tx.Charge(account, over, catalog.KindInteractive, "reserve mechanism", "m", rho(9)); err != nil {
+			return err
+		}
+		return tx.Return(account, over, catalog.KindInteractive, "return unused runs", "m", rho(4))
+	})
+	for _, other := range []period.Ranges{nil, period.Of(period.Range{First: 10, Last: 13}), period.Of(period.Only(9))} {
+		wantCode(t, s.Write(t.Context(), func(tx *catalog.Tx) error {
+			return tx.Return(account, other, catalog.KindInteractive, "return unused runs", "m", rho(1))
+		}), sqlerr.Corrupt)
+	}
+	read(t, s, func(tx *catalog.Tx) error {
+		spent, err := tx.Spent(account)
+		if got := spent.Most(over).Rho; got != 5 || spent.Most(period.Whole()).Rho != 5 {
+			t.Errorf("spent %v", got)
+		}
+		return err
+	})
+}
+
+// TestPaymentsOfPeriods buys answers of which each takes from other periods.
+func TestPaymentsOfPeriods(t *testing.T) {
+	s := open(t, dbPath(t))
+	account, table := declareMonths(t, s)
+	buy := func(p catalog.Payment) error {
+		p.Account, p.Table, p.Action, p.Object = account, table, "direct answers", "visits"
+		return s.Write(t.Context(), func(tx *catalog.Tx) error { return tx.Buy(catalog.Buyer{}, p) })
+	}
+	shares := []catalog.Share{{Over: period.Of(period.Range{First: 1, Last: 3}), Rho: 5}, {Over: period.Of(period.Range{First: 3, Last: 4}), Rho: 6}}
+	wantCode(t, buy(catalog.Payment{Rho: 10, Shares: shares}), sqlerr.Internal) // period 3 takes 11
+	if err := buy(catalog.Payment{Rho: 11, Shares: shares}); err != nil {
+		t.Fatal(err)
+	}
+	if err := buy(catalog.Payment{Prepaid: 3, Shares: []catalog.Share{{Over: period.Of(period.Only(2))}}}); err != nil {
+		t.Fatal(err)
+	}
+	read(t, s, func(tx *catalog.Tx) error {
+		spent, err := tx.Spent(account)
+		for n, want := range map[int64]accounting.Rho{0: 0, 1: 5, 2: 5, 3: 11, 4: 6, 5: 0} {
+			if got := spent.Most(period.Of(period.Only(n))).Rho; got != want {
+				t.Errorf("period %d has spent %v, want %v", n, got, want)
+			}
+		}
+		return err
+	})
+}
+
+// TestPartitionIsForEver declares the periods of an account again, in the same and in other ways.
+func TestPartitionIsForEver(t *testing.T) {
+	path := dbPath(t)
+	s := open(t, path)
+	account, _ := declareMonths(t, s)
+	set := func(change func(*period.Partition)) error {
+		p := months()
+		change(&p)
+		return s.Write(t.Context(), func(tx *catalog.Tx) error {
+			_, err := tx.SetPartition(account, "visits", p)
+			return err
+		})
+	}
+	for i, change := range []func(*period.Partition){
+		func(p *period.Partition) { p.By = period.Week }, func(p *period.Partition) { p.Column = "left_at" },
+		func(p *period.Partition) { p.Zone = "" }, func(p *period.Partition) { p.Form = query.DateForm(query.StoredUnix) },
+	} {
+		if err := set(change); sqlerr.CodeOf(err) != sqlerr.Invalid {
+			t.Errorf("change %d: %v", i, err)
+		}
+	}
+	if err := set(func(p *period.Partition) { p.Column = "VISITED" }); err != nil {
+		t.Error(err)
+	}
+	s.Close()
+	read(t, open(t, path), func(tx *catalog.Tx) error {
+		a, err := tx.Account(account)
+		if want := months(); err == nil && !reflect.DeepEqual(*a.Partition, want) {
+			t.Errorf("the partition is %+v, want %+v", *a.Partition, want)
+		}
+		return err
+	})
+	raw(t, path, `UPDATE dpsql_accounts SET periods = replace(periods, 'month', 'day')`)
+	wantCode(t, open(t, path).Read(t.Context(), func(tx *catalog.Tx) error {
+		_, err := tx.Accounts()
+		return err
+	}), sqlerr.Corrupt)
+}
+
+// TestTextsOfPartition adds texts to those that have their places.
+func TestTextsOfPartition(t *testing.T) {
+	s := open(t, dbPath(t))
+	account, _ := declare(t, s, "raws")
+	for _, texts := range [][]string{{"north", "south\xff"}, {"south\xff", "west", "north"}, {"west"}} {
+		write(t, s, func(tx *catalog.Tx) error {
+			_, err := tx.SetPartition(account, "visits", period.Partition{Column: "region", By: period.Value, Texts: texts})
+			return err
+		})
+	}
+	read(t, s, func(tx *catalog.Tx) error {
+		a, err := tx.Account(account)
+		if want := []string{"north", "south\xff", "west"}; err == nil && !reflect.DeepEqual(a.Partition.Texts, want) {
+			t.Errorf("texts %q", a.Partition.Texts)
+		}
+		return err
+	})
+}
+
+// TestRetire charges retired periods, and gives back to them.
+func TestRetire(t *testing.T) {
+	s := open(t, dbPath(t))
+	account, _ := declareMonths(t, s)
+	over := period.Of(period.Range{First: 24310, Last: 24320})
+	write(t, s, func(tx *catalog.Tx) error {
+		if err := tx.Charge(account, over, catalog.KindInteractive, "reserve mechanism", "m", rho(9)); err != nil {
+			return err
+		}
+		if err := tx.Retire(account, "visits", period.Only(24312)); err != nil {
+			return err
+		}
+		return tx.Retire(account, "visits", period.Only(24312)) // nothing new
+	})
+	for _, over := range []period.Ranges{nil, over, period.Of(period.Only(24312))} {
+		for _, cost := range []accounting.Rho{0, 1} {
+			wantCode(t, s.Write(t.Context(), func(tx *catalog.Tx) error {
+				return tx.Charge(account, over, catalog.KindInteractive, "direct answer", "visits", rho(cost))
+			}), sqlerr.Invalid)
+		}
+	}
+	write(t, s, func(tx *catalog.Tx) error {
+		if err := tx.Charge(account, over.Minus(period.Of(period.Only(24312))), catalog.KindInteractive, "direct answer", "visits", rho(1)); err != nil {
+			return err
+		}
+		return tx.Return(account, over, catalog.KindInteractive, "return unused runs", "m", rho(9))
+	})
+	read(t, s, func(tx *catalog.Tx) error {
+		lines, err := tx.Ledger()
+		retired := 0
+		for _, l := range lines {
+			if l.Action == "retire" && l.Over == period.Only(24312) {
+				retired++
+			}
+		}
+		if retired != 1 {
+			t.Errorf("%d lines", retired)
+		}
+		return err
+	})
+	other, _ := declare(t, s, "others")
+	wantCode(t, s.Write(t.Context(), func(tx *catalog.Tx) error { return tx.Retire(other, "others", period.Only(1)) }), sqlerr.Invalid)
+	wantCode(t, s.Write(t.Context(), func(tx *catalog.Tx) error {
+		return tx.Charge(other, period.Of(period.Only(1)), catalog.KindInteractive, "direct answer", "others", rho(1))
+	}), sqlerr.Internal)
+}
+
+// TestTemplates stores a template and parts of it.
+func TestTemplates(t *testing.T) {
+	s := open(t, dbPath(t))
+	_, table := declareMonths(t, s)
+	m := catalog.Template{Name: "monthly", TableID: table, Columns: []int{0, 1}, Using: "marginals", Options: []byte(`{"epsilon":"0.4"}`), Early: true}
+	write(t, s, func(tx *catalog.Tx) error {
+		if err := tx.AddTemplate(&m); err != nil {
+			return err
+		}
+		for _, n := range []int64{5, 7, 8} {
+			part := catalog.Release{Name: "monthly[" + months().Name(n) + "]", TableID: table, Using: "marginals", Span: period.Only(n), Template: m.ID}
+			if err := tx.AddRelease(&part, []byte("noisy counts")); err != nil {
+				return err
+			}
+		}
+		return tx.DropRelease("monthly[" + months().Name(7) + "]")
+	})
+	wantCode(t, s.Write(t.Context(), func(tx *catalog.Tx) error {
+		return tx.AddRelease(&catalog.Release{Name: "MONTHLY", TableID: table}, nil)
+	}), sqlerr.Invalid)
+	read(t, s, func(tx *catalog.Tx) error {
+		got, err := tx.Template("Monthly")
+		if err != nil || got == nil {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		if m.Table = got.Table; !reflect.DeepEqual(*got, m) {
+			t.Errorf("read %+v, want %+v", *got, m)
+		}
+		ever, err := tx.PartsEver(m.ID)
+		if err != nil || !reflect.DeepEqual(ever, period.Of(period.Only(5), period.Range{First: 7, Last: 8})) {
+			t.Errorf("parts of %v, %v", ever, err)
+		}
+		parts, err := tx.Releases(table)
+		if err != nil || len(parts) != 2 || parts[0].Template != m.ID || parts[0].Span != period.Only(5) {
+			t.Errorf("parts %+v, %v", parts, err)
+		}
+		return nil
+	})
+	write(t, s, func(tx *catalog.Tx) error { return tx.DropTemplate("monthly") })
+	read(t, s, func(tx *catalog.Tx) error {
+		templates, err := tx.Templates(0)
+		parts, err2 := tx.Releases(0)
+		if err != nil || err2 != nil || len(templates)+len(parts) != 0 {
+			t.Errorf("left %+v, %+v, %v, %v", templates, parts, err, err2)
+		}
+		return nil
+	})
+}
+
+// TestRowCountsOfPeriods stores N̂ of some periods beside that of all, each once.
+func TestRowCountsOfPeriods(t *testing.T) {
+	path := dbPath(t)
+	s := open(t, path)
+	_, table := declareMonths(t, s)
+	all := catalog.NHat{Value: 100, Epsilon: 1, Law: "law"}
+	some := catalog.NHat{Value: 9, Rho: 2, Law: "law"}
+	over := period.Range{First: 3, Last: math.MaxInt64}
+	set := func(over period.Range, n catalog.NHat) error {
+		return s.Write(t.Context(), func(tx *catalog.Tx) error { return tx.SetNHat(table, over, n) })
+	}
+	for _, err := range []error{set(period.All, all), set(over, some)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantCode(t, set(over, some), sqlerr.Internal)
+	wantCode(t, set(period.All, all), sqlerr.Internal)
+	read(t, s, func(tx *catalog.Tx) error {
+		tables, err := tx.Tables()
+		if err != nil {
+			return err
+		}
+		got := tables[0]
+		if n := got.RowCount(over); n == nil || *n != some || got.RowCount(period.Only(3)) != nil || *got.RowCount(period.All) != all {
+			t.Errorf("row counts %+v, %+v", got.NHat, got.RowCounts)
+		}
+		return nil
+	})
+	s.Close()
+	for _, damage := range []string{`UPDATE dpsql_row_counts SET nhat = 8`, `DELETE FROM dpsql_row_counts`} {
+		copied := dbPath(t)
+		raw(t, path, `VACUUM INTO '`+copied+`'`)
+		raw(t, copied, damage)
+		wantCode(t, open(t, copied).Read(t.Context(), func(tx *catalog.Tx) error {
+			_, err := tx.Tables()
+			return err
+		}), sqlerr.Corrupt)
+	}
+}
