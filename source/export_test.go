@@ -72,7 +72,7 @@ func (c *Cell) Scan(from any) error {
 
 // Begin begins a unit that is a text.
 func (k *Keeper) Begin(of string) {
-	k.unit, k.seen = unit{kind: unitText, bytes: of}, make(map[string]uint64)
+	k.unit, k.of[0] = unit{kind: unitText, bytes: of}, &kept{seen: make(map[string]uint64)}
 }
 
-func (k *Keeper) Rank(tuple []query.Value) [sha256.Size]byte { return k.rank(tuple) }
+func (k *Keeper) Rank(tuple []query.Value) [sha256.Size]byte { return k.rank(k.of[0], tuple) }

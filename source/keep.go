@@ -28,20 +28,32 @@ import (
 // sample. If ranks depended on the values alone, all units would keep the same few
 // values.
 //
+// In a table with periods a unit keeps L rows of each period, as if its rows of each were
+// those of a unit apart.
+//
 // Privacy. Adding or removing a unit adds or removes at most L kept rows and leaves all
 // others as they are. This bounds the change of a count of weights up to W by L·W, and
-// of the cells by L in ℓ1.
+// of the cells by L in ℓ1. With periods the same holds of the rows that a unit has in one
+// period: those kept of other periods do not depend on them.
 type Keeper struct {
 	Ended func() // called after the rows kept of a unit, if there are any; nil for nothing
 
-	limit int64
-	yield func([]query.Value)
-	mac   hash.Hash
+	limit  int64
+	period *Period
+	yield  func([]query.Value)
+	mac    hash.Hash
 
-	unit   unit              // the unit being added; the zero unit before the first
-	rows   []ranked          // rows of the unit; a heap by descending rank once seen is not nil
-	seen   map[string]uint64 // how often each row was added; nil for the first L rows
+	unit   unit            // the unit being added; the zero unit before the first
+	kept   []*kept         // of the unit: one without periods, else one a period of its rows
+	of     map[int64]*kept // the same by period
+	spare  []*kept         // of earlier units, for their memory
 	buffer []byte
+}
+
+// kept is the rows kept of a unit, or of a unit in one period.
+type kept struct {
+	rows []ranked          // a heap by descending rank once seen is not nil
+	seen map[string]uint64 // how often each row was added; nil for the first L rows
 }
 
 // ranked is a row and, if its unit has more than L rows, its rank.
@@ -53,7 +65,7 @@ type ranked struct {
 // NewKeeper returns a keeper for a table with a unit. It calls yield with the canonical
 // values of each row that is kept. The values are valid until yield returns.
 func NewKeeper(t Table, yield func([]query.Value)) *Keeper {
-	return &Keeper{limit: t.MaxRows, yield: yield, mac: hmac.New(sha256.New, t.Key)}
+	return &Keeper{limit: t.MaxRows, period: t.Period, yield: yield, mac: hmac.New(sha256.New, t.Key), of: make(map[int64]*kept)}
 }
 
 // Add adds a row inside the declared domains, with all its canonical values. The caller
@@ -72,57 +84,79 @@ func (k *Keeper) add(u unit, tuple []query.Value) {
 		k.Flush()
 		k.unit = u
 	}
-	if int64(len(k.rows)) < k.limit {
-		k.append(tuple)
+	g := k.group(tuple)
+	if int64(len(g.rows)) < k.limit {
+		g.append(tuple)
 		return
 	}
-	if k.seen == nil {
-		k.rankAll()
+	if g.seen == nil {
+		k.rankAll(g)
 	}
-	if rank := k.rank(tuple); bytes.Compare(rank[:], k.rows[0].rank[:]) < 0 {
-		k.rows[0].rank = rank
-		copy(k.rows[0].tuple, tuple)
-		k.sink(0)
+	if rank := k.rank(g, tuple); bytes.Compare(rank[:], g.rows[0].rank[:]) < 0 {
+		g.rows[0].rank = rank
+		copy(g.rows[0].tuple, tuple)
+		g.sink(0)
 	}
+}
+
+// group returns the rows kept of the unit in the row's period.
+func (k *Keeper) group(tuple []query.Value) *kept {
+	var n int64
+	if k.period != nil {
+		n, _ = k.period.Partition.Of(tuple[k.period.Column]) // which is in its domain, and so in a period
+	}
+	if g := k.of[n]; g != nil {
+		return g
+	}
+	g := &kept{}
+	if last := len(k.spare) - 1; last >= 0 {
+		g, k.spare = k.spare[last], k.spare[:last]
+	}
+	k.of[n], k.kept = g, append(k.kept, g)
+	return g
 }
 
 // Flush ends the last unit: it yields the rows kept of it and forgets them.
 func (k *Keeper) Flush() {
-	for _, r := range k.rows {
-		k.yield(r.tuple)
+	for _, g := range k.kept {
+		for _, r := range g.rows {
+			k.yield(r.tuple)
+		}
+		g.rows, g.seen = g.rows[:0], nil
 	}
-	if len(k.rows) > 0 && k.Ended != nil {
+	if len(k.kept) > 0 && k.Ended != nil {
 		k.Ended()
 	}
-	k.rows, k.seen = k.rows[:0], nil
+	k.spare, k.kept = append(k.spare, k.kept...), k.kept[:0]
+	clear(k.of)
 }
 
 // append adds a copy of the row and reuses the memory of an earlier unit if it can.
-func (k *Keeper) append(tuple []query.Value) {
-	n := len(k.rows)
-	if n == cap(k.rows) {
-		k.rows = append(k.rows, ranked{})
+func (g *kept) append(tuple []query.Value) {
+	n := len(g.rows)
+	if n == cap(g.rows) {
+		g.rows = append(g.rows, ranked{})
 	}
-	k.rows = k.rows[:n+1]
-	k.rows[n].tuple = append(k.rows[n].tuple[:0], tuple...)
+	g.rows = g.rows[:n+1]
+	g.rows[n].tuple = append(g.rows[n].tuple[:0], tuple...)
 }
 
-// rankAll ranks the first L rows of a unit. It is called when the next row arrives.
-func (k *Keeper) rankAll() {
-	k.seen = make(map[string]uint64)
-	for i := range k.rows {
-		k.rows[i].rank = k.rank(k.rows[i].tuple)
+// rankAll ranks the first L rows. It is called when the next row arrives.
+func (k *Keeper) rankAll(g *kept) {
+	g.seen = make(map[string]uint64)
+	for i := range g.rows {
+		g.rows[i].rank = k.rank(g, g.rows[i].tuple)
 	}
-	for i := len(k.rows)/2 - 1; i >= 0; i-- {
-		k.sink(i)
+	for i := len(g.rows)/2 - 1; i >= 0; i-- {
+		g.sink(i)
 	}
 }
 
 // rank returns the rank of the next row of the unit.
-func (k *Keeper) rank(tuple []query.Value) (rank [sha256.Size]byte) {
+func (k *Keeper) rank(g *kept, tuple []query.Value) (rank [sha256.Size]byte) {
 	k.buffer = appendCanonical(k.unit.appendTo(k.buffer[:0]), tuple)
-	earlier := k.seen[string(k.buffer)]
-	k.seen[string(k.buffer)] = earlier + 1
+	earlier := g.seen[string(k.buffer)]
+	g.seen[string(k.buffer)] = earlier + 1
 	k.buffer = binary.BigEndian.AppendUint64(k.buffer, earlier)
 	k.mac.Reset()
 	k.mac.Write(k.buffer)
@@ -131,18 +165,18 @@ func (k *Keeper) rank(tuple []query.Value) (rank [sha256.Size]byte) {
 }
 
 // sink moves the row at position i down to its place in the heap.
-func (k *Keeper) sink(i int) {
+func (g *kept) sink(i int) {
 	for {
 		highest := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(k.rows); child++ {
-			if bytes.Compare(k.rows[child].rank[:], k.rows[highest].rank[:]) > 0 {
+		for child := 2*i + 1; child <= 2*i+2 && child < len(g.rows); child++ {
+			if bytes.Compare(g.rows[child].rank[:], g.rows[highest].rank[:]) > 0 {
 				highest = child
 			}
 		}
 		if highest == i {
 			return
 		}
-		k.rows[i], k.rows[highest] = k.rows[highest], k.rows[i]
+		g.rows[i], g.rows[highest] = g.rows[highest], g.rows[i]
 		i = highest
 	}
 }

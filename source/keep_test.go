@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/period"
 	"dpsql/query"
 	"dpsql/source"
 
@@ -287,6 +288,44 @@ func TestRank(t *testing.T) {
 	for _, want := range []string{"e46b95c31ba50e931f3ae4b8597feff5a5316f2376dd8537f02af6a99db169f9", "3f14929fc04fa1170b3ee04fa8f30877d96e3a656c958f196b49fcb19e8a3b2e"} {
 		if got := k.Rank(tuple); hex.EncodeToString(got[:]) != want {
 			t.Errorf("rank %s, want %s", hex.EncodeToString(got[:]), want)
+		}
+	}
+}
+
+// TestKeepsOfEachPeriod: what a unit keeps of a period is what it would keep if it had rows in
+// no other.
+func TestKeepsOfEachPeriod(t *testing.T) {
+	const limit = 3
+	table := source.Table{MaxRows: limit, Key: []byte("key"), Period: &source.Period{Column: 0, Partition: period.Partition{By: period.Value}}}
+	keep := func(periods ...int64) (rows map[int64][]int64, ended int) {
+		rows = make(map[int64][]int64)
+		k := source.NewKeeper(table, func(tuple []query.Value) {
+			rows[tuple[0].Int64()] = append(rows[tuple[0].Int64()], tuple[1].Int64())
+		})
+		k.Ended = func() { ended++ }
+		for unit := range int64(2) {
+			for i := range int64(9) {
+				for _, p := range periods {
+					if i < 2*p { // fewer than are kept, and more
+						k.Add(query.Int(unit), []query.Value{query.Int(p), query.Int(10*unit + i)})
+					}
+				}
+			}
+		}
+		k.Flush()
+		for _, all := range rows {
+			slices.Sort(all)
+		}
+		return rows, ended
+	}
+	together, ended := keep(1, 2, 4)
+	if ended != 2 {
+		t.Errorf("%d units ended", ended)
+	}
+	for _, p := range []int64{1, 2, 4} {
+		alone, _ := keep(p)
+		if !slices.Equal(alone[p], together[p]) || len(alone[p]) != 2*int(min(limit, 2*p)) {
+			t.Errorf("period %d keeps %v alone and %v with the others", p, alone[p], together[p])
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"database/sql"
 	"slices"
 
+	"dpsql/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -122,6 +123,7 @@ type Table struct {
 	MaxRows int64          // L ≥ 1, the rows kept of each unit; ignored without Unit
 	Public  []string       // the file's tables that are declared public; a view may join them
 	Key     []byte         // secret, one a table; chooses the rows kept; ignored without Unit
+	Period  *Period        // nil if rows lie in no periods
 
 	// Progress, if not nil, is called with the number of parts read so far when
 	// PostgreSQL reads the cells of partitions side by side. It must not call the
@@ -130,6 +132,13 @@ type Table struct {
 
 	// Texts asks Cells to keep what each cell has in the columns without a domain.
 	Texts bool
+}
+
+// Period says in which period a row of a Table lies. MaxRows rows are then kept of each unit in
+// each period.
+type Period struct {
+	Column    int // among the declared columns
+	Partition period.Partition
 }
 
 // CheckUnit returns an Invalid error if t has a unit but no MaxRows or no Key.

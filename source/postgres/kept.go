@@ -13,7 +13,8 @@ import (
 )
 
 // kept returns the rows that are kept of each unit as a subquery for the server. It
-// returns false if the server cannot tell which rows lie in the domains. If units is
+// returns false if the server cannot tell which rows lie in the domains, or in which
+// period. If units is
 // not empty, it is a condition with the parameters args, and only units with a row that
 // meets it are read. For all units streamKept is faster.
 //
@@ -22,6 +23,9 @@ import (
 // SHA-256 (RFC 2104). Only units with more rows than are kept have their ranks
 // computed.
 func kept(rel *relation, all rowset, t source.Table, u column, units string, args [][]byte) (rowset, bool) {
+	if t.Period != nil {
+		return rowset{}, false // the server would have to know the period of each row
+	}
 	w := writer{args}
 	where, ok := w.conjunction(all.columns, domains(all.columns))
 	if !ok {

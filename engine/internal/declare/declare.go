@@ -248,7 +248,7 @@ func (u unit) keyed(random func() *noise.Source) (unit, error) {
 }
 
 // tableOptions are the options of CREATE PRIVATE TABLE.
-var tableOptions = []string{"epsilon", "delta", "interactive", "unit", "max_rows", "placement", "max_charge", "buy", "answer_time"}
+var tableOptions = []string{"epsilon", "delta", "interactive", "unit", "max_rows", "placement", "max_charge", "buy", "answer_time", "period", "time_zone"}
 
 // alterOptions are the options of ALTER PRIVATE TABLE.
 var alterOptions = append(slices.Clip(limitNames), "answer_time")
@@ -259,6 +259,10 @@ func (s *Statement) CreatePrivate(ctx context.Context, st *syntax.CreatePrivate)
 	o := newOptions(st.Options, tableOptions...)
 	answerTime := o.answerTime()
 	b, err := readBudget(o)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := readPeriods(o)
 	if err != nil {
 		return nil, err
 	}
@@ -301,7 +305,11 @@ func (s *Statement) CreatePrivate(ctx context.Context, st *syntax.CreatePrivate)
 			return err
 		}
 		t.Unit, t.MaxRows, t.Key, t.AnswerTime = unit.column, unit.rows, unit.key, answerTime
-		another, err := addPrivate(ctx, tx, t, b, out)
+		partition, err := asked.partition(t)
+		if err != nil {
+			return err
+		}
+		another, err := addPrivate(ctx, tx, t, b, partition, out)
 		if err != nil {
 			return sqlerr.Locate(err, st.Name.Position)
 		}
@@ -442,7 +450,7 @@ func (b budget) continues(rows string, a catalog.Account) error {
 // addPrivate stores a declaration under the budget of its base tables. The first
 // declaration over them opens the budget, and later ones continue it. If it opens one
 // beside others, it returns a warning.
-func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, out *Outside) (warning string, err error) {
+func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, p *period.Partition, out *Outside) (warning string, err error) {
 	text, bases, err := protected(ctx, tx, t, out)
 	if err != nil {
 		return "", err
@@ -483,6 +491,9 @@ func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, 
 	if other != nil && !query.SameName(*other, t.Unit) {
 		return "", sqlerr.New(sqlerr.Invalid, "the budget of %s protects %s", t.Source, view.UnitText(*other, 0)).
 			WithHint("every table over these rows must be declared with the same unit")
+	}
+	if err := setPeriods(ctx, tx, a, &t, p); err != nil {
+		return "", err
 	}
 	t.Account = a.ID
 	return warning, tx.AddTable(&t)

@@ -138,7 +138,13 @@ func (t *Table) Place() string {
 }
 
 // Rows returns the table's private rows as package source reads them.
-func (t *Table) Rows() source.Table { return SourceTable(t.Table) }
+func (t *Table) Rows() source.Table {
+	rows := SourceTable(t.Table)
+	if t.HasPeriods() {
+		rows.Period = &source.Period{Column: t.PeriodColumn, Partition: *t.Partition}
+	}
+	return rows
+}
 
 // SourceTable returns a table as package source reads it.
 func SourceTable(t catalog.Table) source.Table {

@@ -1,0 +1,134 @@
+package declare
+
+import (
+	"context"
+
+	"dpsql/catalog"
+	"dpsql/period"
+	"dpsql/query"
+	"dpsql/source"
+	"dpsql/sqlerr"
+)
+
+// periods is the part of CREATE PRIVATE TABLE about the periods that a budget belongs to.
+type periods struct {
+	by     period.Granularity // "" for none
+	column string             // as declared
+	zone   string             // "" for UTC
+	at     int                // the position of the option
+}
+
+// readPeriods reads the options period and time_zone.
+func readPeriods(o *options) (p periods, err error) {
+	option, zone := o.find("period"), o.find("time_zone")
+	if option == nil {
+		o.refuse("without period", "time_zone")
+		return p, o.done()
+	}
+	p.at = option.Position
+	if p.by, p.column, err = period.Parse(option.Value); err != nil {
+		o.fail(err, option.Position)
+		return p, o.done()
+	}
+	if zone == nil {
+		return p, o.done()
+	}
+	if p.by == period.Value {
+		o.refuse("with the values of a column as periods, which do not end", "time_zone")
+	}
+	if _, err := period.Location(zone.Value); err != nil {
+		o.fail(err, zone.Position)
+	}
+	if p.zone = zone.Value; p.zone == "UTC" {
+		p.zone = ""
+	}
+	return p, o.done()
+}
+
+// partition returns the partition that a declaration asks for, nil for none. A row has to lie in
+// one period by its own value, so the column is declared with the values as they are.
+// Errors: Invalid.
+func (p periods) partition(t catalog.Table) (*period.Partition, error) {
+	if p.by == "" {
+		return nil, nil
+	}
+	u, err := query.NewUniverse(t.Columns)
+	if err != nil {
+		return nil, err
+	}
+	i, ok := u.Index(p.column)
+	if !ok {
+		return nil, sqlerr.New(sqlerr.Invalid, "%s is declared without the column %s, which says in which period a row lies", t.Name, p.column).
+			WithHint("add %s with its domain to the columns", p.column).At(p.at)
+	}
+	c := u.Columns()[i]
+	out := &period.Partition{Column: c.Name, By: p.by, Form: c.Form, Zone: p.zone}
+	refuse := func(why, hint string) error {
+		return sqlerr.New(sqlerr.Invalid, "%s cannot say in which period a row lies: %s", c.Name, why).WithHint("%s", hint).At(p.at)
+	}
+	switch {
+	case query.SameName(c.Name, t.Unit):
+		return nil, refuse("it is the unit", "each unit would have a budget of its own")
+	case !c.Domain.Finite():
+		return nil, refuse("it has no domain", "declare the values that it has, all of them: periods to come too")
+	case c.Form.IsClamped():
+		return nil, refuse("CLAMP moves rows into other periods", "leave CLAMP out: rows outside the domain do not count")
+	case c.Form.HasOther():
+		return nil, refuse("OR OTHER puts rows of several periods together", "list all values")
+	case c.Form.IsNoCase():
+		return nil, refuse("COLLATE NOCASE takes several values for one", "leave COLLATE NOCASE out")
+	case c.Domain.HasNull() || c.Domain.Contains(query.Null()):
+		return nil, refuse("OR NULL lets rows lie in no period", "leave OR NULL out: rows with NULL do not count")
+	case c.Form.IsStepped() || c.Form.IsBoolean():
+		return nil, refuse("it is "+c.TypeName(), "periods are those of a DATE or TIMESTAMP, or the values of an INTEGER or TEXT")
+	case p.by == period.Value && c.Form.IsTime():
+		return nil, refuse("its values are no periods", "write period = 'day of "+c.Name+"', or week, month, quarter, year")
+	case p.by != period.Value && !c.Form.IsTime():
+		return nil, refuse("it is no date", "declare it as a DATE or TIMESTAMP, or write period = '"+c.Name+"' for its values")
+	}
+	if c.Domain.Type() == query.TypeText {
+		for v := range c.Domain.All().Each() {
+			out.Texts = append(out.Texts, v.Str())
+		}
+	}
+	return out, nil
+}
+
+// setPeriods gives the account of a table the partition of a declaration, or refuses one that is
+// not the account's. It sets t.Period.
+func setPeriods(ctx context.Context, tx *catalog.Tx, a *catalog.Account, t *catalog.Table, p *period.Partition) error {
+	if p == nil {
+		if a.Partition == nil {
+			return nil
+		}
+		return sqlerr.New(sqlerr.Invalid, "the budget of %s belongs to each %s", t.Source, a.Partition).
+			WithHint("declare the table with period = '%s'", a.Partition)
+	}
+	if err := plainColumns(ctx, tx, a, t, p); err != nil {
+		return err
+	}
+	t.Period = p.Column
+	_, err := tx.SetPartition(a.ID, t.Name, *p)
+	return err
+}
+
+// plainColumns refuses a table whose rows are not those of one base table, or whose period or
+// unit is not a column of that as it is.
+//
+// Privacy. A row lies in one period by its own value of one column of its base table. A view
+// that computed the column, or joined it from another table, could give the row to another
+// period, and its budget with it.
+func plainColumns(ctx context.Context, tx *catalog.Tx, a *catalog.Account, t *catalog.Table, p *period.Partition) error {
+	if t.SourceID != 0 {
+		return sqlerr.New(sqlerr.Unsupported, "periods of a table outside the file are not supported")
+	}
+	kind, err := source.Kind(ctx, tx.SQL(), t.Source)
+	if err != nil {
+		return err
+	}
+	if kind != "table" || len(a.Bases) != 1 {
+		return sqlerr.New(sqlerr.Invalid, "%s is not a base table with a budget of its own, and only such a table has periods", t.Source).
+			WithHint("declare the private table over %s", a.Bases[0])
+	}
+	return nil
+}
