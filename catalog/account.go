@@ -330,8 +330,12 @@ func (p Payment) perPeriod() ([]Share, error) {
 	var taken Spending
 	var touched period.Ranges
 	for _, s := range p.Shares {
-		touched = touched.Union(s.Over)
-		for _, r := range s.Over {
+		over, err := normal(s.Over)
+		if err != nil {
+			return nil, err
+		}
+		touched = touched.Union(over)
+		for _, r := range over {
 			if s.Rho < 0 || !taken.Add(r, accounting.Amount{Rho: s.Rho}) {
 				return nil, sqlerr.New(sqlerr.Internal, "the shares of a payment cannot be added up")
 			}

@@ -76,15 +76,32 @@ func (tx *Tx) Affords(account int64, over period.Ranges, kind Kind, action strin
 // chargeable returns an account and the periods in which a charge counts.
 func (tx *Tx) chargeable(account int64, over period.Ranges) (*Account, period.Ranges, error) {
 	a, err := tx.Account(account)
+	if err != nil {
+		return nil, nil, err
+	}
+	over, err = normal(over)
 	switch {
 	case err != nil:
 		return nil, nil, err
-	case len(over) == 0:
-		return a, period.Whole(), nil
 	case a.Partition == nil && !period.Whole().Within(over):
 		return nil, nil, sqlerr.New(sqlerr.Internal, "a charge names periods, and the account has none")
 	}
 	return a, over.Coarse(mostLines), nil
+}
+
+// normal returns periods as a set whose ranges ascend, which the checks of caps rely on. Nil
+// is every period. A range that ends before it begins is an error: whoever made it meant
+// some periods, and they are not known.
+func normal(over period.Ranges) (period.Ranges, error) {
+	if len(over) == 0 {
+		return period.Whole(), nil
+	}
+	for _, r := range over {
+		if r.First > r.Last {
+			return nil, sqlerr.New(sqlerr.Internal, "a charge is to a range of periods that ends before it begins")
+		}
+	}
+	return period.Of(over...), nil
 }
 
 func (tx *Tx) affords(a *Account, over period.Ranges, kind Kind, action string, amount accounting.Amount) error {
@@ -120,8 +137,8 @@ func (tx *Tx) Return(account int64, over period.Ranges, kind Kind, action, objec
 	if err != nil {
 		return err
 	}
-	if len(over) == 0 {
-		over = period.Whole()
+	if over, err = normal(over); err != nil {
+		return err
 	}
 	if amount.Epsilon < 0 || amount.Delta < 0 || amount.Rho < 0 {
 		return sqlerr.New(sqlerr.Internal, "a negative amount would come back to a budget")

@@ -360,3 +360,63 @@ func TestRowCountsOfPeriods(t *testing.T) {
 		}), sqlerr.Corrupt)
 	}
 }
+
+// TestChargesInAnyOrder charges ranges that do not ascend, overlap or end before they begin. A
+// check of the caps that went through them as if they did would skip some.
+func TestChargesInAnyOrder(t *testing.T) {
+	s := open(t, dbPath(t))
+	account, table := declareMonths(t, s)
+	try := func(over period.Ranges, cost accounting.Amount) error {
+		return s.Write(t.Context(), func(tx *catalog.Tx) error {
+			return tx.Charge(account, over, catalog.KindReleases, "create release r", "r", cost)
+		})
+	}
+	if err := try(period.Of(period.Only(2)), epsilon(900, 0)); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, try(period.Ranges{{First: 10, Last: 12}, {First: 1, Last: 3}}, epsilon(101, 0)), sqlerr.Budget)
+	wantCode(t, try(period.Ranges{{First: 10, Last: 12}, {First: 5, Last: 4}}, epsilon(1, 0)), sqlerr.Internal)
+	wantCode(t, try(period.Ranges{{First: 5, Last: 4}}, epsilon(1, 0)), sqlerr.Internal)
+	if err := try(period.Ranges{{First: 3, Last: 4}, {First: 1, Last: 3}}, epsilon(100, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := try(period.Ranges{{First: math.MaxInt64, Last: math.MaxInt64}, {First: math.MinInt64, Last: math.MinInt64}}, epsilon(7, 0)); err != nil {
+		t.Fatal(err)
+	}
+	read(t, s, func(tx *catalog.Tx) error {
+		spent, err := tx.Spent(account)
+		for n, want := range map[int64]accounting.Epsilon{math.MinInt64: 7, math.MinInt64 + 1: 0, 1: 100, 2: 1000, 3: 100, 4: 100, 5: 0, math.MaxInt64 - 1: 0, math.MaxInt64: 7} {
+			if got := spent.Most(period.Of(period.Only(n))).Epsilon; got != want {
+				t.Errorf("period %d has spent %v, want %v", n, got, want)
+			}
+		}
+		return err
+	})
+	wantCode(t, s.Write(t.Context(), func(tx *catalog.Tx) error {
+		return tx.Return(account, period.Ranges{{First: 3, Last: 4}, {First: 5, Last: 5}, {First: 1, Last: 1}}, catalog.KindReleases, "return", "r", epsilon(1, 0))
+	}), sqlerr.Corrupt) // period 5 has nothing to give back
+	wantCode(t, s.Write(t.Context(), func(tx *catalog.Tx) error {
+		return tx.Buy(catalog.Buyer{}, catalog.Payment{Account: account, Table: table, Action: "direct answer", Object: "visits", Rho: 5,
+			Shares: []catalog.Share{{Over: period.Ranges{{First: 9, Last: 8}}, Rho: 5}}})
+	}), sqlerr.Internal)
+}
+
+// TestValuesAndTextsAreOtherPeriods declares the periods of a column again with another type: the
+// same rows would lie in other periods, with budgets of their own.
+func TestValuesAndTextsAreOtherPeriods(t *testing.T) {
+	integers, texts := period.Partition{Column: "batch", By: period.Value}, period.Partition{Column: "batch", By: period.Value, Texts: []string{"17", "18"}}
+	for _, order := range [][2]period.Partition{{integers, texts}, {texts, integers}} {
+		s := open(t, dbPath(t))
+		account, _ := declare(t, s, "raws")
+		set := func(p period.Partition) error {
+			return s.Write(t.Context(), func(tx *catalog.Tx) error {
+				_, err := tx.SetPartition(account, "visits", p)
+				return err
+			})
+		}
+		if err := set(order[0]); err != nil {
+			t.Fatal(err)
+		}
+		wantCode(t, set(order[1]), sqlerr.Invalid)
+	}
+}

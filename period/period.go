@@ -68,9 +68,11 @@ func (p Partition) String() string {
 }
 
 // Same reports whether two partitions divide rows in the same way and end periods at the same
-// moments. Texts may differ.
+// moments. Texts may differ, but not whether there are any: as a TEXT a value would lie in
+// another period than as an INTEGER, and have two budgets.
 func (p Partition) Same(q Partition) bool {
-	return query.SameName(p.Column, q.Column) && p.By == q.By && p.Form == q.Form && p.Zone == q.Zone
+	return query.SameName(p.Column, q.Column) && p.By == q.By && p.Form == q.Form && p.Zone == q.Zone &&
+		(len(p.Texts) > 0) == (len(q.Texts) > 0)
 }
 
 // Clocked reports whether periods begin and end, as those of dates do.
