@@ -23,9 +23,10 @@ type Account struct {
 	Bases                       []string          // sorted
 	Partition                   *period.Partition // of the rows into periods, to each of which the caps belong; nil for none
 	Retired                     period.Ranges     // the periods whose rows are not read any more
+	Since                       int64             // the line of the ledger that declared the periods; what was charged before counts once for a unit
 	CreatedAt                   time.Time
 
-	periods string // Partition and Retired, as stored
+	periods string // Partition, Retired and Since, as stored
 }
 
 func (tx *Tx) selectAccount() string {
@@ -45,7 +46,7 @@ func scanAccount(row record, bases map[int64][]string) (a Account, err error) {
 	}
 	a.Limits.BuyOff = !buy
 	a.Bases = bases[a.ID]
-	if a.Partition, a.Retired, err = decodePeriods(a.periods); err != nil {
+	if err := a.decode(a.periods); err != nil {
 		return a, err
 	}
 	if a.CreatedAt, err = parseTime(at); err != nil {

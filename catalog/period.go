@@ -58,13 +58,15 @@ type storedPeriods struct {
 	Zone    string     `json:"zone,omitempty"`
 	Texts   [][]byte   `json:"texts,omitempty"` // in base64, since they need not be UTF-8
 	Retired [][2]int64 `json:"retired,omitempty"`
+	Since   int64      `json:"since,omitempty"`
 }
 
-func encodePeriods(p *period.Partition, retired period.Ranges) (string, error) {
+func encodePeriods(a *Account) (string, error) {
+	p := a.Partition
 	if p == nil {
 		return "", nil
 	}
-	s := storedPeriods{Column: p.Column, By: string(p.By), Zone: p.Zone}
+	s := storedPeriods{Column: p.Column, By: string(p.By), Zone: p.Zone, Since: a.Since}
 	form := query.Form{}
 	if p.Form.IsTime() {
 		s.Stored = p.Form.Stored().String()
@@ -80,33 +82,34 @@ func encodePeriods(p *period.Partition, retired period.Ranges) (string, error) {
 	for _, text := range p.Texts {
 		s.Texts = append(s.Texts, []byte(text))
 	}
-	for _, r := range retired {
+	for _, r := range a.Retired {
 		s.Retired = append(s.Retired, [2]int64{r.First, r.Last})
 	}
 	text, err := json.Marshal(s)
 	return string(text), err
 }
 
-func decodePeriods(text string) (*period.Partition, period.Ranges, error) {
+// decode sets the fields of an account that encodePeriods stores.
+func (a *Account) decode(text string) error {
 	if text == "" {
-		return nil, nil, nil
+		return nil
 	}
 	bad := corrupt("the periods of an account cannot be read")
 	var s storedPeriods
 	if json.Unmarshal([]byte(text), &s) != nil {
-		return nil, nil, bad
+		return bad
 	}
 	p := &period.Partition{Column: s.Column, By: period.Granularity(s.By), Zone: s.Zone}
 	if s.Stored != "" {
 		as, ok := query.StoredNamed(s.Stored)
 		if !ok {
-			return nil, nil, bad
+			return bad
 		}
 		p.Form = query.DateForm(as)
 		if s.Step != 0 {
 			var err error
 			if p.Form, err = query.TimestampForm(as, s.Step); err != nil {
-				return nil, nil, bad
+				return bad
 			}
 		}
 	}
@@ -117,13 +120,14 @@ func decodePeriods(text string) (*period.Partition, period.Ranges, error) {
 	for _, r := range s.Retired {
 		retired = append(retired, period.Range{First: r[0], Last: r[1]})
 	}
-	return p, period.Of(retired...), nil
+	a.Partition, a.Retired, a.Since = p, period.Of(retired...), s.Since
+	return nil
 }
 
 // setPeriods stores the partition and the retired periods of an account, and writes a line of
 // cost 0 that tells when they began to hold.
 func (tx *Tx) setPeriods(a *Account, over period.Range, action, object string) (err error) {
-	if a.periods, err = encodePeriods(a.Partition, a.Retired); err != nil {
+	if a.periods, err = encodePeriods(a); err != nil {
 		return err
 	}
 	if _, err := tx.exec(`UPDATE dpsql_accounts SET periods = ? WHERE id = ?`, a.periods, a.ID); err != nil {
@@ -146,7 +150,11 @@ func (tx *Tx) SetPartition(account int64, object string, p period.Partition) (*p
 		return nil, err
 	}
 	if a.Partition == nil {
-		a.Partition = &p
+		c, err := tx.head()
+		if err != nil {
+			return nil, err
+		}
+		a.Partition, a.Since = &p, c.Len()+1
 		return &p, tx.setPeriods(a, period.All, "periods declared: "+p.String(), object)
 	}
 	if !a.Partition.Same(p) {

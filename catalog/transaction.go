@@ -28,6 +28,7 @@ type Tx struct {
 	rolls    map[int64]map[string]ledger.Roll // by owner, as far as read, this transaction's included
 	marks    []ledger.Mark                    // of lines that the ledger must have; nil once it was verified
 	newMark  *ledger.Mark                     // of the last line this transaction wrote; nil: it wrote none
+	stamped  time.Time                        // see stamp
 }
 
 // SQL returns the transaction itself, for statements on the user's own tables.
@@ -196,8 +197,14 @@ func (tx *Tx) exec(query string, args ...any) (sql.Result, error) {
 	return result, unreadable(err)
 }
 
-// stamp returns the present time to the second, in UTC.
-func (tx *Tx) stamp() time.Time { return tx.store.now().UTC().Truncate(time.Second) }
+// stamp returns the present time to the second, in UTC. It is the same for all records of a
+// transaction: UnitCost relies on it.
+func (tx *Tx) stamp() time.Time {
+	if tx.stamped.IsZero() {
+		tx.stamped = tx.store.now().UTC().Truncate(time.Second)
+	}
+	return tx.stamped
+}
 
 // Querier runs statements on one transaction; *sql.Tx satisfies it.
 type Querier interface {
