@@ -464,6 +464,7 @@ func (s *Session) run(ctx context.Context, statement syntax.Statement) (*Result,
 func (s *Session) declare(ctx context.Context, statement syntax.Statement) (*Result, error) {
 	d := s.declaration()
 	var warnings []string
+	var note string
 	var err error
 	switch st := statement.(type) {
 	case *syntax.CreateView:
@@ -482,6 +483,11 @@ func (s *Session) declare(ctx context.Context, statement syntax.Statement) (*Res
 		warnings, err = d.CreateRelease(ctx, st)
 	case *syntax.CreateMechanism:
 		warnings, err = d.CreateMechanism(ctx, st)
+	case *syntax.RefreshRelease:
+		note, warnings, err = d.Refresh(ctx, st)
+	case *syntax.RetirePeriod:
+		s.db.rows.Forget()
+		note, err = d.Retire(ctx, st)
 	case *syntax.AlterPrivate:
 		err = d.AlterPrivate(ctx, st)
 	case *syntax.CreateUser:
@@ -499,13 +505,13 @@ func (s *Session) declare(ctx context.Context, statement syntax.Statement) (*Res
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Warnings: warnings}, nil
+	return &Result{Note: note, Warnings: warnings}, nil
 }
 
 // declaration returns a declaration of this session for package declare.
 func (s *Session) declaration() *declare.Statement {
 	d := &declare.Statement{Store: s.db.store, Desk: s.db.desk, Rows: s.db.rows, Random: s.db.random,
-		Bill: &s.bill, Path: s.path, Progress: s.progress}
+		Bill: &s.bill, Path: s.path, Progress: s.progress, Now: s.db.now}
 	if s.db.rehearsal != nil {
 		d.Unknown = s.db.rehearsal
 	}

@@ -112,6 +112,9 @@ func outcome(err error) string {
 func (c *conn) outputOf(st *statement, r *engine.Result) *output {
 	out := &output{columns: columnsFor(r.Columns), rows: r.Rows}
 	out.tag, out.counted = tagOf(st.text, len(r.Columns) > 0)
+	if r.Note != "" {
+		out.notices = append(out.notices, c.notice("NOTICE", "00000", r.Note)...)
+	}
 	for _, warning := range r.Warnings {
 		out.notices = append(out.notices, c.notice("WARNING", "01000", warning)...)
 	}

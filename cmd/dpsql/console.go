@@ -127,6 +127,11 @@ const minShown = time.Millisecond
 
 // confirm tells a person that a statement without rows was carried out.
 func (c *console) confirm(statement string, r *engine.Result) {
+	if r.Note != "" {
+		c.line(r.Note)
+		c.warn(r.Warnings)
+		return
+	}
 	switch {
 	case c.format.ForPeople() && c.outTTY:
 		text := tag(statement)

@@ -227,8 +227,11 @@ func (p *parser) createRelease() (*CreateRelease, error) {
 	if s.Using, err = p.using(); err != nil {
 		return nil, err
 	}
-	s.Options, err = p.withOptions()
-	return s, err
+	if s.Options, err = p.withOptions(); err != nil {
+		return nil, err
+	}
+	s.EachPeriod = p.accept("EACH", "PERIOD")
+	return s, nil
 }
 
 // using parses USING and the name of an algorithm.
@@ -257,8 +260,11 @@ func mechanism(r *CreateRelease) (Statement, error) {
 		return nil, sqlerr.New(sqlerr.Unsupported, "a mechanism that uses %s is outside the dialect", strings.ToUpper(string(r.Using))).
 			WithHint("write CREATE RELEASE %s ON … USING %[2]s, or USING SMW", r.Name.Text, strings.ToUpper(string(r.Using))).At(r.Name.Position)
 	}
-	m := CreateMechanism(*r)
-	return &m, nil
+	if r.EachPeriod {
+		return nil, sqlerr.New(sqlerr.Unsupported, "a mechanism for each period is outside the dialect").
+			WithHint("a mechanism is about the periods that have begun, or those of WITH (…, period = '2026-01 to 2026-06')").At(r.Name.Position)
+	}
+	return &CreateMechanism{r.Name, r.IfNotExists, r.Table, r.Columns, r.Using, r.Options}, nil
 }
 
 // columnDef parses name type [domain].

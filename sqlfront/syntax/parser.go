@@ -245,6 +245,10 @@ func (p *parser) command(first Token) (Statement, error) {
 		}
 	case "GRANT", "REVOKE":
 		return p.grant(first.Upper == "REVOKE")
+	case "REFRESH":
+		return p.refresh()
+	case "RETIRE":
+		return p.retire()
 	case "DROP":
 		return p.drop()
 	case "SHOW":
@@ -376,8 +380,65 @@ func (p *parser) drop() (Statement, error) {
 		return nil, err
 	}
 	d := &Drop{Kind: kind, IfExists: p.accept("IF", "EXISTS")}
-	d.Name, err = p.name("the name of a " + string(kind))
+	if d.Name, err = p.name("the name of a " + string(kind)); err != nil {
+		return nil, err
+	}
+	if kind == Release && p.accept("PERIOD") {
+		d.Period, err = p.period()
+	}
 	return d, err
+}
+
+// refresh parses what follows REFRESH.
+func (p *parser) refresh() (Statement, error) {
+	if t := p.peek(); t.Matches("MATERIALIZED") {
+		return nil, t.Unsupported("REFRESH MATERIALIZED VIEW").WithHint("REFRESH RELEASE builds the parts of a release for the periods that have ended")
+	}
+	err := p.expect("RELEASE")
+	if err != nil {
+		return nil, err
+	}
+	s := new(RefreshRelease)
+	if s.Name, err = p.name("the name of a release"); err != nil {
+		return nil, err
+	}
+	if p.accept("PERIOD") {
+		if s.Period, err = p.period(); err != nil {
+			return nil, err
+		}
+		s.Again = p.accept("AGAIN")
+	}
+	if t := p.peek(); t.Matches("AGAIN") {
+		return nil, t.Malformed("AGAIN replaces the part of one period").WithHint("write REFRESH RELEASE %s PERIOD '2026-09' AGAIN", WriteName(s.Name.Text))
+	}
+	return s, nil
+}
+
+// retire parses what follows RETIRE.
+func (p *parser) retire() (Statement, error) {
+	err := p.expect("PERIOD")
+	if err != nil {
+		return nil, err
+	}
+	s := new(RetirePeriod)
+	if s.Period, err = p.period(); err != nil {
+		return nil, err
+	}
+	if err := p.expect("OF"); err != nil {
+		return nil, err
+	}
+	s.Table, err = p.name("a private table")
+	return s, err
+}
+
+// period parses the name of a period.
+func (p *parser) period() (Period, error) {
+	t := p.peek()
+	if t.Kind != KindString || t.Value == "" {
+		return Period{}, p.unexpected("the name of a period in single quotes")
+	}
+	p.next()
+	return Period{t.Value, t.Position}, nil
 }
 
 // dropped parses the kind of thing that a DROP removes.

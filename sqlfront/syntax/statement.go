@@ -3,7 +3,7 @@ package syntax
 import "dpsql/query"
 
 // Statement is one parsed statement: *CreateView, *CreatePublic, *CreatePrivate, *CreateSource,
-// *CreateRelease, *CreateMechanism, *AlterPrivate, *Drop, *Show, *Describe, *Explain,
+// *CreateRelease, *CreateMechanism, *RefreshRelease, *RetirePeriod, *AlterPrivate, *Drop, *Show, *Describe, *Explain,
 // *ExplainCreate, *Set, *Export, *Advise, *CreateUser, *Grant or *Select. None of its names has been looked up.
 type Statement interface{ statement() }
 
@@ -13,6 +13,8 @@ func (*CreatePrivate) statement()   {}
 func (*CreateSource) statement()    {}
 func (*CreateRelease) statement()   {}
 func (*CreateMechanism) statement() {}
+func (*RefreshRelease) statement()  {}
+func (*RetirePeriod) statement()    {}
 func (*AlterPrivate) statement()    {}
 func (*Drop) statement()            {}
 func (*Show) statement()            {}
@@ -125,7 +127,7 @@ const (
 	SMW        Algorithm = "smw"
 )
 
-// CreateRelease is CREATE RELEASE … ON table (columns) USING … WITH (…).
+// CreateRelease is CREATE RELEASE … ON table (columns) USING … WITH (…) [EACH PERIOD].
 type CreateRelease struct {
 	Name        Name
 	IfNotExists bool
@@ -133,6 +135,7 @@ type CreateRelease struct {
 	Columns     []Name // empty: all; names differ
 	Using       Algorithm
 	Options     []Option
+	EachPeriod  bool // it has a part for each period, which REFRESH RELEASE builds
 }
 
 // CreateMechanism is CREATE MECHANISM … ON table (columns) USING SMW WITH (…).
@@ -143,6 +146,25 @@ type CreateMechanism struct {
 	Columns     []Name // empty: all; names differ
 	Using       Algorithm
 	Options     []Option
+}
+
+// Period names a period, or some: 2026-09.
+type Period struct {
+	Text     string // "" for none
+	Position int
+}
+
+// RefreshRelease is REFRESH RELEASE name [PERIOD period [AGAIN]].
+type RefreshRelease struct {
+	Name   Name
+	Period Period // "" for all that are due
+	Again  bool   // replace the part of the period
+}
+
+// RetirePeriod is RETIRE PERIOD period OF table.
+type RetirePeriod struct {
+	Period Period
+	Table  Name
 }
 
 // AlterPrivate is ALTER PRIVATE TABLE … SET (…).
@@ -170,6 +192,7 @@ type Drop struct {
 	Kind     Object
 	Name     Name
 	IfExists bool
+	Period   Period // of a release, whose part alone is removed; "" for all of it
 }
 
 // Topic is what SHOW lists.

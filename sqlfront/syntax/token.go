@@ -173,7 +173,7 @@ var foreign = map[string]string{
 }
 
 // native are the first words of the dialect's own statements.
-var native = []string{"SELECT", "WITH", "EXPLAIN", "CREATE", "ALTER", "DROP", "SHOW", "DESCRIBE", "SET", "EXPORT", "ADVISE", "GRANT", "REVOKE"}
+var native = []string{"SELECT", "WITH", "EXPLAIN", "CREATE", "REFRESH", "RETIRE", "ALTER", "DROP", "SHOW", "DESCRIBE", "SET", "EXPORT", "ADVISE", "GRANT", "REVOKE"}
 
 // meant are words that are names in some places and something else in others.
 var meant = words("FALSE INDEXED TRUE")

@@ -10,6 +10,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"time"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -36,7 +37,10 @@ type Statement struct {
 	Bill     *pay.Bill
 	Path     func(name string) string // resolves a file name relative to the script
 	Progress func(done, all int64)    // may be nil
+	Now      func() time.Time         // the clock, which ends periods
 	Unknown  Unknown                  // nil except in a rehearsal
+
+	part *part // nil except while a part of a template is built
 }
 
 // Unknown supplies the facts that a rehearsal cannot know.
@@ -568,7 +572,7 @@ func (s *Statement) Drop(ctx context.Context, st *syntax.Drop) error {
 	err := s.Store.Write(ctx, func(tx *catalog.Tx) error {
 		switch st.Kind {
 		case syntax.Release:
-			return tx.DropRelease(st.Name.Text)
+			return dropRelease(tx, st)
 		case syntax.Mechanism:
 			return dropMechanism(tx, st.Name.Text)
 		case syntax.PrivateTable:

@@ -30,9 +30,18 @@ func (s *Statement) CreateRelease(ctx context.Context, st *syntax.CreateRelease)
 	if r := v.Release(st.Name.Text); r != nil && stored.Unfitted(r) {
 		return s.resume(ctx, st, v, r)
 	}
-	if done, err := v.NameFree(st.Name, st.IfNotExists, v.Release(st.Name.Text) != nil); done || err != nil {
+	if done, err := v.NameFree(st.Name, st.IfNotExists, v.Release(st.Name.Text) != nil || v.Template(st.Name.Text) != nil); done || err != nil {
 		return nil, err
 	}
+	if st.EachPeriod {
+		return s.createTemplate(ctx, st, v)
+	}
+	return s.build(ctx, st, v)
+}
+
+// build builds a release whose name is free. A part of a template is built over a view that has
+// its period alone.
+func (s *Statement) build(ctx context.Context, st *syntax.CreateRelease, v *view.View) (warnings []string, err error) {
 	t, columns, err := v.Target(st.Table, st.Columns)
 	if err != nil {
 		return nil, err
@@ -150,6 +159,9 @@ func (s *Statement) addReleaseAfter(ctx context.Context, r *catalog.Release, abo
 	}
 	return s.Store.Write(ctx, func(tx *catalog.Tx) error {
 		if err := before(tx); err != nil {
+			return err
+		}
+		if err := s.part.place(tx, r); err != nil {
 			return err
 		}
 		return tx.AddRelease(r, payload)

@@ -256,7 +256,7 @@ func WithTexts(releases []catalog.Release, t *catalog.Table, column int) (names 
 	for i := range releases {
 		r := &releases[i]
 		var about ReleaseAbout
-		if r.TableID == t.ID && r.Using == "projection" && (r.Columns == nil || slices.Contains(r.Columns, column)) &&
+		if r.TableID == t.ID && r.Template == 0 && r.Using == "projection" && (r.Columns == nil || slices.Contains(r.Columns, column)) &&
 			json.Unmarshal(r.Params, &about) == nil && about.Texts {
 			names = append(names, r)
 		}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"time"
 
 	"dpsql/catalog"
@@ -68,4 +69,37 @@ func (t *Table) Touched(q query.Query) period.Ranges {
 		return nil
 	}
 	return t.Partition.Touched(q, t.PeriodColumn)
+}
+
+// Template returns the named template, or nil if there is none.
+func (v *View) Template(name string) *catalog.Template {
+	for i := range v.Templates {
+		if query.SameName(v.Templates[i].Name, name) {
+			return &v.Templates[i]
+		}
+	}
+	return nil
+}
+
+// Parts returns the parts of a template by period.
+func (v *View) Parts(template int64) map[int64]*catalog.Release {
+	parts := make(map[int64]*catalog.Release)
+	for i := range v.Releases {
+		if r := &v.Releases[i]; r.Template == template && template != 0 {
+			parts[r.Span.First] = r
+		}
+	}
+	return parts
+}
+
+// With returns the view with another form of one of its tables.
+func (v *View) With(t *Table) *View {
+	other := *v
+	other.Tables = slices.Clone(v.Tables)
+	for i, known := range v.Tables {
+		if known.ID == t.ID {
+			other.Tables[i] = t
+		}
+	}
+	return &other
 }

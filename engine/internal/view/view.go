@@ -393,7 +393,7 @@ func (v *View) NameFree(name syntax.Name, ifNotExists, same bool) (done bool, er
 	if same && ifNotExists {
 		return true, nil
 	}
-	if v.Release(name.Text) != nil || v.Mechanism(name.Text) != nil {
+	if v.Release(name.Text) != nil || v.Template(name.Text) != nil || v.Mechanism(name.Text) != nil {
 		return false, sqlerr.New(sqlerr.Invalid, "the name %s is taken", name.Text).
 			WithHint("releases and mechanisms share one list of names").At(name.Position)
 	}

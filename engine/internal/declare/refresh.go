@@ -1,0 +1,400 @@
+package declare
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/engine/internal/stored"
+	"dpsql/engine/internal/view"
+	"dpsql/period"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
+)
+
+// part is the part of a template that is being built.
+type part struct {
+	template *catalog.Template
+	replaces int64 // the release whose place it takes; 0 for none
+}
+
+// place makes a release the part, before it is stored.
+func (p *part) place(tx *catalog.Tx, r *catalog.Release) error {
+	if p == nil {
+		return nil
+	}
+	r.Template = p.template.ID
+	current, err := tx.Template(p.template.Name)
+	if err != nil {
+		return err
+	}
+	if current == nil || current.ID != p.template.ID {
+		return sqlerr.New(sqlerr.Unknown, "the release %s was dropped meanwhile", p.template.Name)
+	}
+	if p.replaces == 0 {
+		return nil
+	}
+	old, err := tx.Release(r.Name)
+	if err != nil {
+		return err
+	}
+	if old != nil && old.ID == p.replaces {
+		return tx.DropRelease(old.Name)
+	}
+	return nil
+}
+
+// createTemplate stores how the parts of a release are built. It builds nothing and charges
+// nothing.
+func (s *Statement) createTemplate(ctx context.Context, st *syntax.CreateRelease, v *view.View) (warnings []string, err error) {
+	t, columns, err := v.Target(st.Table, st.Columns)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !t.HasPeriods():
+		return nil, sqlerr.New(sqlerr.Invalid, "the budget of %s does not belong to periods", t.Name).
+			WithHint("leave EACH PERIOD out, or declare the table with period = 'month of …'").At(st.Name.Position)
+	case st.Using == syntax.SMW:
+		return nil, sqlerr.New(sqlerr.Unsupported, "SMW builds no release for each period").
+			WithHint("write USING PROJECTION or USING MARGINALS").At(st.Name.Position)
+	}
+	early, rest := splitEarly(st.Options)
+	o := newOptions(early, "early")
+	m := &catalog.Template{Name: st.Name.Text, TableID: t.ID, Columns: columns, Using: string(st.Using), Early: o.word("early", "off", "on") == "on"}
+	if err := o.done(); err != nil {
+		return nil, err
+	}
+	if m.Early && !t.Partition.Clocked() {
+		return nil, sqlerr.New(sqlerr.Invalid, "early has no meaning with the values of a column as periods, which do not end").At(early[0].Name.Position)
+	}
+	first := t.Partition.Periods(t.Columns[t.PeriodColumn].Domain)[0].First
+	some, _ := t.Within(period.Only(first))
+	trial := *st
+	trial.Options, trial.EachPeriod = rest, false
+	plan, err := s.PlanRelease(ctx, &trial, v.With(some))
+	if err != nil {
+		return nil, err
+	}
+	if a := v.Accounts[t.Account]; !a.Caps.Fits(accounting.Amount{}, plan.Cost) {
+		return nil, sqlerr.New(sqlerr.Budget, "a part needs %s, and the releases account has ε %v, δ %v in each %s",
+			view.Amount(plan.Cost), a.Caps.ReleaseEpsilon, a.Caps.ReleaseDelta, periodWord(t)).At(st.Name.Position)
+	}
+	if m.Options, err = json.Marshal(rest); err != nil {
+		return nil, err
+	}
+	return nil, s.Store.Write(ctx, func(tx *catalog.Tx) error { return tx.AddTemplate(m) })
+}
+
+// periodWord says what the periods of a table are: month, or value of batch.
+func periodWord(t *view.Table) string {
+	if !t.Partition.Clocked() {
+		return "value of " + t.Partition.Column
+	}
+	return string(t.Partition.By)
+}
+
+// splitEarly takes the option early out of the options.
+func splitEarly(options []syntax.Option) (early, rest []syntax.Option) {
+	for _, o := range options {
+		if o.Name.Text == "early" {
+			early = append(early, o)
+		} else {
+			rest = append(rest, o)
+		}
+	}
+	return early, rest
+}
+
+// Refresh builds the parts of a release that are due: for every period that has ended, or with
+// early = on has begun, that never had a part and is not retired, the oldest first. Each part is
+// charged to its period and stored before the next one begins, so a Refresh that is interrupted
+// or runs twice builds nothing twice. It returns what it did, in one line.
+func (s *Statement) Refresh(ctx context.Context, st *syntax.RefreshRelease) (note string, warnings []string, err error) {
+	r, err := s.refreshing(ctx, st.Name)
+	if err != nil {
+		return "", nil, err
+	}
+	flight, err := s.Store.AcquireFlight(ctx, sha256.Sum256([]byte("refresh "+r.template.Name)), 0)
+	if err != nil {
+		if sqlerr.CodeOf(err) == sqlerr.Busy {
+			err = sqlerr.New(sqlerr.Busy, "%s is being refreshed elsewhere", r.template.Name).WithHint("try again when it is done")
+		}
+		return "", nil, err
+	}
+	defer flight.Land()
+	if r, err = s.refreshing(ctx, st.Name); err != nil { // another may have built meanwhile
+		return "", nil, err
+	}
+	due, err := s.due(ctx, r, st)
+	if err != nil {
+		return "", nil, err
+	}
+	var built period.Ranges
+	for _, n := range due {
+		more, err := s.buildPart(ctx, st.Name, n, st.Again)
+		for _, w := range more {
+			if !slices.Contains(warnings, w) {
+				warnings = append(warnings, w)
+			}
+		}
+		if err != nil {
+			return "", warnings, after(err, r, built)
+		}
+		built = built.Union(period.Ranges{period.Only(n)})
+	}
+	if r, err = s.refreshing(ctx, st.Name); err != nil {
+		return "", warnings, err
+	}
+	done := "nothing to build"
+	if built != nil {
+		done = "built " + named(r.table.Partition, built)
+	}
+	parts := "parts"
+	if len(r.parts) == 1 {
+		parts = "part"
+	}
+	return fmt.Sprintf("%s: %s; %d %s", r.template.Name, done, len(r.parts), parts), warnings, nil
+}
+
+// after adds to the error of a part the parts that were built before it.
+func after(err error, r refreshing, built period.Ranges) error {
+	var e *sqlerr.Error
+	if built == nil || !errors.As(err, &e) {
+		return err
+	}
+	told := *e
+	told.Message += "; built before it: " + named(r.table.Partition, built)
+	return &told
+}
+
+// named lists periods for people.
+func named(p *period.Partition, all period.Ranges) string {
+	var names []string
+	for _, r := range all {
+		if r.First+1 == r.Last {
+			names = append(names, p.Name(r.First), p.Name(r.Last))
+			continue
+		}
+		names = append(names, p.Text(r))
+	}
+	return strings.Join(names, ", ")
+}
+
+// refreshing is a template with its table and parts, as they are now.
+type refreshing struct {
+	view     *view.View
+	template *catalog.Template
+	table    *view.Table
+	parts    map[int64]*catalog.Release
+}
+
+func (s *Statement) refreshing(ctx context.Context, name syntax.Name) (r refreshing, err error) {
+	if r.view, err = s.view(ctx); err != nil {
+		return r, err
+	}
+	if r.template = r.view.Template(name.Text); r.template == nil {
+		if r.view.Release(name.Text) != nil {
+			return r, sqlerr.New(sqlerr.Invalid, "%s is not a release of each period", name.Text).
+				WithHint("its budget is spent; CREATE RELEASE … EACH PERIOD makes one that grows").At(name.Position)
+		}
+		return r, sqlerr.New(sqlerr.Unknown, "there is no release %s", name.Text).At(name.Position)
+	}
+	if r.table = r.view.TableByID(r.template.TableID); r.table == nil || !r.table.HasPeriods() {
+		return r, sqlerr.New(sqlerr.Corrupt, "the private table of release %s is missing", r.template.Name)
+	}
+	r.parts = r.view.Parts(r.template.ID)
+	return r, nil
+}
+
+// due returns the periods whose parts a statement builds, the oldest first.
+func (s *Statement) due(ctx context.Context, r refreshing, st *syntax.RefreshRelease) (due []int64, err error) {
+	if st.Period.Text != "" {
+		n, err := s.duePeriod(r, st)
+		if old := r.parts[n]; err == nil && (old == nil || st.Again || stored.Unfitted(old)) {
+			due = append(due, n)
+		}
+		return due, err
+	}
+	p := r.table.Partition
+	if !p.Clocked() {
+		return nil, sqlerr.New(sqlerr.Invalid, "nothing tells when a value of %s has all its rows", p.Column).
+			WithHint("name it: REFRESH RELEASE %s PERIOD '%s'", syntax.WriteName(r.template.Name), p.Name(r.all()[0].First)).At(st.Name.Position)
+	}
+	last := p.Begun(s.Now())
+	if !r.template.Early {
+		last--
+	}
+	var ever period.Ranges
+	err = s.Store.Read(ctx, func(tx *catalog.Tx) (err error) {
+		ever, err = tx.PartsEver(r.template.ID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	open := r.all().Intersect(period.Ranges{{First: period.All.First, Last: last}}).Minus(ever).Minus(r.table.Retired)
+	for n, old := range r.parts {
+		if stored.Unfitted(old) {
+			open = open.Union(period.Ranges{period.Only(n)})
+		}
+	}
+	return slices.Collect(open.Each()), nil
+}
+
+// all returns the periods of the table's domain.
+func (r refreshing) all() period.Ranges {
+	return r.table.Partition.Periods(r.table.Columns[r.table.PeriodColumn].Domain)
+}
+
+// duePeriod returns the period that a statement names, if a part may be built for it.
+func (s *Statement) duePeriod(r refreshing, st *syntax.RefreshRelease) (int64, error) {
+	p, now := r.table.Partition, s.Now()
+	n, err := p.Named(st.Period.Text)
+	switch {
+	case err != nil:
+	case !r.all().Contains(n):
+		err = sqlerr.New(sqlerr.Invalid, "no row of %s lies in %s", r.table.Name, p.Name(n)).
+			WithHint("its periods are %s", named(p, r.all()))
+	case r.table.Retired.Contains(n) && (r.parts[n] == nil || st.Again):
+		a := r.view.Accounts[r.table.Account].Account
+		err = catalog.Retired(&a, period.Only(n))
+	case p.Clocked() && n > p.Begun(now):
+		err = sqlerr.New(sqlerr.Invalid, "%s has not begun", p.Name(n))
+	case p.Clocked() && !p.Closed(n, now) && !r.template.Early:
+		err = sqlerr.New(sqlerr.Invalid, "%s ends at %s", p.Name(n), p.End(n).Format(time.RFC3339)).
+			WithHint("rows that come later would not be in its part; a release with early = on has one for the running period")
+	}
+	return n, sqlerr.Locate(err, st.Period.Position)
+}
+
+// buildPart builds the part of one period, or finishes it.
+func (s *Statement) buildPart(ctx context.Context, name syntax.Name, n int64, again bool) (warnings []string, err error) {
+	r, err := s.refreshing(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	old := r.parts[n]
+	within, some := r.table.Within(period.Only(n))
+	if !some {
+		return nil, sqlerr.New(sqlerr.Internal, "a period has no values")
+	}
+	st := &syntax.CreateRelease{Name: syntax.Name{Text: PartName(r.template, r.table.Partition, n), Position: name.Position},
+		Table: syntax.Name{Text: r.table.Name}, Using: syntax.Algorithm(r.template.Using)}
+	for _, c := range r.template.Columns {
+		st.Columns = append(st.Columns, syntax.Name{Text: r.table.Columns[c].Name})
+	}
+	if json.Unmarshal(r.template.Options, &st.Options) != nil {
+		return nil, sqlerr.New(sqlerr.Corrupt, "how release %s is built cannot be read", r.template.Name)
+	}
+	one := *s
+	one.part = &part{template: r.template}
+	if old != nil && again {
+		one.part.replaces = old.ID
+	}
+	v := r.view.With(within)
+	if old != nil && !again {
+		return one.resume(ctx, st, v, old)
+	}
+	return one.build(ctx, st, v)
+}
+
+// PartName returns the name of the release that is a template's part for a period.
+func PartName(m *catalog.Template, p *period.Partition, n int64) string {
+	return m.Name + "[" + p.Name(n) + "]"
+}
+
+// dropRelease drops a release, with its parts if it has any, or one part.
+func dropRelease(tx *catalog.Tx, st *syntax.Drop) error {
+	m, err := tx.Template(st.Name.Text)
+	if err != nil {
+		return err
+	}
+	switch {
+	case m == nil && st.Period.Text == "":
+		return tx.DropRelease(st.Name.Text)
+	case m == nil:
+		if r, err := tx.Release(st.Name.Text); err != nil || r != nil {
+			return firstError(err, sqlerr.New(sqlerr.Invalid, "%s has no parts", st.Name.Text))
+		}
+		return sqlerr.New(sqlerr.Unknown, "there is no release %s", st.Name.Text)
+	case st.Period.Text == "":
+		return tx.DropTemplate(m.Name)
+	}
+	p, err := partitionOf(tx, m)
+	if err != nil {
+		return err
+	}
+	n, err := p.Named(st.Period.Text)
+	if err != nil {
+		return sqlerr.Locate(err, st.Period.Position)
+	}
+	name := PartName(m, p, n)
+	if r, err := tx.Release(name); err != nil || r == nil {
+		return firstError(err, sqlerr.New(sqlerr.Unknown, "%s has no part for %s", m.Name, p.Name(n)).At(st.Period.Position))
+	}
+	return tx.DropRelease(name)
+}
+
+// partitionOf returns the partition of a template's table.
+func partitionOf(tx *catalog.Tx, m *catalog.Template) (*period.Partition, error) {
+	t, err := tx.Table(m.Table)
+	if err != nil {
+		return nil, err
+	}
+	if t == nil || t.ID != m.TableID {
+		return nil, sqlerr.New(sqlerr.Corrupt, "the private table of release %s is missing", m.Name)
+	}
+	a, err := tx.Account(t.Account)
+	return a.Partition, err
+}
+
+// Retire ends the readings of a period's rows, through every table of the same rows, for ever.
+// The period must have ended. It returns what it did, in one line.
+func (s *Statement) Retire(ctx context.Context, st *syntax.RetirePeriod) (note string, err error) {
+	v, err := s.view(ctx)
+	if err != nil {
+		return "", err
+	}
+	t, err := v.Table(st.Table.Text, st.Table.Position)
+	if err != nil {
+		return "", err
+	}
+	if !t.HasPeriods() {
+		return "", sqlerr.New(sqlerr.Invalid, "the budget of %s does not belong to periods", t.Name).At(st.Table.Position)
+	}
+	p := t.Partition
+	n, err := p.Named(st.Period.Text)
+	if err == nil && p.Clocked() && !p.Closed(n, s.Now()) {
+		err = sqlerr.New(sqlerr.Invalid, "%s has not ended, and rows of it may still come", p.Name(n)).
+			WithHint("it ends at %s", p.End(n).Format(time.RFC3339))
+	}
+	if err != nil {
+		return "", sqlerr.Locate(err, st.Period.Position)
+	}
+	if t.Retired.Contains(n) {
+		return p.Name(n) + " of " + t.Name + " is retired already", nil
+	}
+	err = s.Store.Write(ctx, func(tx *catalog.Tx) error { return tx.Retire(t.Account, t.Name, period.Only(n)) })
+	if err != nil {
+		return "", err
+	}
+	var without []string
+	for _, m := range v.Templates {
+		if m.TableID == t.ID && v.Parts(m.ID)[n] == nil {
+			without = append(without, m.Name)
+		}
+	}
+	note = p.Name(n) + " of " + t.Name + " is retired: its rows are not read any more"
+	if without != nil {
+		note += "; it has no part in " + strings.Join(without, ", ")
+	}
+	return note, nil
+}
