@@ -177,17 +177,31 @@ func (r *Release) margin(variance, confidence float64) float64 {
 // gaussianMargin is margin for Σ cᵢXᵢ with Xᵢ of the parameter sigma2, Σ cᵢ² = squares and
 // n coordinates.
 func gaussianMargin(sigma2, squares float64, n int, confidence float64) float64 {
-	if squares <= 0 {
+	return combination{sigma2 * squares, squares, sigma2, n}.margin(confidence)
+}
+
+// combination is Σ cᵢXᵢ with independent Xᵢ whose parameters σᵢ² may differ. The theorem at
+// Release.margin holds as it is: each cᵢXᵢ is σᵢ²cᵢ²-subgaussian, and if t² < σᵢ² for all i, then
+// a = Σ (σᵢ²−t²)cᵢ², b = t²·Σ cᵢ², and N counts all coordinates.
+type combination struct {
+	variance float64 // Σ σᵢ²cᵢ²
+	squares  float64 // Σ cᵢ²
+	least    float64 // of the σᵢ²
+	n        int
+}
+
+func (e combination) margin(confidence float64) float64 {
+	if e.squares <= 0 {
 		return 0
 	}
 	miss := 1 - confidence
-	subgaussian := math.Sqrt(2 * math.Log(2/miss) * sigma2 * squares)
+	subgaussian := math.Sqrt(2 * math.Log(2/miss) * e.variance)
 	const kappa = 1e-3
-	t2 := math.Log(5*float64(n)/kappa) / (2 * math.Pi * math.Pi)
-	if t2 >= sigma2 {
+	t2 := math.Log(5*float64(e.n)/kappa) / (2 * math.Pi * math.Pi)
+	if t2 >= e.least {
 		return subgaussian
 	}
-	a, b := (sigma2-t2)*squares, t2*squares
+	a, b := e.variance-t2*e.squares, t2*e.squares
 	tail := func(w float64) float64 { // of both sides
 		far := math.Erfc(w/math.Sqrt(2*a)) / 2
 		near := math.Sqrt(b/(a+b)) * math.Exp(-w*w/(2*(a+b))) * math.Erfc(-w*math.Sqrt(b/(a*(a+b)))/math.Sqrt2) / 2

@@ -35,12 +35,17 @@ import (
 func (e *evaluation) margin(m uint64, confidence float64) float64 {
 	r := e.r
 	factors, crowd := e.factors(m)
-	w := r.sumQuantile(factors, confidence) + crowd
-	if lost := e.lost + e.escaped(confidence); lost > 0 || e.lift > 0 {
-		high := lost * float64(r.p.Heavy.Threshold-1+r.laws[1].quantile(confidence))
-		w += math.Ceil(max(high-e.raise, e.lift))
+	return r.sumQuantile(factors, confidence) + crowd + e.missed(confidence)
+}
+
+// missed returns the addition for excesses that unpublished cells may have lost.
+func (e *evaluation) missed(confidence float64) float64 {
+	lost := e.lost + e.escaped(confidence)
+	if lost == 0 && e.lift <= 0 {
+		return 0
 	}
-	return w
+	high := lost * float64(e.r.p.Heavy.Threshold-1+e.r.laws[1].quantile(confidence))
+	return math.Ceil(max(high-e.raise, e.lift))
 }
 
 // escaped returns the largest weight of a cell that may be near the clip

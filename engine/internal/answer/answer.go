@@ -46,8 +46,10 @@ type Database struct {
 	margins  memo[stored.MarginKey, stored.MarginResult]
 	prices   memo[direct.Request, price]
 	params   memo[string, paramsResult] // parameters of mechanisms, by their stored text
-	Live     *LiveMechanisms
-	turns    slots.Schedule // of statements whose answers are held
+
+	universes memo[partKey, *query.Universe] // of some periods of a table
+	Live      *LiveMechanisms
+	turns     slots.Schedule // of statements whose answers are held
 }
 
 // Rehearsed holds what a rehearsal knows in addition to its copy of the catalog.
@@ -118,6 +120,7 @@ type Request struct {
 	fresh     bool     // no answer to the query is stored, for certain
 	buyers    *pay.Buyers
 	turn      *slots.Turn
+	now       time.Time    // when the statement began
 	statement func() []int // the columns of the table that queries of the statement are on, ascending
 	Planning
 	file *file
@@ -369,7 +372,9 @@ func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, all []Sel
 		if err == nil {
 			var b *sqlfront.Bound
 			if b, err = s.bound(schemas.Bindable(ctx, db.store, t, who.Now, db.textsOf(ctx, v, t))); err == nil {
-				st.add(t, b)
+				if err = begun(t, b, who.Now); err == nil {
+					st.add(t, b)
+				}
 			}
 		}
 		if err != nil {
@@ -422,6 +427,7 @@ type Result struct {
 	Rows     [][]any  // int64, float64, string or nil
 	Answer   *Answer  // nil unless the rows are a private answer
 	Brief    *Result  // the columns and rows as a table for people has them; nil if they are those above
+	Note     string   // what a statement without rows did, in one line; "" if there is nothing to say
 	Warnings []string
 	Elapsed  time.Duration // how long the statement took; 0 for the analyst role, which is not told times
 }

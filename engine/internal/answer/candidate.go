@@ -275,7 +275,7 @@ func (db *Database) Candidates(ctx context.Context, v *view.View, r Request) ([]
 	all = slices.Grow(all, len(v.Releases)+len(v.Mechanisms)+1)
 	for i := range v.Releases {
 		rel := &v.Releases[i]
-		if rel.TableID == r.Table.ID && r.considers(rel.Using, rel.Name) {
+		if rel.TableID == r.Table.ID && rel.Template == 0 && r.considers(rel.Using, rel.Name) {
 			if r.Question != sqlfront.Weight {
 				c, err := db.notLinear(ctx, r, rel)
 				if err != nil {
@@ -285,6 +285,16 @@ func (db *Database) Candidates(ctx context.Context, v *view.View, r Request) ([]
 				continue
 			}
 			c, err := db.ofRelease(ctx, r, rel)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, c)
+		}
+	}
+	for i := range v.Templates {
+		m := &v.Templates[i]
+		if m.TableID == r.Table.ID && r.considers(m.Using, m.Name) {
+			c, err := db.fromTemplate(ctx, v, r, m)
 			if err != nil {
 				return nil, err
 			}
@@ -342,6 +352,10 @@ func (r Request) unlisted() (column int, ok bool) {
 // ofRelease returns the candidate of a release for a count, also of one that a rehearsed script
 // creates.
 func (db *Database) ofRelease(ctx context.Context, r Request, rel *catalog.Release) (Candidate, error) {
+	r, refusal := db.about(r, rel.Span)
+	if refusal != "" {
+		return Candidate{Origin: fromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns, Refusal: refusal}, nil
+	}
 	c, unbuilt, err := db.rehearsed.candidate(r, Unbuilt{syntax.Release, rel.ID}, rel.Name, rel.Using, rel.Columns)
 	if unbuilt {
 		return c, err

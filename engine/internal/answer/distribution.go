@@ -65,10 +65,21 @@ func (db *Database) distributions(ctx context.Context, v *view.View, r Request) 
 	}
 	for i := range v.Releases {
 		rel := &v.Releases[i]
-		if rel.TableID != r.Table.ID || !r.considers(rel.Using, rel.Name) {
+		if rel.TableID != r.Table.ID || rel.Template != 0 || !r.considers(rel.Using, rel.Name) {
 			continue
 		}
-		c, err := db.distributionOf(ctx, r, rel)
+		c, err := db.distributionOf(ctx, r, rel, func(ctx context.Context, r Request) (Candidate, error) { return db.ofRelease(ctx, r, rel) })
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	for i := range v.Templates {
+		m := &v.Templates[i]
+		if m.TableID != r.Table.ID || !r.considers(m.Using, m.Name) {
+			continue
+		}
+		c, err := db.distributionOf(ctx, r, nil, func(ctx context.Context, r Request) (Candidate, error) { return db.fromTemplate(ctx, v, r, m) })
 		if err != nil {
 			return nil, err
 		}
@@ -84,12 +95,19 @@ func (db *Database) distributions(ctx context.Context, v *view.View, r Request) 
 
 // distributionOf returns the candidate of a release for a distribution. Its margin is that
 // of a rank: the largest error of the counts on both sides of the middle of the places, at
-// the confidence that each of them needs.
-func (db *Database) distributionOf(ctx context.Context, r Request, rel *catalog.Release) (Candidate, error) {
+// the confidence that each of them needs. It counts by of, and has only counts where rel is nil.
+func (db *Database) distributionOf(ctx context.Context, r Request, rel *catalog.Release, of counter) (Candidate, error) {
+	if rel != nil {
+		in, refusal := db.about(r, rel.Span)
+		if refusal != "" {
+			return Candidate{Origin: fromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns, Refusal: refusal}, nil
+		}
+		r = in
+	}
 	first, places := r.places()
 	whole := r
 	whole.Question = sqlfront.Weight
-	c, err := db.ofRelease(ctx, whole, rel)
+	c, err := of(ctx, whole)
 	if err != nil || c.Refusal != "" {
 		return c, err
 	}
@@ -100,7 +118,7 @@ func (db *Database) distributionOf(ctx context.Context, r Request, rel *catalog.
 	c.Margin = 0
 	for _, half := range []Request{below, above} {
 		half.Settings.Confidence = post.RankConfidence(int64(places), r.Settings.Confidence)
-		one, err := db.count(ctx, half, rel)
+		one, err := of.count(ctx, half)
 		if err != nil || one.Refusal != "" {
 			c.Refusal, c.failure = one.Refusal, one.failure
 			return c, err
@@ -114,8 +132,8 @@ func (db *Database) distributionOf(ctx context.Context, r Request, rel *catalog.
 		return c, nil
 	}
 	c.Answer = func(ctx context.Context) (reply, error) {
-		out, err := db.countBy(ctx, whole, rel)
-		out.distribution = db.evaluated(context.WithoutCancel(ctx), r, rel, first, places)
+		out, err := of.countBy(ctx, whole)
+		out.distribution = db.evaluated(context.WithoutCancel(ctx), r, rel, of, first, places)
 		return out, err
 	}
 	return c, nil
@@ -123,17 +141,20 @@ func (db *Database) distributionOf(ctx context.Context, r Request, rel *catalog.
 
 const rankNote = "margin of ranks, in rows"
 
-// count returns the candidate of a release for a count, which may be of no records.
-func (db *Database) count(ctx context.Context, r Request, rel *catalog.Release) (Candidate, error) {
+// counter returns the candidate of a release, or of a release of each period, for a count.
+type counter func(context.Context, Request) (Candidate, error)
+
+// count returns the candidate for a count, which may be of no records.
+func (of counter) count(ctx context.Context, r Request) (Candidate, error) {
 	if r.Query.Equal(query.None(r.Table.Universe)) {
 		return constant(0), nil
 	}
-	return db.ofRelease(ctx, r, rel)
+	return of(ctx, r)
 }
 
-// countBy returns a release's answer to a count.
-func (db *Database) countBy(ctx context.Context, r Request, rel *catalog.Release) (reply, error) {
-	c, err := db.count(ctx, r, rel)
+// countBy returns the answer to a count.
+func (of counter) countBy(ctx context.Context, r Request) (reply, error) {
+	c, err := of.count(ctx, r)
 	if err != nil {
 		return reply{}, err
 	}
@@ -145,14 +166,14 @@ func (db *Database) countBy(ctx context.Context, r Request, rel *catalog.Release
 
 // evaluated returns a function for the distribution that a release has. It evaluates a cut
 // when it is asked for, and remembers it.
-func (db *Database) evaluated(ctx context.Context, r Request, rel *catalog.Release, first, places uint64) func(Settings) *post.Distribution {
+func (db *Database) evaluated(ctx context.Context, r Request, rel *catalog.Release, of counter, first, places uint64) func(Settings) *post.Distribution {
 	return func(s Settings) *post.Distribution {
 		s.Clamp = false
 		known := make(map[int64][2]post.Answer)
 		count := func(half Request) (post.Answer, bool) {
 			half.Settings.Accuracy = 0
 			half.Settings.Confidence = post.RankConfidence(int64(places), s.Confidence)
-			out, err := db.countBy(ctx, half, rel)
+			out, err := of.countBy(ctx, half)
 			if err != nil {
 				return post.Answer{}, false
 			}
@@ -177,10 +198,13 @@ func (db *Database) evaluated(ctx context.Context, r Request, rel *catalog.Relea
 				}
 				return below, above, ok
 			}}
+		if rel == nil {
+			return d
+		}
 		if a, err := db.Load(ctx, r.Table, rel); err == nil {
 			if s, ok := a.(Sketch); ok && s.Params().Transform == projection.Identity {
 				d.Gap = func(place int64, q, confidence float64) (post.Interval, bool) {
-					return db.gapOfCells(ctx, r, rel, d, first, place, q, confidence)
+					return of.gapOfCells(ctx, r, d, first, place, q, confidence)
 				}
 			}
 		}
@@ -192,7 +216,7 @@ func (db *Database) evaluated(ctx context.Context, r Request, rel *catalog.Relea
 // is symmetric about 0. So the error of a gap has the law of the error of gapQuery, and each side
 // half of its probability. Where there is no gapQuery, the intervals of A and B share the
 // error probability.
-func (db *Database) gapOfCells(ctx context.Context, r Request, rel *catalog.Release, d *post.Distribution, first uint64, place int64, q, confidence float64) (gap post.Interval, ok bool) {
+func (of counter) gapOfCells(ctx context.Context, r Request, d *post.Distribution, first uint64, place int64, q, confidence float64) (gap post.Interval, ok bool) {
 	below, above, ok := d.Split(place)
 	lower, upper, err := r.cut(first, uint64(place))
 	if err != nil || !ok {
@@ -207,7 +231,7 @@ func (db *Database) gapOfCells(ctx context.Context, r Request, rel *catalog.Rele
 		return post.Interval{Low: (1-q)*(a+x.Low) - q*(b+y.High) - rounding(a, b), High: (1-q)*(a+x.High) - q*(b+y.Low) + rounding(a, b)}, known && also
 	}
 	sum.Settings.Accuracy, sum.Settings.Confidence = 0, max(2*confidence-1, 0.001) // at 1/2 a side needs no width
-	out, err := db.countBy(ctx, sum, rel)
+	out, err := of.countBy(ctx, sum)
 	return post.Within(out.Error.Reach()/float64(whole) + rounding(a, b)).Plus((1-q)*a - q*b), err == nil && out.Verified
 }
 

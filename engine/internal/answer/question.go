@@ -10,7 +10,6 @@ import (
 	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlfront"
-	"dpsql/sqlfront/syntax"
 )
 
 // uncounted returns the candidate of a release or mechanism that cannot answer a question,
@@ -179,11 +178,10 @@ func (db *Database) notLinear(ctx context.Context, r Request, rel *catalog.Relea
 	r.Settings.Confidence = each(confidence)
 	for i, q := range queries {
 		r.Query, r.Question = q, sqlfront.Weight
-		c, unbuilt, err := db.rehearsed.candidate(r, Unbuilt{syntax.Release, rel.ID}, rel.Name, rel.Using, rel.Columns)
+		c, err := db.ofRelease(ctx, r, rel)
+		unbuilt := c.Origin == FromScript
 		if unbuilt {
 			c.Margin, c.Known = 0, false
-		} else {
-			c, err = db.fromRelease(ctx, r, rel)
 		}
 		if err != nil || c.Refusal != "" || unbuilt {
 			return c, err

@@ -228,6 +228,9 @@ func (db *Database) Load(ctx context.Context, t *view.Table, r *catalog.Release)
 	if a, ok := c.byID[r.ID]; ok {
 		return a, nil
 	}
+	if in, ok := db.within(Request{Table: t, Query: query.None(t.Universe)}, r.Span); ok {
+		t = in.Table
+	}
 	var payload []byte
 	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
 		current, err := tx.Release(r.Name)

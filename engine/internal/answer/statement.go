@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"dpsql/accounting"
 	"dpsql/engine/internal/pay"
@@ -34,6 +35,7 @@ type Statement struct {
 	free   bool // nothing may be bought
 	held   bool // answers for which private rows are read are held
 	turn   *slots.Turn
+	now    time.Time // when it began
 
 	progress  func(done, all int64)
 	done, all int64 // steps; each query is one step to plan and one to answer
@@ -59,7 +61,7 @@ type linear struct {
 
 // newStatement returns a statement without a SELECT.
 func newStatement(db *Database, who Asker, v *view.View) *Statement {
-	st := &Statement{Database: db, view: v, settings: who.Settings, Buyers: who.Buyers, bill: who.Bill, progress: who.Progress, free: who.Free, held: who.Held, turn: who.turn}
+	st := &Statement{Database: db, view: v, settings: who.Settings, Buyers: who.Buyers, bill: who.Bill, progress: who.Progress, free: who.Free, held: who.Held, turn: who.turn, now: who.Now}
 	st.Parts = st.one[:0]
 	return st
 }
@@ -89,7 +91,7 @@ func (st *Statement) add(t *view.Table, b *sqlfront.Bound) {
 				known[key] = n
 			}
 			st.Asks = append(st.Asks, linear{slot: p.first + k, Request: Request{Table: t, Query: q, Question: b.Slots[k].Question, column: b.Slots[k].Column,
-				Settings: s, statement: columns, asked: s.Accuracy, scale: b.Slots[k].Scale}})
+				Settings: s, now: st.now, statement: columns, asked: s.Accuracy, scale: b.Slots[k].Scale}})
 		}
 		p.index[i] = n
 		st.Asks[n].need(s, b.Slots[k])

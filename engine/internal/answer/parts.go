@@ -1,0 +1,297 @@
+package answer
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"time"
+
+	"dpsql/catalog"
+	"dpsql/engine/internal/view"
+	"dpsql/mechanisms/marginals"
+	"dpsql/mechanisms/projection"
+	"dpsql/period"
+	"dpsql/post"
+	"dpsql/query"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront"
+	"dpsql/sqlfront/syntax"
+)
+
+// begun cuts what was bound to the periods that have begun: rows of later ones count nowhere. So
+// nothing about them is read, bought or stored. Groups that are only of later periods are left
+// out. It depends on the clock and the declaration alone.
+func begun(t *view.Table, b *sqlfront.Bound, now time.Time) error {
+	if !t.HasPeriods() || !t.Partition.Clocked() {
+		return nil
+	}
+	all := t.Partition.Periods(t.Columns[t.PeriodColumn].Domain)
+	some := t.Begun(now)
+	if all.Within(some) {
+		return nil
+	}
+	u, none := t.Universe, query.None(t.Universe)
+	in := query.Where(u, t.PeriodColumn, t.Partition.Set(t.Columns[t.PeriodColumn].Domain, some))
+	width := b.Width()
+	set, left := 0, 0
+	if len(b.Sets) > 0 {
+		left = b.Sets[0]
+	}
+	queries, groups := b.Queries[:0:0], b.Groups[:0:0]
+	sets := slices.Clone(b.Sets)
+	for g, keys := range b.Groups {
+		for left == 0 {
+			set++
+			left = b.Sets[set]
+		}
+		left--
+		lost := len(keys) > 0 && width > 0
+		cut := make([]query.Query, width)
+		for k := range width {
+			q := b.Queries[g*width+k]
+			var err error
+			if cut[k], err = q.And(in); err != nil {
+				return err
+			}
+			lost = lost && cut[k].Equal(none) && !q.Equal(none)
+		}
+		if lost {
+			sets[set]--
+			continue
+		}
+		queries, groups = append(queries, cut...), append(groups, keys)
+	}
+	b.Queries, b.Groups, b.Sets = queries, groups, sets
+	return nil
+}
+
+// within returns the request about the rows of some periods alone. It is false if none of them
+// can have a row, or if the query counts rows of others.
+func (db *Database) within(r Request, over period.Range) (Request, bool) {
+	t := r.Table
+	if over == t.Part || !t.HasPeriods() {
+		return r, over == t.Part
+	}
+	u := db.universes.get(partKey{t.ID, over}, func() *query.Universe {
+		part, some := t.Within(over)
+		if !some {
+			return nil
+		}
+		return part.Universe
+	})
+	if u == nil {
+		return r, false
+	}
+	part := *t
+	part.Universe, part.Columns, part.Part, part.NHat = u, u.Columns(), over, t.RowCount(over)
+	var ok bool
+	r.Table = &part
+	r.Query, ok = r.Query.Within(u)
+	return r, ok
+}
+
+// partKey names some periods of a table, whose domains never change.
+type partKey struct {
+	table int64
+	over  period.Range
+}
+
+// about returns the request as a release or mechanism of some periods answers it, or the reason
+// why it does not: it knows no rows of other periods.
+func (db *Database) about(r Request, span period.Range) (_ Request, refusal string) {
+	if !r.Table.HasPeriods() || span == period.All {
+		return r, ""
+	}
+	if missing := r.Table.Touched(r.Query).Minus(period.Ranges{span}); len(missing) > 0 {
+		return r, fmt.Sprintf("it has no rows of %s, only of %s", names(r.Table.Partition, missing), r.Table.Partition.Text(span))
+	}
+	in, ok := db.within(r, span)
+	if !ok {
+		return r, "it has no rows of these periods"
+	}
+	return in, ""
+}
+
+// names lists periods for people.
+func names(p *period.Partition, all period.Ranges) string {
+	const most = 4
+	text := ""
+	for i, r := range all {
+		if i == most {
+			return fmt.Sprintf("%s and %d more", text, period.Ranges(all[i:]).Count())
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += p.Text(r)
+	}
+	return text
+}
+
+// placed is a part of a release with its share of a query.
+type placed struct {
+	Loaded
+	query query.Query
+}
+
+// fromTemplate returns the candidate of a release of each period. The query is cut by period, each
+// part answers what lies in its own, and the answers are added: the parts are about different rows,
+// and their noise is independent.
+func (db *Database) fromTemplate(ctx context.Context, v *view.View, r Request, m *catalog.Template) (Candidate, error) {
+	c := Candidate{Origin: fromRelease, Name: m.Name, Kind: m.Using, Columns: m.Columns}
+	if r.Question != sqlfront.Weight {
+		c = r.uncounted(m.Name, m.Using)
+		return c, nil
+	}
+	touched, parts := r.Table.Touched(r.Query), v.Parts(m.ID)
+	var missing []period.Range
+	for n := range touched.Each() {
+		if parts[n] == nil {
+			missing = append(missing, period.Only(n))
+		}
+	}
+	if missing != nil {
+		c.Refusal = db.lacks(r, m, period.Of(missing...))
+		return c, nil
+	}
+	if hull, _ := touched.Hull(); touched.Count() == 1 {
+		in, refusal := db.about(r, hull)
+		if refusal != "" {
+			c.Refusal = refusal
+			return c, nil
+		}
+		one, err := db.ofRelease(ctx, in, parts[hull.First])
+		one.Name, one.Columns = m.Name, m.Columns
+		one.Note = JoinNotes(one.Note, "part "+r.Table.Partition.Text(hull))
+		return one, err
+	}
+	all := make([]placed, 0, touched.Count())
+	support := new(big.Int)
+	for n := range touched.Each() {
+		p, size, refusal, err := db.place(ctx, r, m, parts[n])
+		if err != nil {
+			return c.failed(err)
+		}
+		if refusal != "" {
+			c.Refusal = refusal + ", in " + r.Table.Partition.Name(n)
+			return c, nil
+		}
+		support.Add(support, size)
+		all = append(all, p)
+	}
+	c.support = view.SupportSize{M: support}
+	c.Note = fmt.Sprintf("%d parts, %s", len(all), names(r.Table.Partition, touched))
+	e, err := added(ctx, all, r.Settings.Confidence)
+	if err != nil {
+		return c.failed(err)
+	}
+	c.Margin, c.Known, c.Answer = e.Error.Reach(), e.Verified, answeredBy(e)
+	if !c.Known {
+		c.Note = "no error bar for this query: unverified"
+		if !r.Settings.Unverified {
+			c.Refusal = "no error bar for this query, and SET unverified = off"
+		}
+	}
+	return c, nil
+}
+
+// place takes a query to a part of a template. It returns m there, or the reason why the part
+// cannot answer.
+func (db *Database) place(ctx context.Context, r Request, m *catalog.Template, part *catalog.Release) (p placed, size *big.Int, refusal string, err error) {
+	in, ok := db.within(r, part.Span)
+	if !ok {
+		return p, nil, "", sqlerr.New(sqlerr.Internal, "a part has no values of the query")
+	}
+	see := view.Project(in.Query, part.Columns)
+	if part.Using != "marginals" {
+		see = view.Cover(in.Query, part.Columns, part.MaxSupport)
+	}
+	if see.Refusal != "" {
+		return p, nil, see.Refusal, nil
+	}
+	if p.Loaded, err = db.Load(ctx, in.Table, part); err != nil {
+		return p, nil, "", err
+	}
+	if f, ok := p.Loaded.(interface{ Universe() *query.Universe }); ok && part.Using == "marginals" {
+		if see = see.Over(f.Universe()); see.Refusal != "" {
+			return p, nil, see.Refusal, nil
+		}
+	}
+	if f, ok := p.Loaded.(fitted); ok && !f.HasTable() {
+		return p, nil, "its fit was interrupted: REFRESH RELEASE " + syntax.WriteName(m.Name) + " goes on with it, and costs nothing", nil
+	}
+	if p.query, size = see.Query, see.Size.M; size == nil {
+		size = new(big.Int)
+		if known := view.SupportOf(see.Query); known.M != nil {
+			size = known.M
+		}
+	}
+	return p, size, "", nil
+}
+
+// lacks says which parts a query needs and the release does not have, and how it gets them or the
+// query does without.
+func (db *Database) lacks(r Request, m *catalog.Template, missing period.Ranges) string {
+	p := r.Table.Partition
+	text := "it has no part for " + names(p, missing)
+	if gone := missing.Intersect(r.Table.Retired); len(gone) > 0 {
+		return text + "; " + names(p, gone) + " is retired"
+	}
+	last := missing[len(missing)-1].Last
+	statement := "REFRESH RELEASE " + syntax.WriteName(m.Name)
+	switch {
+	case !p.Clocked():
+		return fmt.Sprintf("%s: %s PERIOD '%s' builds it", text, statement, p.Name(last))
+	case missing.Count() == 1 && (p.Closed(last, r.now) || m.Early):
+		return fmt.Sprintf("%s: %s PERIOD '%s' builds it", text, statement, p.Name(last))
+	case p.Closed(last, r.now) || m.Early:
+		return text + ": " + statement + " builds what is due"
+	}
+	first := p.FirstDay(last)
+	day := query.DateForm(query.StoredISO)
+	return fmt.Sprintf("%s, which ends at %s: %s builds it then; WHERE %s < '%s' leaves it out", text, p.End(last).Format(time.RFC3339), statement,
+		r.Table.Columns[r.Table.PeriodColumn].Name, day.Shown(query.Int(first)).Str())
+}
+
+// added adds the answers of several parts. Their errors are independent.
+func added(ctx context.Context, all []placed, confidence float64) (Estimate, error) {
+	queries := make([]query.Query, len(all))
+	var sketches []*projection.Release
+	var measured []*marginals.Release
+	for i, p := range all {
+		queries[i] = p.query
+		switch a := p.Loaded.(type) {
+		case Sketch:
+			sketches = append(sketches, a.Release)
+		case fittedCells:
+			sketches = append(sketches, a.Release)
+		case fitted:
+			measured = append(measured, a.Release)
+		case demanded:
+			measured = append(measured, a.Release)
+		}
+	}
+	var ask func(confidence float64) (Estimate, error)
+	switch len(all) {
+	case len(sketches):
+		ask = func(confidence float64) (Estimate, error) {
+			a, err := projection.Sum(ctx, sketches, queries, confidence)
+			return Estimate{Value: a.Value, Error: post.Within(math.Floor(a.Margin)), Verified: true}, err
+		}
+	case len(measured):
+		ask = func(confidence float64) (Estimate, error) {
+			a, err := marginals.Sum(ctx, measured, queries, confidence)
+			return estimated(a), err
+		}
+	default:
+		return Estimate{}, sqlerr.New(sqlerr.Internal, "parts of one release are of several kinds")
+	}
+	e, err := ask(confidence)
+	e.at = func(confidence float64) (post.Interval, error) {
+		other, err := ask(confidence)
+		return other.Error, err
+	}
+	return e, err
+}
