@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -322,15 +323,38 @@ type Share struct {
 	Rho  accounting.Rho
 }
 
-// perPeriod adds up the shares of a payment. It returns the periods from each of which the
-// same is taken, with that.
+// perPeriod returns the shares of a payment, added up.
 func (p Payment) perPeriod() ([]Share, error) {
 	if p.Shares == nil {
 		return []Share{{Over: period.Whole(), Rho: p.Rho}}, nil
 	}
+	all, err := PerPeriod(p.Shares)
+	if err == nil && Most(all) != p.Rho {
+		err = sqlerr.New(sqlerr.Internal, "the shares of a payment are not what it costs")
+	}
+	return all, err
+}
+
+// Most returns the most that shares take from any one period; the largest ρ there is if a sum
+// overflows.
+func Most(shares []Share) (most accounting.Rho) {
+	all, err := PerPeriod(shares)
+	if err != nil {
+		return math.MaxInt64
+	}
+	for _, s := range all {
+		most = max(most, s.Rho)
+	}
+	return most
+}
+
+// PerPeriod adds up shares. It returns the periods from each of which the same is taken, with
+// that. Errors: Internal for a negative share, a range that ends before it begins, and a sum that
+// overflows.
+func PerPeriod(shares []Share) ([]Share, error) {
 	var taken Spending
 	var touched period.Ranges
-	for _, s := range p.Shares {
+	for _, s := range shares {
 		over, err := normal(s.Over)
 		if err != nil {
 			return nil, err
@@ -341,9 +365,6 @@ func (p Payment) perPeriod() ([]Share, error) {
 				return nil, sqlerr.New(sqlerr.Internal, "the shares of a payment cannot be added up")
 			}
 		}
-	}
-	if most := taken.Most(touched).Rho; most != p.Rho {
-		return nil, sqlerr.New(sqlerr.Internal, "the shares of a payment are not what it costs")
 	}
 	var all []Share
 	for s := range taken.In(touched) {

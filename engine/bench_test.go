@@ -10,7 +10,6 @@ import (
 
 	"dpsql/engine"
 	"dpsql/engine/internal/answer"
-	"dpsql/engine/internal/rows"
 	"dpsql/query"
 	"dpsql/sqlfront/syntax"
 )
@@ -262,11 +261,11 @@ func BenchmarkMechanism(b *testing.B) {
 	s := crowded(b, `CREATE MECHANISM m ON t USING SMW WITH (epsilon = 1, max_updates = 10, max_support = 491520)`, `SET mechanism = m`)
 	b.Run("plain", func(b *testing.B) { plainSQL(b, s, queriesOf("raw")) })
 	b.Run("pushdown", func(b *testing.B) {
-		s.DB().Rows().Cache.Get(rows.KeyOfCells(1, nil)).Price = 1 << 60
+		s.DB().Rows().Cache.Get(keyOfCells(1, nil)).Price = 1 << 60
 		ask(b, s, queriesOf("t"))
 	})
 	b.Run("memory", func(b *testing.B) {
-		state := s.DB().Rows().Cache.Get(rows.KeyOfCells(1, nil))
+		state := s.DB().Rows().Cache.Get(keyOfCells(1, nil))
 		state.Spent, state.Price = 1, 1
 		must(b, s, thousand("t", 800_000))
 		if state.Histogram == nil {
@@ -290,7 +289,7 @@ func BenchmarkFiring(b *testing.B) {
 		FROM raw WITH (epsilon = 1000, delta = 1e-6)`)
 	must(b, s, `CREATE MECHANISM m ON t USING SMW WITH (epsilon = 499, max_updates = 1000, max_support = 1000, queries = 10000, prior = uniform)`)
 	must(b, s, `SET mechanism = m`)
-	state := s.DB().Rows().Cache.Get(rows.KeyOfCells(1, nil))
+	state := s.DB().Rows().Cache.Get(keyOfCells(1, nil))
 	state.Spent, state.Price = 1, 1
 	trueCount(b, s, thousand("t", 0))
 	if state.Histogram == nil {

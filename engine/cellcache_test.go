@@ -14,7 +14,6 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine"
 	"dpsql/engine/internal/answer"
-	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
 	"dpsql/source"
 	"dpsql/sqlerr"
@@ -54,7 +53,7 @@ func loadNow(s *engine.Session, table int64) {
 	c := &s.DB().Rows().Cache
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
-	state := c.Get(rows.KeyOfCells(table, nil))
+	state := c.Get(keyOfCells(table, nil))
 	state.Spent, state.Price = 1, 1
 }
 
@@ -63,7 +62,7 @@ func inMemory(s *engine.Session) bool {
 	c := &s.DB().Rows().Cache
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
-	return c.Get(rows.KeyOfCells(1, nil)).Histogram != nil
+	return c.Get(keyOfCells(1, nil)).Histogram != nil
 }
 
 // TestCellsAreLoadedWhenItPays counts until the cells are in memory, and again after each
@@ -126,7 +125,7 @@ func TestPublicTablesAreLookedAtAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h := s.DB().Rows().Cache.Get(rows.KeyOfCells(r.Table.ID, nil)).Histogram; h == nil {
+	if h := s.DB().Rows().Cache.Get(keyOfCells(r.Table.ID, nil)).Histogram; h == nil {
 		t.Fatal("the cells are not in memory")
 	}
 	if _, err := countNow(s.DB(), r, nil, r.Query); err == nil {
@@ -197,13 +196,13 @@ func TestMechanismCountsFromMemory(t *testing.T) {
 		}
 		if age == 5 {
 			c := &s.DB().Rows().Cache
-			c.Get(rows.KeyOfCells(r.Table.ID, columns)).Spent = 1 << 60
+			c.Get(keyOfCells(r.Table.ID, columns)).Spent = 1 << 60
 		}
 		got, err := countNow(s.DB(), r, columns, see.Query)
 		if err != nil || got != want {
 			t.Errorf("ages %d to %d: %d, %v, want %d", age, 2*age, got, err, want)
 		}
-		if s.DB().Rows().Cache.Get(rows.KeyOfCells(r.Table.ID, columns)).Histogram != nil {
+		if s.DB().Rows().Cache.Get(keyOfCells(r.Table.ID, columns)).Histogram != nil {
 			loaded++
 		}
 	}
@@ -223,7 +222,7 @@ func TestCellsArePrintedNowhere(t *testing.T) {
 	if n, err := countNow(s.DB(), r, nil, r.Query); err != nil || n != 27182 || !inMemory(s) {
 		t.Fatalf("%d, %v, in memory: %v", n, err, inMemory(s))
 	}
-	held := s.DB().Rows().Cache.Get(rows.KeyOfCells(1, nil))
+	held := s.DB().Rows().Cache.Get(keyOfCells(1, nil))
 	encoded, err := json.Marshal(s.DB())
 	if err != nil {
 		t.Fatal(err)

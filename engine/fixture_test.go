@@ -19,6 +19,7 @@ import (
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
 	"dpsql/noise"
+	"dpsql/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -191,4 +192,9 @@ func copiedAtDraw(t *testing.T, s *engine.Session) string {
 		return noise.NewSource()
 	})
 	return crashed
+}
+
+// keyOfCells returns the key of the cells of a table without periods.
+func keyOfCells(table int64, columns []int) rows.CellsKey {
+	return rows.KeyOfCells(&view.Table{Table: catalog.Table{ID: table}, Part: period.All}, columns)
 }

@@ -286,7 +286,7 @@ func TestCellsOutsideAreNotKept(t *testing.T) {
 	f := newFar(t)
 	s := outsideClinic(t, f)
 	table := bindText(t, s, `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`).Table
-	s.DB().Rows().Cache.NoteWork(rows.KeyOfCells(table.ID, []int{0}), 1<<60) // loading would pay
+	s.DB().Rows().Cache.NoteWork(keyOfCells(table.ID, []int{0}), 1<<60) // loading would pay
 	for _, want := range []int64{2000, 2001} {
 		r := bindText(t, s, `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`)
 		q, _ := r.Query.Project([]int{0})

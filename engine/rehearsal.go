@@ -318,7 +318,7 @@ func (r *Rehearsal) buy(ctx context.Context, st *answer.Statement) error {
 			if cost.Rho == 0 {
 				continue
 			}
-			if err := tx.Buy(*st.Buyers.Of(t.Account), catalog.Payment{Account: t.Account, Action: "direct answers", Object: t.Name, Rho: cost.Rho}); err != nil {
+			if err := tx.Buy(*st.Buyers.Of(t.Account), catalog.Payment{Account: t.Account, Action: "direct answers", Object: t.Name, Rho: cost.Rho, Shares: answer.Shares(due)}); err != nil {
 				return err
 			}
 		}
@@ -518,7 +518,7 @@ func (r *Rehearsal) discover(ctx context.Context, st *syntax.CreatePublic) (*Res
 	if done, err := r.copy.declaration().CanPublish(ctx, st); err != nil || done {
 		return planned(st.Name.Text, "public table", "0", doneNote), err
 	}
-	p, action, err := declare.PlanKeys(st, r.view)
+	p, action, err := r.copy.declaration().PlanKeys(st, r.view)
 	if err != nil {
 		return nil, err
 	}
@@ -635,7 +635,7 @@ func (r *Rehearsal) mechanism(ctx context.Context, st *syntax.CreateMechanism) (
 	if done || err != nil {
 		return planned(st.Name.Text, "smw", "0", doneNote), err
 	}
-	p, epsilon, err := declare.PlanMechanism(st, r.view)
+	p, epsilon, err := r.copy.declaration().PlanMechanism(st, r.view)
 	if err != nil {
 		return nil, err
 	}

@@ -113,11 +113,12 @@ type Request struct {
 	Table     *view.Table
 	Query     query.Query
 	Question  sqlfront.Question
-	column    int      // of the table, that an Order or DistinctValues is of
-	Settings  Settings // with the accuracy and confidence that the answer to this query needs
-	asked     float64  // SET accuracy as the user gave it
-	scale     float64  // Settings.Accuracy is asked·scale
-	fresh     bool     // no answer to the query is stored, for certain
+	column    int          // of the table, that an Order or DistinctValues is of
+	Settings  Settings     // with the accuracy and confidence that the answer to this query needs
+	asked     float64      // SET accuracy as the user gave it
+	scale     float64      // Settings.Accuracy is asked·scale
+	whole     *query.Query // the query over all periods that this one is a part of; nil if it is whole
+	fresh     bool         // no answer to the query is stored, for certain
 	buyers    *pay.Buyers
 	turn      *slots.Turn
 	now       time.Time    // when the statement began

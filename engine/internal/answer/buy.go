@@ -15,6 +15,7 @@ import (
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
+	"dpsql/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
@@ -36,9 +37,14 @@ import (
 // Numbers of values are not linear either. A row that comes or goes changes the number of
 // values of its own group by at most 1, and of no other. A unit of L rows changes all numbers
 // together by at most Δ = L in ℓ1 norm, and so in ℓ2 norm.
+//
+// With periods, the purchase is paid from each period that one of its queries has a weight in.
+// The rows that a unit has in one of them change the counts as those of a whole unit would, and
+// in no other period does anything depend on them.
 type Purchase struct {
 	Asks  []int
 	Price price
+	Over  period.Ranges // the periods that are read; nil for a table without them
 }
 
 // Purchases groups the direct answers by slot. The most demanding query of a slot sets
@@ -109,24 +115,45 @@ func (st *Statement) priced(bySlot map[int][]int, accuracy float64) []Purchase {
 			for i, n := range asks {
 				requests[i] = st.Asks[n].Request
 			}
-			all = append(all, Purchase{asks, st.Database.priceOfOrders(requests, r.Accuracy)})
+			all = append(all, Purchase{asks, st.Database.priceOfOrders(requests, r.Accuracy), st.touched(asks)})
 			continue
 		}
-		all = append(all, Purchase{asks, st.Database.priceOf(st.Asks[asks[0]].Request, weight, len(asks), r)})
+		all = append(all, Purchase{asks, st.Database.priceOf(st.Asks[asks[0]].Request, weight, len(asks), r), st.touched(asks)})
 	}
 	return all
 }
 
-// Total returns the cost of all purchases together. It returns false if no noise is as
-// small as one of them needs.
+// touched returns the periods that queries about one table have a weight in.
+func (st *Statement) touched(asks []int) (over period.Ranges) {
+	for _, n := range asks {
+		a := &st.Asks[n]
+		over = over.Union(a.Table.Touched(a.Query))
+	}
+	return over
+}
+
+// Total returns the cost of all purchases together: the most that is taken from any one period.
+// It returns false if no noise is as small as one of them needs.
 func Total(all []Purchase) (sum accounting.Amount, ok bool) {
 	for _, p := range all {
 		if !p.Price.Possible {
 			return sum, false
 		}
-		sum.Rho += p.Price.cost().Rho
 	}
-	return sum, true
+	return accounting.Amount{Rho: catalog.Most(Shares(all))}, true
+}
+
+// Shares returns what purchases take from which periods. A table without periods is charged in
+// every one.
+func Shares(all []Purchase) []catalog.Share {
+	shares := make([]catalog.Share, len(all))
+	for i, p := range all {
+		shares[i] = catalog.Share{Over: p.Over, Rho: p.Price.cost().Rho}
+		if p.Over == nil {
+			shares[i].Over = period.Whole()
+		}
+	}
+	return shares
 }
 
 // Due yields, in order of the parts, a table of each purse that the statement pays from, and
@@ -174,7 +201,7 @@ func (st *Statement) affordable() error {
 // affords is affordable for the purse of a table.
 func (st *Statement) affords(t *view.Table, due []Purchase) error {
 	cost, ok := Total(due)
-	why := affordable(st.view, t, cost)
+	why := lacking(st.view, t, due)
 	if !ok {
 		why = "no noise is within ±" + view.Counts(st.settings.Accuracy)
 	}
@@ -190,6 +217,20 @@ func (st *Statement) affords(t *view.Table, due []Purchase) error {
 	return sqlerr.New(sqlerr.Budget, "%s", why).WithHint("%s", st.offer(t, st.bought()))
 }
 
+// lacking returns the reason why purchases cannot be charged, or "".
+func lacking(v *view.View, t *view.Table, due []Purchase) string {
+	shares, err := catalog.PerPeriod(Shares(due))
+	if err != nil {
+		return "it needs more than any account has"
+	}
+	for _, s := range shares {
+		if why := affordable(v, t, s.Over, accounting.Amount{Rho: s.Rho}); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
 // offer returns a hint with the price of answering those of the queries directly that the
 // purse of a table pays for.
 func (st *Statement) offer(t *view.Table, asks []int) string {
@@ -199,7 +240,7 @@ func (st *Statement) offer(t *view.Table, asks []int) string {
 	}
 	asks = slices.DeleteFunc(slices.Clone(asks), func(n int) bool { return !together(st.Asks[n].Table, t) })
 	bySlot := st.slotsOf(asks)
-	return offerHint(accuracy, st.settings.Confidence, purseOf(st.view, t, st.Buyers.Of(t.Account), st.starts(t)), true,
+	return offerHint(accuracy, st.settings.Confidence, purseOf(st.view, t, st.touched(asks), st.Buyers.Of(t.Account), st.starts(t)), true,
 		func(accuracy float64) (accounting.Rho, bool) {
 			cost, ok := Total(st.priced(bySlot, accuracy))
 			return cost.Rho, ok && cost.Rho > 0
@@ -419,11 +460,12 @@ func (st *Statement) payment(tx *catalog.Tx, t *view.Table, purchases []Purchase
 			return nil, nil, err
 		}
 		if len(asks) > 0 {
-			left = append(left, Purchase{asks, p.Price})
-			payment.Rho += p.Price.cost().Rho
+			left = append(left, Purchase{asks, p.Price, st.touched(asks)})
 			n += len(asks)
 		}
 	}
+	payment.Shares = Shares(left)
+	payment.Rho = catalog.Most(payment.Shares)
 	if n > 1 {
 		payment.Action = fmt.Sprintf("%d direct answers", n)
 	}
@@ -521,7 +563,8 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 		p := price(accuracy)
 		return p.cost().Rho, p.Possible
 	}
-	purse := purseOf(v, r.Table, r.Buyer(), 0)
+	over := r.Table.Touched(r.Query)
+	purse := purseOf(v, r.Table, over, r.Buyer(), 0)
 	accuracy := r.asked
 	if accuracy == 0 {
 		accuracy = Suggested
@@ -536,7 +579,11 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 		return c
 	}
 	c.Margin, c.cost = float64(p.Width), p.cost()
-	c.Refusal = affordable(v, r.Table, c.cost)
+	if gone := over.Intersect(r.Table.Retired); len(gone) > 0 {
+		c, _ = c.failed(catalog.Retired(&a.Account, gone[0]))
+		return c
+	}
+	c.Refusal = affordable(v, r.Table, over, c.cost)
 	if purse.total == 0 && !purse.quota {
 		c.Refusal = noShare
 		return c
@@ -677,10 +724,12 @@ func (p purse) budget() string {
 	return "interactive budget"
 }
 
-// purseOf returns what a statement can pay from if it also begins runs.
-func purseOf(v *view.View, t *view.Table, by *catalog.Buyer, runs accounting.Rho) purse {
+// purseOf returns what a statement that reads some periods, nil for all, can pay from if it also
+// begins runs.
+func purseOf(v *view.View, t *view.Table, over period.Ranges, by *catalog.Buyer, runs accounting.Rho) purse {
 	a := v.Accounts[t.Account]
-	p := purse{total: a.Caps.InteractiveRho, left: a.Remaining().Rho}
+	remaining := a.RemainingIn(over).Rho
+	p := purse{total: a.Caps.InteractiveRho, left: remaining}
 	if g := t.Grant; g != nil {
 		p.quota, p.total, p.left = true, g.Quota.Rho, g.Left()
 	}
@@ -688,8 +737,8 @@ func purseOf(v *view.View, t *view.Table, by *catalog.Buyer, runs accounting.Rho
 	if l := v.Limits(t); l.MaxCharge > 0 {
 		p.most = min(p.most, l.MaxCharge-by.Taken-runs)
 	}
-	if p.short = p.quota && a.Remaining().Rho < p.most; p.short {
-		p.most = a.Remaining().Rho
+	if p.short = p.quota && remaining < p.most; p.short {
+		p.most = remaining
 	}
 	errors.As(v.Allows(t, catalog.Buyer{Principal: by.Principal, User: by.User}, 0), &p.closed)
 	return p
@@ -718,7 +767,7 @@ func (st *Statement) caution() string {
 	}
 	for t, due := range st.Due {
 		cost, ok := Total(due)
-		left := purseOf(st.view, t, st.Buyers.Of(t.Account), 0).left
+		left := purseOf(st.view, t, st.touched(st.bought()), st.Buyers.Of(t.Account), 0).left
 		if ok && cost.Rho > left/cautiousShare && left > 0 {
 			return fmt.Sprintf("this takes %s of what is left for direct answers: ρ = %s of %s", share(cost.Rho, left),
 				view.Short(cost.Rho.Float()), view.Short(left.Float()))

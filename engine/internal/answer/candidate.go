@@ -16,6 +16,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
+	"dpsql/period"
 	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -369,13 +370,13 @@ func (db *Database) ofRelease(ctx context.Context, r Request, rel *catalog.Relea
 func (r Request) text() string {
 	switch r.Question {
 	case sqlfront.Units:
-		return "units: " + r.Query.String()
+		return "units: " + r.named().String()
 	case sqlfront.Order:
-		return fmt.Sprintf("order of column %d: %s", r.column, r.Query)
+		return fmt.Sprintf("order of column %d: %s", r.column, r.named())
 	case sqlfront.DistinctValues:
-		return fmt.Sprintf("values of column %d: %s", r.column, r.Query)
+		return fmt.Sprintf("values of column %d: %s", r.column, r.named())
 	}
-	return r.Query.String()
+	return r.named().String()
 }
 
 // digestOf identifies a question about the records of a query.
@@ -457,16 +458,27 @@ func storedSupport(v *view.View, r Request, a catalog.Answer) view.SupportSize {
 	return view.SupportOf(r.Query)
 }
 
-// affordable returns the reason why an amount cannot be charged, or "".
-func affordable(v *view.View, t *view.Table, amount accounting.Amount) string {
+// affordable returns the reason why an amount cannot be charged to each of some periods, or "".
+// Nil is every period.
+func affordable(v *view.View, t *view.Table, over period.Ranges, amount accounting.Amount) string {
 	a := v.Accounts[t.Account]
-	if a.Caps.Fits(a.Spent, amount) {
-		return ""
+	if over == nil {
+		over = period.Whole()
 	}
-	if t.Grant != nil {
-		return catalog.OverBudget(amount.Rho).Message
+	for s := range a.Spending.In(over) {
+		if a.Caps.Fits(s.Spent, amount) {
+			continue
+		}
+		if t.Grant != nil {
+			return catalog.OverBudget(amount.Rho).Message
+		}
+		text := "it needs ρ = " + view.Short(amount.Rho.Float()) + " and the interactive account has " + view.Short(a.Caps.Remaining(s.Spent).Rho.Float()) + " left"
+		if t.HasPeriods() {
+			text += " in " + t.Partition.Name(s.Over.First)
+		}
+		return text
 	}
-	return "it needs ρ = " + view.Short(amount.Rho.Float()) + " and the interactive account has " + view.Short(a.Remaining().Rho.Float()) + " left"
+	return ""
 }
 
 // Margin returns the half-width, in counts, of an answer. It follows from the answer's

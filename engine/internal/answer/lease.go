@@ -285,7 +285,7 @@ type answerKey struct {
 }
 
 func keyOf(r Request) answerKey {
-	return answerKey{r.Table.ID, digestOf(r.Query, r.Question, r.column)}
+	return answerKey{r.Table.ID, digestOf(r.named(), r.Question, r.column)}
 }
 
 // Digest identifies the query and its table.

@@ -13,6 +13,7 @@ import (
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/smw"
+	"dpsql/period"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
@@ -132,15 +133,16 @@ func (db *Database) compare(ctx context.Context, l *live, r Request, q query.Que
 // broadQuery is a query broader than one that fired, over all columns of the table, over
 // those of the mechanism and as it is compared, with the hypothesis's answer.
 type broadQuery struct {
-	query, narrow query.Query
-	asked         smw.Scaled
-	guess         int64
+	request Request
+	narrow  query.Query
+	asked   smw.Scaled
+	guess   int64
 }
 
 // broader returns the queries broader than one that fired, which is not learned yet: its
 // own count would show in all of them.
 func (l *live) broader(r Request, q query.Query) (all []broadQuery) {
-	sets, _ := r.Query.Product()
+	sets, _ := r.named().Product()
 	for _, narrow := range l.Hypothesis.Broader(q) {
 		var conditions []query.ColumnSet
 		for _, c := range narrow.Columns() {
@@ -150,7 +152,13 @@ func (l *live) broader(r Request, q query.Query) (all []broadQuery) {
 			conditions = append(conditions, query.ColumnSet{Column: c, Set: sets[c]})
 		}
 		if asked, err := l.params.Scaled(narrow); err == nil {
-			all = append(all, broadQuery{query.Conjunction(r.Query.Universe(), conditions), narrow, asked, l.Hypothesis.Count(asked.Query)})
+			of := r
+			if r.whole == nil {
+				of.Query = query.Conjunction(r.Query.Universe(), conditions)
+			} else {
+				of = r.asPart(conditions)
+			}
+			all = append(all, broadQuery{of, narrow, asked, l.Hypothesis.Count(asked.Query)})
 		}
 	}
 	return all
@@ -165,7 +173,7 @@ func (db *Database) askBroader(ctx context.Context, l *live, r Request, broader 
 		if stored.SpentRuns(&l.record, l.params.Params) {
 			return
 		}
-		r.Query = b.query
+		r := b.request
 		out, stale, err := db.compare(ctx, l, r, b.narrow, b.asked, b.guess)
 		if err != nil || stale != nil {
 			return
@@ -180,7 +188,7 @@ func (db *Database) askBroader(ctx context.Context, l *live, r Request, broader 
 // answered returns the mechanism's earlier answer to the query, if there is one. Another
 // query may have stored it while this one waited.
 func (db *Database) answered(ctx context.Context, r Request, l *live) (Estimate, bool, error) {
-	r.fresh = db.store.Unanswered(ctx, r.Table.ID, []string{r.Query.String()})[0]
+	r.fresh = db.store.Unanswered(ctx, r.Table.ID, []string{r.text()})[0]
 	answers, err := db.storedAnswers(ctx, r)
 	if err != nil {
 		return Estimate{}, false, err
@@ -207,6 +215,9 @@ func (db *Database) startRun(ctx context.Context, sn *rows.Snapshot, l *live, by
 	next.RunsStarted++
 	payment := catalog.Payment{Account: l.table.Account, Table: l.table.ID, Object: next.Name, Prepaid: next.RunRho,
 		Action: fmt.Sprintf("run %d of %d", next.RunsStarted, next.Updates)}
+	if l.table.HasPeriods() { // the run reads them
+		payment.Shares = []catalog.Share{{Over: l.table.Span()}}
+	}
 	paid, err := db.desk.StartRun(ctx, sn, by, payment, func(tx *catalog.Tx) error { return tx.UpdateMechanism(&next) })
 	if code := sqlerr.CodeOf(err); code == sqlerr.Forbidden || code == sqlerr.Budget {
 		return &stale{next.ID, runUnpaid, err}, nil
@@ -293,7 +304,7 @@ func (db *Database) agree(l *live, r Request, asked smw.Scaled, h int64) (Estima
 }
 
 func (l *live) stored(r Request, kind catalog.AnswerKind, asked smw.Scaled, value int64) catalog.Answer {
-	return catalog.Answer{TableID: r.Table.ID, Query: r.Query.String(), Kind: kind, Via: l.record.Name, MechanismID: l.record.ID,
+	return catalog.Answer{TableID: r.Table.ID, Query: r.text(), Kind: kind, Via: l.record.Name, MechanismID: l.record.ID,
 		Estimate: asked.Count(value), Law: stored.ScaledLaw(l.law(kind), asked)}
 }
 
@@ -344,6 +355,13 @@ func (db *Database) learn(ctx context.Context, l *live, r Request, asked smw.Sca
 // because the runs are prepaid.
 func (db *Database) fromMechanism(v *view.View, r Request, m *catalog.Mechanism) (Candidate, error) {
 	c := Candidate{Origin: fromMechanism, Name: m.Name, Kind: "smw", Columns: m.Columns}
+	if r, c.Refusal = db.about(r, m.Span); c.Refusal != "" {
+		return c, nil
+	}
+	if gone := (period.Ranges{m.Span}).Intersect(r.Table.Retired); len(gone) > 0 && r.Table.HasPeriods() {
+		c.Refusal = "it reads " + names(r.Table.Partition, gone) + ", which is retired"
+		return c, nil
+	}
 	known := db.params.get(string(m.Params), func() paramsResult {
 		p, err := stored.ReadMechanism(m)
 		return paramsResult{p, err}

@@ -87,9 +87,38 @@ func (db *Database) within(r Request, over period.Range) (Request, bool) {
 	part := *t
 	part.Universe, part.Columns, part.Part, part.NHat = u, u.Columns(), over, t.RowCount(over)
 	var ok bool
+	if r.whole == nil {
+		whole := r.Query
+		r.whole = &whole
+	}
 	r.Table = &part
 	r.Query, ok = r.Query.Within(u)
 	return r, ok
+}
+
+// named returns the query as its answers are stored: over all periods, so that the answer about
+// one of them is never taken for another's.
+func (r Request) named() query.Query {
+	if r.whole != nil {
+		return *r.whole
+	}
+	return r.Query
+}
+
+// asPart makes r a request for a query over all periods of the table whose part r is about, with
+// no rows of others: its support is cut to those.
+func (r Request) asPart(sets []query.ColumnSet) Request {
+	u := r.whole.Universe()
+	t := r.Table
+	d := u.Columns()[t.PeriodColumn].Domain
+	if !slices.ContainsFunc(sets, func(s query.ColumnSet) bool { return s.Column == t.PeriodColumn }) {
+		sets = append(sets, query.ColumnSet{Column: t.PeriodColumn, Set: t.Partition.Set(d, period.Ranges{t.Part})})
+		slices.SortFunc(sets, func(a, b query.ColumnSet) int { return a.Column - b.Column })
+	}
+	whole := query.Conjunction(u, sets)
+	r.whole = &whole
+	r.Query, _ = whole.Within(t.Universe)
+	return r
 }
 
 // partKey names some periods of a table, whose domains never change.

@@ -240,7 +240,7 @@ func (s *Statement) advise(ctx context.Context, st *syntax.Advise, v *view.View,
 			return err
 		}
 	}
-	candidates = append(candidates, a.bought(v.Accounts[a.Table.Account].Remaining().Rho, prices, confidence))
+	candidates = append(candidates, a.bought(v.Accounts[a.Table.Account].RemainingIn(a.Table.Span()).Rho, prices, confidence))
 	slices.SortFunc(candidates, func(x, y Proposal) int {
 		if (len(x.Creates) == 0) != (len(y.Creates) == 0) {
 			return len(y.Creates) - len(x.Creates) // direct answers last

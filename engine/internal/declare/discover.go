@@ -28,8 +28,11 @@ type discovery struct {
 const discoverKeys = "discover keys"
 
 // planDiscovery plans a list of keys from public data alone.
-func planDiscovery(st *syntax.CreatePublic, v *view.View) (d discovery, err error) {
-	k := st.Keys
+func (s *Statement) planDiscovery(st *syntax.CreatePublic, v *view.View) (d discovery, err error) {
+	k := *st.Keys
+	if v, k.Options, err = spanned(v, k.Table, k.Options, s.Now()); err != nil {
+		return d, err
+	}
 	t, _, err := v.Target(k.Table, []syntax.Name{k.Column})
 	if err != nil {
 		return d, err
@@ -74,7 +77,7 @@ func (s *Statement) Discover(ctx context.Context, st *syntax.CreatePublic) (warn
 	if done, err := s.CanPublish(ctx, st); done || err != nil {
 		return nil, err
 	}
-	d, err := planDiscovery(st, v)
+	d, err := s.planDiscovery(st, v)
 	if err != nil {
 		return nil, err
 	}
@@ -120,8 +123,8 @@ func (d discovery) plan() Plan {
 }
 
 // PlanKeys plans a list of keys from public data alone. It returns the action of the charge, too.
-func PlanKeys(st *syntax.CreatePublic, v *view.View) (p Plan, action string, err error) {
-	d, err := planDiscovery(st, v)
+func (s *Statement) PlanKeys(st *syntax.CreatePublic, v *view.View) (p Plan, action string, err error) {
+	d, err := s.planDiscovery(st, v)
 	return d.plan(), discoverKeys, err
 }
 

@@ -20,6 +20,14 @@ import (
 
 // resume fits the table of an unfitted release, if the statement is the one that made it.
 func (s *Statement) resume(ctx context.Context, st *syntax.CreateRelease, v *view.View, r *catalog.Release) (warnings []string, err error) {
+	if t := v.Private(st.Table.Text); t != nil && t.HasPeriods() { // what had begun then may be less
+		if st, v, err = s.spannedRelease(st, v); err != nil {
+			return nil, err
+		}
+		if part, some := t.Within(r.Span); some {
+			v = v.With(part)
+		}
+	}
 	t, columns, err := v.Target(st.Table, st.Columns)
 	if err != nil {
 		return nil, err

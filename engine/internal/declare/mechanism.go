@@ -39,7 +39,7 @@ func (s *Statement) CreateMechanism(ctx context.Context, st *syntax.CreateMechan
 	if done, err := v.NameFree(st.Name, st.IfNotExists, v.Mechanism(st.Name.Text) != nil); done || err != nil {
 		return nil, err
 	}
-	asked, err := planMechanism(st, v)
+	asked, err := s.planMechanism(st, v)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,12 @@ type mechanismPlan struct {
 }
 
 // planMechanism reads the statement and computes the mechanism's reserve.
-func planMechanism(st *syntax.CreateMechanism, v *view.View) (p mechanismPlan, err error) {
+func (s *Statement) planMechanism(st *syntax.CreateMechanism, v *view.View) (p mechanismPlan, err error) {
+	own := *st
+	if v, own.Options, err = spanned(v, st.Table, st.Options, s.Now()); err != nil {
+		return p, err
+	}
+	st = &own
 	if p.table, p.columns, err = v.Target(st.Table, st.Columns); err != nil {
 		return p, err
 	}

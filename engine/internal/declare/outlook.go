@@ -50,12 +50,12 @@ func (s *Statement) Outlook(ctx context.Context, st *syntax.ExplainCreate, v *vi
 		o.Name, o.Using = create.Name.Text, string(create.Using)
 		kind, action, mechanism = catalog.KindInteractive, "reserve mechanism", create
 		exists, o.Refused = v.NameFree(create.Name, create.IfNotExists, v.Mechanism(create.Name.Text) != nil)
-		o.Plan, _, err = PlanMechanism(create, v)
+		o.Plan, _, err = s.PlanMechanism(create, v)
 	case *syntax.CreatePublic:
 		o.Name, o.Using, action = create.Name.Text, "keys", discoverKeys
 		exists, o.Refused = s.CanPublish(ctx, create)
 		var d discovery
-		if d, err = planDiscovery(create, v); err == nil {
+		if d, err = s.planDiscovery(create, v); err == nil {
 			o.Plan, o.Foreseen = d.plan(), d.foresee()
 		}
 	}
@@ -66,7 +66,7 @@ func (s *Statement) Outlook(ctx context.Context, st *syntax.ExplainCreate, v *vi
 	if !planned {
 		o.Refused, err = err, nil
 	}
-	o.Left = v.Accounts[o.Table.Account].Remaining()
+	o.Left = v.Accounts[o.Table.Account].RemainingIn(o.Table.Span())
 	if exists {
 		o.Plan, o.Foreseen = Plan{Table: o.Table, Columns: o.Columns, Open: "exists: nothing to do"}, nil
 		return o, nil
@@ -78,7 +78,7 @@ func (s *Statement) Outlook(ctx context.Context, st *syntax.ExplainCreate, v *vi
 		}
 	}
 	if mechanism != nil && planned {
-		err = o.foreseeMechanism(mechanism, v, confidence)
+		err = s.foreseeMechanism(&o, mechanism, v, confidence)
 	} else if o.Predict != nil || o.Noise != nil {
 		err = o.foresee(confidence)
 	}
@@ -105,8 +105,8 @@ func (o *Outlook) After() string {
 var assumedRows = []int64{10_000, 1_000_000}
 
 // foreseeMechanism adds the margins that all answers of a mechanism have.
-func (o *Outlook) foreseeMechanism(st *syntax.CreateMechanism, v *view.View, confidence float64) error {
-	p, err := planMechanism(st, v)
+func (s *Statement) foreseeMechanism(o *Outlook, st *syntax.CreateMechanism, v *view.View, confidence float64) error {
+	p, err := s.planMechanism(st, v)
 	if err != nil {
 		return err
 	}
@@ -285,6 +285,12 @@ func (o *Outlook) margin(f *Foreseen, q query.Query, confidence float64) error {
 
 // cover returns a query over the table as one over what would be released.
 func (o *Outlook) cover(q query.Query) view.Coverage {
+	if t := o.Table; t.HasPeriods() {
+		if missing := t.Touched(q).Minus(t.Span()); len(missing) > 0 {
+			return view.Coverage{Query: q, Refusal: "no rows of " + named(t.Partition, missing)}
+		}
+		q, _ = q.Within(t.Universe) // its parts of other periods are empty
+	}
 	see := view.Project(q, o.Columns)
 	if see.Refusal == "" && o.Universe != nil {
 		see = see.Over(o.Universe)

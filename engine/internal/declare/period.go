@@ -2,12 +2,16 @@ package declare
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/period"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // periods is the part of CREATE PRIVATE TABLE about the periods that a budget belongs to.
@@ -131,4 +135,47 @@ func plainColumns(ctx context.Context, tx *catalog.Tx, a *catalog.Account, t *ca
 			WithHint("declare the private table over %s", a.Bases[0])
 	}
 	return nil
+}
+
+// spanned returns a view in which a table has the rows of those periods alone that a statement is
+// about, and the options without the one that names them: period = '2026-01' or '2026-01 to
+// 2026-06', else all periods that have begun. Tables without periods, and those that are cut
+// already, stay. Nothing in it depends on rows. Errors: Invalid.
+func spanned(v *view.View, table syntax.Name, options []syntax.Option, now time.Time) (*view.View, []syntax.Option, error) {
+	t := v.Private(table.Text)
+	if t == nil || !t.HasPeriods() || t.Part != period.All {
+		return v, options, nil
+	}
+	begun, some := t.Begun(now).Hull()
+	if !some {
+		return nil, nil, sqlerr.New(sqlerr.Invalid, "no period of %s has begun", t.Name).At(table.Position)
+	}
+	rest := slices.Clone(options)
+	i := slices.IndexFunc(rest, func(o syntax.Option) bool { return o.Name.Text == "period" })
+	over := begun
+	if i >= 0 {
+		named := rest[i]
+		rest = slices.Delete(rest, i, i+1)
+		var err error
+		if over, err = t.Partition.Range(named.Value); err != nil {
+			return nil, nil, sqlerr.Locate(err, named.Position)
+		}
+		if !over.Within(begun) {
+			return nil, nil, sqlerr.New(sqlerr.Invalid, "%s is not within the periods of %s that have begun", t.Partition.Text(over), t.Name).
+				WithHint("they are %s", t.Partition.Text(begun)).At(named.Position)
+		}
+	}
+	part, some := t.Within(over)
+	if !some {
+		return nil, nil, sqlerr.New(sqlerr.Invalid, "no row of %s lies in %s", t.Name, t.Partition.Text(over)).At(table.Position)
+	}
+	return v.With(part), rest, nil
+}
+
+// spannedRelease is spanned for CREATE RELEASE.
+func (s *Statement) spannedRelease(st *syntax.CreateRelease, v *view.View) (*syntax.CreateRelease, *view.View, error) {
+	v, rest, err := spanned(v, st.Table, st.Options, s.Now())
+	own := *st
+	own.Options = rest
+	return &own, v, err
 }

@@ -42,6 +42,9 @@ func (s *Statement) CreateRelease(ctx context.Context, st *syntax.CreateRelease)
 // build builds a release whose name is free. A part of a template is built over a view that has
 // its period alone.
 func (s *Statement) build(ctx context.Context, st *syntax.CreateRelease, v *view.View) (warnings []string, err error) {
+	if st, v, err = s.spannedRelease(st, v); err != nil {
+		return nil, err
+	}
 	t, columns, err := v.Target(st.Table, st.Columns)
 	if err != nil {
 		return nil, err
@@ -239,6 +242,10 @@ type Plan struct {
 // PlanRelease plans a release from public data alone. If the number of rows or a domain is
 // unknown, the cost is an upper bound.
 func (s *Statement) PlanRelease(ctx context.Context, st *syntax.CreateRelease, v *view.View) (Plan, error) {
+	st, v, err := s.spannedRelease(st, v)
+	if err != nil {
+		return Plan{}, err
+	}
 	t, columns, err := v.Target(st.Table, st.Columns)
 	if err != nil {
 		return Plan{}, err
@@ -300,7 +307,7 @@ func (p projectionPlan) open(unclear string) string {
 }
 
 // PlanMechanism computes a mechanism's reserve from public data alone.
-func PlanMechanism(st *syntax.CreateMechanism, v *view.View) (Plan, accounting.Epsilon, error) {
-	p, err := planMechanism(st, v)
+func (s *Statement) PlanMechanism(st *syntax.CreateMechanism, v *view.View) (Plan, accounting.Epsilon, error) {
+	p, err := s.planMechanism(st, v)
 	return Plan{Table: p.table, Columns: p.columns, Cost: accounting.Amount{Rho: p.rho}, MaxSupport: p.request.MaxSupport}, p.epsilon, err
 }

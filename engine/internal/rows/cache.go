@@ -12,6 +12,7 @@ import (
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
 	"dpsql/noise"
+	"dpsql/period"
 	"dpsql/query"
 	"dpsql/source"
 )
@@ -34,6 +35,7 @@ type Cache struct {
 // CellsKey names a table and the columns that cells are over.
 type CellsKey struct {
 	table   int64
+	part    period.Range // the periods that count
 	columns string
 }
 
@@ -58,8 +60,11 @@ const (
 	overflow  = 10 * time.Minute // the price of loading after the cells turned out too many
 )
 
-// KeyOfCells returns the key of a table, by its id, and columns. Nil means all columns.
-func KeyOfCells(table int64, columns []int) CellsKey { return CellsKey{table, fmt.Sprint(columns)} }
+// KeyOfCells returns the key of a table, which may be cut to some periods, and columns. Nil means
+// all columns.
+func KeyOfCells(t *view.Table, columns []int) CellsKey {
+	return CellsKey{t.ID, t.Part, fmt.Sprint(columns)}
+}
 
 // Get returns the state of a key. The caller must hold the cache's lock.
 func (c *Cache) Get(k CellsKey) *Cells {
@@ -88,7 +93,7 @@ func (r reading) currentCells(ctx context.Context, columns []int, q query.Query)
 			return nil, nil
 		}
 	}
-	c, k := &r.reader.Cache, KeyOfCells(t.ID, columns)
+	c, k := &r.reader.Cache, KeyOfCells(t, columns)
 	c.Mu.Lock()
 	s := *c.Get(k)
 	c.Mu.Unlock()
@@ -147,7 +152,7 @@ func (s *Cells) pays(t *view.Table) bool {
 // committed meanwhile. Others push down in the meantime.
 func (r reading) loadCells(ctx context.Context, columns []int, before catalog.RowsVersion) (*source.Histogram, error) {
 	t := r.table
-	c, k := &r.reader.Cache, KeyOfCells(t.ID, columns)
+	c, k := &r.reader.Cache, KeyOfCells(t, columns)
 	if !c.begin(k) {
 		return nil, nil
 	}
@@ -243,7 +248,7 @@ func (r reading) count(ctx context.Context, q query.Query, columns []int, narrow
 	}
 	start := time.Now()
 	n, err := r.countRows(ctx, q)
-	r.reader.Cache.NoteWork(KeyOfCells(r.table.ID, columns), time.Since(start))
+	r.reader.Cache.NoteWork(KeyOfCells(r.table, columns), time.Since(start))
 	return n, err
 }
 
