@@ -33,6 +33,26 @@ func (tx *Tx) UnitCost(a *Account, in period.Ranges) (accounting.Amount, error) 
 	return u.total(), nil
 }
 
+// CostBefore returns a part of what an account had spent before it had periods: what counts
+// once for a unit, however many periods it has rows in. What came back to every period since
+// is taken from it. Errors: Corrupt when the ledger does not verify.
+func (tx *Tx) CostBefore(a *Account) (accounting.Amount, error) {
+	if _, err := tx.head(); err != nil {
+		return accounting.Amount{}, err
+	}
+	lines, err := tx.Ledger()
+	if err != nil {
+		return accounting.Amount{}, err
+	}
+	u := unitCost{in: period.Whole()}
+	for i, l := range lines {
+		if l.Account == a.ID && (l.Seq < a.Since || l.Over == period.All && l.Amount.Rho < 0) {
+			u.add(&lines[i], true)
+		}
+	}
+	return u.total(), nil
+}
+
 // unitCost adds up lines of one account, in order.
 type unitCost struct {
 	in            period.Ranges

@@ -133,7 +133,7 @@ func TestColumnTypes(t *testing.T) {
 		{`SHOW RELEASES`, "text text text text text text int8 int8 text"}, {`SHOW BUDGET`, "text text text text text text text"},
 		{`SHOW MECHANISMS`, "text text text text text text int8 text int8 float8 float8 text"}, {`SHOW SOURCES`, "text text text text int8 text"},
 		{`SHOW USERS`, "text int8 text"}, {`SHOW GRANTS`, "text text text text text text text"},
-		{`SHOW LEDGER`, "int8 text text text text text text text text text"},
+		{`SHOW LEDGER`, "int8 text text text text text text text text text text"}, {`SHOW BUDGET FOR v`, "text int8 text text text text text text text text"},
 		{`SET accuracy = 100`, ""}, {`CREATE RELEASE r ON v (sex) USING PROJECTION WITH (epsilon = 1)`, ""}, {`DROP RELEASE r`, ""},
 	} {
 		r, err := execDescribed(t, s, c.text, nil)

@@ -18,6 +18,7 @@ import (
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
 	"dpsql/mechanisms/smw"
+	"dpsql/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -30,7 +31,7 @@ func (s *Session) show(ctx context.Context, st *syntax.Show) (*Result, error) {
 		return nil, err
 	}
 	if st.Full {
-		r.Brief = nil
+		r.Brief, r.Note = nil, "" // the rows say it
 	}
 	if st.What == syntax.Settings {
 		return r, nil
@@ -69,6 +70,9 @@ func (s *Session) list(ctx context.Context, st *syntax.Show) (*Result, error) {
 	case syntax.Mechanisms:
 		return showMechanisms(v)
 	case syntax.Budget:
+		if st.For.Text != "" {
+			return s.showPeriods(ctx, v, st.For)
+		}
 		if v.User != nil {
 			return s.db.showQuotas(v, s.settings), nil
 		}
@@ -85,6 +89,11 @@ func (s *Session) mayList(st *syntax.Show) error {
 		if s.by.id == 0 {
 			return nil
 		}
+	case syntax.Budget: // of a user it is her quota
+		if s.by.id == 0 || st.For.Text == "" {
+			return nil
+		}
+		return s.curatorOnly("see what is left of a table's budget")
 	default:
 		return nil
 	}
@@ -123,7 +132,7 @@ func listColumns(what syntax.Topic) []Column {
 	case syntax.Budget:
 		return texts("table", "account", "unit", "total", "spent", "left", "in words")
 	case syntax.Ledger:
-		return columns("seq", "INTEGER", "at", "TEXT", "rows of", "TEXT", "account", "TEXT", "action", "TEXT", "object", "TEXT", "epsilon", "TEXT", "delta", "TEXT", "rho", "TEXT", "hash", "TEXT")
+		return columns("seq", "INTEGER", "at", "TEXT", "rows of", "TEXT", "account", "TEXT", "action", "TEXT", "object", "TEXT", "periods", "TEXT", "epsilon", "TEXT", "delta", "TEXT", "rho", "TEXT", "hash", "TEXT")
 	case syntax.Users:
 		return columns("user", "TEXT", "tables", "INTEGER", "created", "TEXT")
 	case syntax.Grants:
@@ -199,7 +208,9 @@ func (s *Session) describe(ctx context.Context, st *syntax.Describe) (*Result, e
 	if err != nil {
 		return nil, err
 	}
-	return describe(v, t, st.Full), nil
+	r := describe(v, t, st.Full)
+	r.Note = guarantee(v.Accounts[t.Account].Account, t)
+	return r, nil
 }
 
 func describe(v *view.View, t *view.Table, full bool) *Result {
@@ -391,12 +402,26 @@ func (db *DB) showBudget(v *view.View, s Settings) *Result {
 			r.Brief.Rows = append(r.Brief.Rows, []any{answer.BriefList(names), account + " " + unit, view.Rounded(total.Float()), view.Rounded(left.Float()), brief})
 		}
 		epsilons, deltas := percent(left.Epsilon, a.Caps.ReleaseEpsilon), percent(left.Delta, a.Caps.ReleaseDelta)
+		if a.Partition != nil {
+			epsilons = answer.JoinNotes(epsilons, "in the period with the least; "+periodsHint(tables))
+			deltas = answer.JoinNotes(deltas, "in the period with the least")
+		}
 		row("releases", "ε", a.Caps.ReleaseEpsilon, a.Spent.Epsilon, left.Epsilon, epsilons, epsilons)
 		row("releases", "δ", a.Caps.ReleaseDelta, a.Spent.Delta, left.Delta, deltas, deltas)
 		brief, words := db.interactiveWords(a, tables, s)
 		row("interactive", "ρ", a.Caps.InteractiveRho, a.Spent.Rho, left.Rho, words, brief)
 	}
 	return r
+}
+
+// periodsHint names the statement that shows the periods of a budget.
+func periodsHint(tables []*view.Table) string {
+	for _, t := range tables {
+		if t.HasPeriods() {
+			return "SHOW BUDGET FOR " + syntax.WriteName(t.Name) + " lists them"
+		}
+	}
+	return "a table with periods lists them"
 }
 
 // showQuotas shows a user what she may take through each table. What an account has left,
@@ -488,7 +513,7 @@ func (db *DB) answersLeft(a view.Account, tables []*view.Table, s Settings) stri
 // showLedger verifies the chain and lists every line, oldest first.
 func (db *DB) showLedger(ctx context.Context) (*Result, error) {
 	r := &Result{Columns: listColumns(syntax.Ledger),
-		Brief: &Result{Columns: columns("seq", "INTEGER", "at", "TEXT", "rows of", "TEXT", "action", "TEXT", "object", "TEXT", "cost", "TEXT")}}
+		Brief: &Result{Columns: columns("seq", "INTEGER", "at", "TEXT", "rows of", "TEXT", "action", "TEXT", "object", "TEXT")}}
 	return r, db.store.Read(ctx, func(tx *catalog.Tx) error {
 		if err := tx.VerifyLedger(); err != nil {
 			return err
@@ -501,15 +526,30 @@ func (db *DB) showLedger(ctx context.Context) (*Result, error) {
 		if err != nil {
 			return err
 		}
-		bases := make(map[int64]string)
+		bases, partitions := make(map[int64]string), make(map[int64]*period.Partition)
 		for _, a := range accounts {
 			bases[a.ID] = strings.Join(a.Bases, ", ")
+			if a.Partition != nil {
+				partitions[a.ID] = a.Partition
+			}
 		}
+		if len(partitions) > 0 {
+			r.Brief.Columns = append(r.Brief.Columns, answer.ColumnOf("periods", "TEXT"))
+		}
+		r.Brief.Columns = append(r.Brief.Columns, answer.ColumnOf("cost", "TEXT"))
 		for _, e := range entries {
-			r.Rows = append(r.Rows, []any{e.Seq, e.At.Format(time.RFC3339), bases[e.Account], string(e.Kind), e.Action, e.Object,
+			var over any // NULL without periods
+			if p := partitions[e.Account]; p != nil {
+				over = p.Text(e.Over)
+			}
+			r.Rows = append(r.Rows, []any{e.Seq, e.At.Format(time.RFC3339), bases[e.Account], string(e.Kind), e.Action, e.Object, over,
 				amountText(e.Amount.Epsilon), amountText(e.Amount.Delta), amountText(e.Amount.Rho), fmt.Sprintf("%x", e.Hash[:8])})
 			action, _, _ := strings.Cut(e.Action, ":") // what follows are the terms of a budget
-			r.Brief.Rows = append(r.Brief.Rows, []any{e.Seq, e.At.Format("2006-01-02 15:04"), answer.BriefList(bases[e.Account]), action, e.Object, textOrNull(briefAmount(e.Amount))})
+			brief := []any{e.Seq, e.At.Format("2006-01-02 15:04"), answer.BriefList(bases[e.Account]), action, e.Object}
+			if len(partitions) > 0 {
+				brief = append(brief, over)
+			}
+			r.Brief.Rows = append(r.Brief.Rows, append(brief, textOrNull(briefAmount(e.Amount))))
 		}
 		return nil
 	})

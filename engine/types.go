@@ -96,7 +96,7 @@ func (s *Session) describeStatement(ctx context.Context, p *Prepared, args []que
 	}
 	switch st := p.statement.(type) {
 	case *syntax.Show:
-		return description{columns: listColumns(st.What)}, s.mayList(st)
+		return description{columns: columnsOfList(st)}, s.mayList(st)
 	case *syntax.Describe:
 		v, err := s.current(ctx)
 		if err == nil {

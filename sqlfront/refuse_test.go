@@ -104,7 +104,7 @@ func TestMalformed(t *testing.T) {
 		{"SELECT COUNT(*) FROM people WHERE age = ‸:", m, "unexpected character :", ""},
 		{"SHO‸W", m, "expected one of TABLES, RELEASES", ""},
 		{"DESCRIBE people ‸x", m, "unexpected x after the end", ""},
-		{"SHOW BUDGET ‸FOR people", m, "SHOW BUDGET takes no name", "SHOW BUDGET lists all there are"},
+		{"SHOW LEDGER ‸FOR people", m, "SHOW LEDGER takes no name", "SHOW LEDGER lists all there are"},
 		{"SELECT COUNT(*) FROM people WHERE sex ‸ILIKE 'f'", m, "unexpected ILIKE", ""},
 		{"SELECT COUNT(*) FROM people WHERE age <=‸> 1", m, "unexpected >", ""},
 		{"EXPLAIN ‸people", m, "expected SELECT, found people", ""},

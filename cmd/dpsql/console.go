@@ -90,6 +90,9 @@ func (c *console) write(statement string, r *engine.Result) error {
 	if err := format.Rows(c.out, r, c.width(), !c.noHeader); err != nil {
 		return cannotWrite(err)
 	}
+	if r.Note != "" && format.ForPeople() {
+		c.line(r.Note)
+	}
 	if r.Answer != nil && format.ForPeople() {
 		c.line(render.Footer(r, r.Elapsed))
 	} else if c.timer && r.Elapsed > 0 {

@@ -341,6 +341,25 @@ func isForeign(t Token) bool {
 // topics are what SHOW can list.
 var topics = []Topic{Tables, Releases, Mechanisms, Budget, Ledger, Settings, Sources, Users, Grants}
 
+// noName hints at what a name after SHOW may be meant for.
+func noName(topic Topic) string {
+	if topic == Budget {
+		return "SHOW BUDGET lists all there are; SHOW BUDGET FOR t lists the periods of one table"
+	}
+	return "SHOW " + UpperASCII(string(topic)) + " lists all there are; DESCRIBE shows one table"
+}
+
+// namedFor returns what the name after SHOW topic FOR is of, or "" if there can be none.
+func (t Topic) namedFor() string {
+	switch t {
+	case Grants:
+		return "the name of a user"
+	case Budget:
+		return "the name of a private table"
+	}
+	return ""
+}
+
 // show parses what follows SHOW.
 func (p *parser) show() (Statement, error) {
 	list := make([]string, len(topics))
@@ -350,15 +369,15 @@ func (p *parser) show() (Statement, error) {
 			continue
 		}
 		s := &Show{What: topic}
-		if topic == Grants && p.accept("FOR") {
+		if whose := topic.namedFor(); whose != "" && p.accept("FOR") {
 			var err error
-			if s.For, err = p.name("the name of a user"); err != nil {
+			if s.For, err = p.name(whose); err != nil {
 				return nil, err
 			}
 		}
 		s.Full = p.accept("FULL")
 		if t := p.peek(); topic != Grants && (t.Kind == KindWord || t.Kind == KindQuoted) {
-			return nil, t.Malformed("SHOW %s takes no name", list[i]).WithHint("SHOW %s lists all there are; DESCRIBE shows one table", list[i])
+			return nil, t.Malformed("SHOW %s takes no name", list[i]).WithHint("%s", noName(topic))
 		}
 		return s, nil
 	}

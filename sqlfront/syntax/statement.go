@@ -214,7 +214,7 @@ const (
 // Show is SHOW. Full lists everything, and not what fits a terminal.
 type Show struct {
 	What Topic
-	For  Name // the user whose Grants are listed; its text is "" for all
+	For  Name // the user whose Grants are listed, or the table whose Budget is; its text is "" for all
 	Full bool
 }
 

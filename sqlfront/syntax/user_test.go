@@ -21,6 +21,7 @@ func TestUserStatements(t *testing.T) {
 		"REVOKE SELECT ON visits FROM ana":                                  &syntax.Grant{Revoke: true, Tables: []syntax.Name{{"visits", 18}}, Users: []syntax.Name{{"ana", 30}}},
 		"SHOW USERS":                                                        &syntax.Show{What: syntax.Users},
 		"SHOW GRANTS FOR ana FULL":                                          &syntax.Show{What: syntax.Grants, For: syntax.Name{"ana", 17}, Full: true},
+		"SHOW BUDGET FOR visits FULL":                                       &syntax.Show{What: syntax.Budget, For: syntax.Name{"visits", 17}, Full: true},
 		"SHOW GRANTS":                                                       &syntax.Show{What: syntax.Grants},
 	} {
 		got, err := syntax.Parse(text)

@@ -90,6 +90,8 @@ func (c *completer) candidates(before string) []string {
 		return append(tableNames(v), append(slices.Clone(c.Formats), v.Releases...)...)
 	case last == "FROM" && !granting.MatchString(before) || last == "JOIN" || last == "DESCRIBE" || last == "TABLE":
 		return slices.Concat(tableNames(v), v.Publics, v.Sources)
+	case last == "FOR" && strings.EqualFold(strings.Join(strings.Fields(before), " "), "SHOW BUDGET FOR"):
+		return tableNames(v)
 	case last == "SHOW":
 		return strings.Fields("TABLES RELEASES MECHANISMS BUDGET LEDGER SETTINGS SOURCES USERS GRANTS")
 	case last == "SET":

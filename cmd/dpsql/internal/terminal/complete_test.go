@@ -44,6 +44,7 @@ func TestComplete(t *testing.T) {
 		{"DROP USER a", 10, []string{"ana"}},
 		{"GRANT SELECT ON visits TO a", 26, []string{"ana"}},
 		{"SHOW GRANTS FOR ", 16, []string{"ana"}},
+		{"show budget  for a", 17, []string{"admissions"}},
 		{"SHOW S", 5, []string{"SETTINGS", "SOURCES"}},
 		{"nothing", 0, nil},
 	}
