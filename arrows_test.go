@@ -38,7 +38,7 @@ var arrows = map[string][]string{
 	"sqlvalue":                {"query"},
 	"post":                    {"calendar", "query", "sqlvalue"},
 	"surround":                {"post", "query", "sqlerr", "sqlfront/syntax", "sqlvalue"}, // no catalog and no source: it cannot reach the file
-	"source":                  {"period", "query", "source/definition", "sqlerr", "sqlvalue"},
+	"source":                  {"calendar", "period", "query", "source/definition", "sqlerr", "sqlvalue"},
 	"source/definition":       {},
 	"internal/draft":          {"query", "sqlerr", "sqlfront/syntax"},
 	"internal/importer":       {"query", "sqlerr"},

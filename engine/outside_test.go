@@ -445,6 +445,10 @@ func (r farReader) Check(ctx context.Context, t source.Table) (source.Schema, er
 	return s, err
 }
 
+func (r farReader) Access(ctx context.Context, t source.Table) (source.Access, error) {
+	return r.rows.Access(ctx, unqualified(t))
+}
+
 func (r farReader) read(ctx context.Context) error {
 	if err := r.far.event("read", &r.far.reads); err != nil {
 		return err

@@ -196,7 +196,10 @@ func stream(ctx context.Context, q Querier, t Table, columns []int, f func([]que
 	if t.Unit != "" {
 		return streamKept(ctx, q, t, condition{text: "1"}, columns, f, nil)
 	}
-	p := newPlan(t, columns)
+	p, err := newPlan(ctx, q, t, columns)
+	if err != nil {
+		return err
+	}
 	found, err := q.QueryContext(ctx, p.text(t.Source), p.where.args...)
 	if err != nil {
 		return failure(ctx, err, t.Source)
@@ -213,17 +216,20 @@ func stream(ctx context.Context, q Querier, t Table, columns []int, f func([]que
 type plan struct {
 	fetch []query.Column
 	where condition
+	route route // whose condition is in where
 }
 
-func newPlan(t Table, columns []int) plan {
-	var p plan
+func newPlan(ctx context.Context, q Querier, t Table, columns []int) (p plan, err error) {
+	if p.route, err = routeOf(ctx, q, t); err != nil {
+		return p, err
+	}
 	wanted := make([]bool, len(t.Columns))
 	for _, c := range columns {
 		wanted[c] = true
 		p.fetch = append(p.fetch, t.Columns[c])
 	}
 	var checks []condition
-	arguments := 0
+	arguments := len(p.route.where.args)
 	for i, c := range t.Columns {
 		if wanted[i] {
 			continue
@@ -237,12 +243,12 @@ func newPlan(t Table, columns []int) plan {
 		}
 		checks = append(checks, check)
 	}
-	p.where = joined(checks, " AND ", "1")
-	return p
+	p.where = p.route.and(joined(checks, " AND ", "1"))
+	return p, nil
 }
 
 func (p plan) text(source string) string {
-	return "SELECT " + p.fields() + from(source) + " WHERE " + p.where.text
+	return "SELECT " + p.fields() + p.route.from(source) + " WHERE " + p.where.text
 }
 
 func (p plan) fields() string {

@@ -26,26 +26,32 @@ func (s sqlite) Count(ctx context.Context, p Permit, t Table, counted query.Quer
 	if err := t.Over(counted.Universe()); err != nil {
 		return 0, err
 	}
+	t = t.For(counted)
 	sets, ok := counted.Product()
 	if !ok {
 		return countStreamed(ctx, q, t, counted)
 	}
-	where, ok, err := conjunction(ctx, q, t, sets)
+	r, err := routeOf(ctx, q, t)
+	if err != nil {
+		return 0, err
+	}
+	where, ok, err := conjunction(ctx, q, t, sets, r)
 	switch {
 	case err != nil:
 		return 0, err
-	case !ok:
+	case !ok || len(where.args)+2*len(r.where.args) > maxVariables:
 		return countStreamed(ctx, q, t, counted)
 	case t.Unit != "":
-		return countKept(ctx, q, t, where, counted)
+		return countKept(ctx, q, t, r, r.and(where), counted)
 	}
-	return countWhere(ctx, q, t.Source, where)
+	return countWhere(ctx, q, t.Source, r, r.and(where))
 }
 
 // conjunction returns the condition that each column lies in its set. It returns false
 // if the condition cannot be pushed down. Conditions that select rows come first, those
-// that only check a domain last.
-func conjunction(ctx context.Context, q Querier, t Table, sets []query.Set) (condition, bool, error) {
+// that only check a domain last. If the route is by an index, no condition can serve another
+// one, or the later columns of this one, which SQLite can use without its first.
+func conjunction(ctx context.Context, q Querier, t Table, sets []query.Set, r route) (condition, bool, error) {
 	sound, err := comparesStored(ctx, q, t)
 	if err != nil {
 		return condition{}, false, err
@@ -58,7 +64,7 @@ func conjunction(ctx context.Context, q Querier, t Table, sets []query.Set) (con
 			return condition{}, false, nil
 		case sets[i].IsAll():
 			checking = append(checking, m.exactly(c))
-		case sound[i] && !m.except:
+		case sound[i] && !m.except && r.clause == "":
 			selecting = append(selecting, m.roughly(c), m.exactly(c))
 		default:
 			selecting = append(selecting, m.exactly(c))
@@ -68,9 +74,9 @@ func conjunction(ctx context.Context, q Querier, t Table, sets []query.Set) (con
 	return where, len(where.args) <= maxVariables, nil
 }
 
-func countWhere(ctx context.Context, q Querier, source string, where condition) (int64, error) {
+func countWhere(ctx context.Context, q Querier, source string, r route, where condition) (int64, error) {
 	var n int64
-	err := q.QueryRowContext(ctx, "SELECT COUNT(*)"+from(source)+" WHERE "+where.text, where.args...).Scan(&n)
+	err := q.QueryRowContext(ctx, "SELECT COUNT(*)"+r.from(source)+" WHERE "+where.text, where.args...).Scan(&n)
 	if err != nil {
 		return 0, failure(ctx, err, source)
 	}
@@ -189,11 +195,11 @@ const maxMatched = 10_000
 // countKept counts the kept rows that meet a condition. The query must give each weight
 // 1. It reads only units that have such a row, but reads these whole, because which
 // rows of a unit are kept depends on all rows of that unit and on no other unit.
-func countKept(ctx context.Context, q Querier, t Table, where condition, counted query.Query) (int64, error) {
+func countKept(ctx context.Context, q Querier, t Table, r route, where condition, counted query.Query) (int64, error) {
 	if err := t.CheckUnit(); err != nil {
 		return 0, err
 	}
-	matched, err := countUpTo(ctx, q, t.Source, where, maxMatched+1)
+	matched, err := countUpTo(ctx, q, t.Source, r, where, maxMatched+1)
 	switch {
 	case err != nil:
 		return 0, err
@@ -207,15 +213,16 @@ func countKept(ctx context.Context, q Querier, t Table, where condition, counted
 		return 0, err
 	}
 	_, stored := types[query.FoldName(t.Unit)]
+	stored = stored && r.clause == "" // as in conjunction
 	return weighed(counted, func(columns []int, f func([]query.Value)) error {
-		return streamKept(ctx, q, t, unitsWith(t, where, stored), columns, f, nil)
+		return streamKept(ctx, q, t, unitsWith(t, r, where, stored), columns, f, nil)
 	})
 }
 
 // countUpTo counts the rows that meet a condition, and stops at most.
-func countUpTo(ctx context.Context, q Querier, source string, where condition, most int) (int64, error) {
+func countUpTo(ctx context.Context, q Querier, source string, r route, where condition, most int) (int64, error) {
 	var n int64
-	err := q.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1"+from(source)+" WHERE "+where.text+
+	err := q.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1"+r.from(source)+" WHERE "+where.text+
 		" LIMIT "+strconv.Itoa(most)+")", where.args...).Scan(&n)
 	if err != nil {
 		return 0, failure(ctx, err, source)
@@ -230,12 +237,12 @@ func countUpTo(ctx context.Context, q Querier, source string, where condition, m
 // A column of a table has one affinity. Equal values therefore stay equal in any
 // comparison, and SQLite can use an index on the column. A column of a view can have
 // several affinities, so there plus signs remove them.
-func unitsWith(t Table, where condition, stored bool) condition {
+func unitsWith(t Table, r route, where condition, stored bool) condition {
 	unit, in := columnOf(t.Unit), " IN "
 	if !stored {
 		unit, in = "+"+unit, " COLLATE BINARY IN "
 	}
-	return condition{"(" + unit + ")" + in + "(SELECT " + unit + from(t.Source) + " WHERE " + where.text + ")", where.args}
+	return condition{"(" + unit + ")" + in + "(SELECT " + unit + r.from(t.Source) + " WHERE " + where.text + ")", where.args}
 }
 
 // Histogram holds the true counts of the occupied cells of a universe on one snapshot.

@@ -22,13 +22,13 @@ func Pushed(set query.Set) bool {
 
 // Conjunction returns the condition, with its arguments, that columns are in sets.
 func Conjunction(ctx context.Context, q Querier, t Table, sets []query.Set) (text string, args []any, ok bool, err error) {
-	c, ok, err := conjunction(ctx, q, t, sets)
+	c, ok, err := conjunction(ctx, q, t, sets, route{})
 	return c.text, c.args, ok, err
 }
 
 // UnitsWith returns the condition that a unit has a row that meets a given condition.
 func UnitsWith(t Table, text string, args []any, stored bool) (string, []any) {
-	c := unitsWith(t, condition{text, args}, stored)
+	c := unitsWith(t, route{}, condition{text, args}, stored)
 	return c.text, c.args
 }
 

@@ -209,7 +209,11 @@ func streamKept(ctx context.Context, q Querier, t Table, units condition, column
 	if err := t.CheckUnit(); err != nil {
 		return err
 	}
-	p := plan{fetch: t.Columns, where: units}
+	r, err := routeOf(ctx, q, t)
+	if err != nil {
+		return err
+	}
+	p := plan{fetch: t.Columns, where: r.and(units), route: r}
 	found, err := q.QueryContext(ctx, p.byUnit(t), p.where.args...)
 	if err != nil {
 		return failure(ctx, err, t.Source)
@@ -234,7 +238,7 @@ func streamKept(ctx context.Context, q Querier, t Table, units condition, column
 // which takes longer than sorting.
 func (p plan) byUnit(t Table) string {
 	column := columnOf(t.Unit)
-	return "SELECT " + p.fields() + ", " + strings.ReplaceAll(unitField, "?", column) + from(t.Source) +
+	return "SELECT " + p.fields() + ", " + strings.ReplaceAll(unitField, "?", column) + p.route.from(t.Source) +
 		" WHERE " + column + " IS NOT NULL AND " + p.where.text + " ORDER BY (+" + column + ") COLLATE BINARY"
 }
 

@@ -19,7 +19,6 @@ import (
 	"database/sql"
 	"slices"
 
-	"dpsql/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -82,6 +81,10 @@ type Checker interface {
 	// declared column. The table may have no columns. Errors: Unknown for a source or
 	// column that does not exist, Unsupported or Forbidden for one that is refused.
 	Check(ctx context.Context, t Table) (Schema, error)
+
+	// Access reports how Reader reaches the rows of a table with periods. It reads the schema
+	// alone.
+	Access(ctx context.Context, t Table) (Access, error)
 }
 
 // Schema is the public description of what a source reads. Bases outside the file
@@ -132,13 +135,6 @@ type Table struct {
 
 	// Texts asks Cells to keep what each cell has in the columns without a domain.
 	Texts bool
-}
-
-// Period says in which period a row of a Table lies. MaxRows rows are then kept of each unit in
-// each period.
-type Period struct {
-	Column    int // among the declared columns
-	Partition period.Partition
 }
 
 // CheckUnit returns an Invalid error if t has a unit but no MaxRows or no Key.

@@ -24,17 +24,20 @@ func comparesStored(ctx context.Context, q Querier, t Table) ([]bool, error) {
 	sound := make([]bool, len(t.Columns))
 	for i, c := range t.Columns {
 		declared, ok := types[query.FoldName(c.Name)]
-		if !c.Form.IsPlain() && !c.Form.IsBoolean() {
-			continue
-		}
-		switch affinity := affinityOf(declared); c.Domain.Type() {
-		case query.TypeInteger:
-			sound[i] = ok && affinity == numericAffinity
-		case query.TypeText:
-			sound[i] = ok && affinity == textAffinity
-		}
+		sound[i] = ok && (c.Form.IsPlain() || c.Form.IsBoolean()) && compares(c, affinityOf(declared))
 	}
 	return sound, nil
+}
+
+// compares is comparesStored for a column of an ordinary table.
+func compares(c query.Column, a affinity) bool {
+	switch c.Domain.Type() {
+	case query.TypeInteger:
+		return a == numericAffinity
+	case query.TypeText:
+		return a == textAffinity
+	}
+	return false
 }
 
 // storedTypes returns the declared types of the columns, by folded name, if the

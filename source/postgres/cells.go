@@ -42,7 +42,7 @@ func (r *reader) Cells(ctx context.Context, p source.Permit, t source.Table, col
 		switch {
 		case t.Unit != "":
 			cells, err = r.bounded(ctx, tally, most, func() error { return r.tallyKept(ctx, rel, rows, t, columns, tally) })
-		case len(rel.shares) > 0 && len(p.fetch) == p.asked && !r.alone && !r.answered:
+		case len(rel.shares) > 0 && !rows.few && len(p.fetch) == p.asked && !r.alone && !r.answered:
 			cells, err = r.share(ctx, rel.shares, p, tally, most, t.Progress)
 		default:
 			cells, err = r.bounded(ctx, tally, most, func() error { return r.tally(ctx, p, tally) })
@@ -160,6 +160,7 @@ type rowset struct {
 	args    [][]byte // the parameters in them
 	columns []column // all declared columns
 	limit   string   // a condition that every row must meet, or ""
+	few     bool     // limit finds few of the rows
 }
 
 // rowsOf returns the rows of a relation.
@@ -170,6 +171,9 @@ func rowsOf(rel *relation, t source.Table) (rowset, error) {
 		if s.columns[i], err = rel.column(c, t.Source); err != nil {
 			return rowset{}, err
 		}
+	}
+	if t.Period != nil {
+		s = partOf(rel, t, s)
 	}
 	return s, nil
 }

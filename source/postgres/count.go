@@ -24,6 +24,7 @@ func (r *reader) Count(ctx context.Context, p source.Permit, t source.Table, cou
 	if err := t.Over(counted.Universe()); err != nil {
 		return 0, err
 	}
+	t = t.For(counted)
 	var total int64
 	err := r.read(ctx, t, func(rel *relation) error {
 		rows, err := rowsOf(rel, t)

@@ -13,7 +13,7 @@ import (
 func (t *Table) setPartition(a catalog.Account) {
 	t.Retired = a.Retired
 	if i, ok := t.Universe.Index(t.Period); ok && t.Period != "" && a.Partition != nil {
-		t.Partition, t.PeriodColumn = a.Partition, i
+		t.Partition, t.PeriodColumn, t.PeriodDomain = a.Partition, i, t.Columns[i].Domain
 	}
 }
 

@@ -88,6 +88,7 @@ type Table struct {
 
 	Partition    *period.Partition // of its account, if the table says in which period a row lies; else nil
 	PeriodColumn int               // the column that says it; -1 for none
+	PeriodDomain query.Domain      // of that column, as declared: in a part of the table, Columns has a part of it
 	Retired      period.Ranges     // the periods whose rows are not read any more
 	Part         period.Range      // the periods whose rows count; All for all rows of the table
 }
@@ -141,7 +142,7 @@ func (t *Table) Place() string {
 func (t *Table) Rows() source.Table {
 	rows := SourceTable(t.Table)
 	if t.HasPeriods() {
-		rows.Period = &source.Period{Column: t.PeriodColumn, Partition: *t.Partition}
+		rows.Period = &source.Period{Column: t.PeriodColumn, Partition: *t.Partition, Declared: t.PeriodDomain}
 	}
 	return rows
 }
