@@ -149,6 +149,7 @@ func (s *Statement) Refresh(ctx context.Context, st *syntax.RefreshRelease) (not
 			return "", warnings, after(err, r, built)
 		}
 		built = built.Union(period.Ranges{period.Only(n)})
+		s.Bill.Settle()
 	}
 	if r, err = s.refreshing(ctx, st.Name); err != nil {
 		return "", warnings, err

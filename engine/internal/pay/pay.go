@@ -187,6 +187,9 @@ func (b *Bill) keep() { b.nhat, b.gone = b.gone, accounting.Amount{} }
 // Store notes that what was charged for is stored, though the statement is not over.
 func (b *Bill) Store() { b.kept, b.gone = b.gone, accounting.Amount{} }
 
+// Settle notes that all that was charged is stored and done with.
+func (b *Bill) Settle() { *b = Bill{Quota: b.Quota} }
+
 // Answered notes that the answers that an amount was charged for are stored.
 func (b *Bill) Answered(amount accounting.Amount) {
 	b.told, _ = b.told.Add(amount)
