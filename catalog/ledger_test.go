@@ -13,6 +13,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/period"
 	"dpsql/sqlerr"
 )
 
@@ -268,6 +269,15 @@ func loosened(t testing.TB) []byte {
 			t.Fatal(err)
 		}
 	}
+	write(t, s, func(tx *catalog.Tx) error {
+		if _, err := tx.SetPartition(first, "visits", months()); err != nil {
+			return err
+		}
+		if err := tx.Charge(first, period.Of(period.Range{First: 3, Last: 8}, period.Only(10)), catalog.KindReleases, "create release r", "r", epsilon(3, 4)); err != nil {
+			return err
+		}
+		return tx.Retire(first, "visits", period.Only(3))
+	})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -296,6 +306,11 @@ var edits = []string{
 	`DELETE FROM dpsql_accounts WHERE id = ?1 AND ?2 IS NOT 1`,
 	`UPDATE OR IGNORE dpsql_bases SET name = ?2 WHERE rowid = ?1`, `UPDATE dpsql_bases SET account = ?2 WHERE rowid = ?1`,
 	`DELETE FROM dpsql_bases WHERE rowid = ?1 AND ?2 IS NOT 1`,
+	`UPDATE dpsql_ledger SET period_first = ?2 WHERE seq = ?1`, `UPDATE dpsql_ledger SET period_last = ?2 WHERE seq = ?1`,
+	`UPDATE dpsql_ledger SET period_first = period_last, period_last = period_first + coalesce(?2, 0) WHERE seq = ?1`,
+	`UPDATE dpsql_ledger SET epsilon = delta, delta = epsilon WHERE seq = ?1 AND ?2 IS NOT 1`,
+	`UPDATE dpsql_ledger SET period_first = NULL, period_last = NULL WHERE seq = ?1 AND ?2 IS NOT 1`,
+	`UPDATE dpsql_accounts SET periods = ?2 WHERE id = ?1`, `UPDATE dpsql_accounts SET periods = replace(periods, '"since":8', '"since":18') WHERE id = ?1 AND ?2 IS NOT 1`,
 }
 
 // FuzzLedger changes a row of the ledger or of the accounts. A later read returns what
@@ -311,13 +326,14 @@ func FuzzLedger(f *testing.F) {
 		f.Fatal(err)
 	}
 	for i := range edits {
-		f.Add(uint8(i), uint8(1+i%7), uint8(i), int64(i), "raws")
+		f.Add(uint8(i), uint8(1+i%11), uint8(i), int64(i), "raws")
+		f.Add(uint8(i), uint8(9), uint8(0), int64(i), "")
 		f.Add(uint8(i), uint8(2), uint8(0), int64(-1), "")
 	}
 	f.Fuzz(func(t *testing.T, edit, row, kind uint8, number int64, text string) {
 		path := dbPath(t)
 		restore(t, path, data)
-		apply(t, path, edits[int(edit)%len(edits)], int64(row%8), value(kind, number, text))
+		apply(t, path, edits[int(edit)%len(edits)], int64(row%16), value(kind, number, text))
 		got, err := readBooks(t, path)
 		if err != nil {
 			if sqlerr.CodeOf(err) != sqlerr.Corrupt {

@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -418,5 +419,72 @@ func TestValuesAndTextsAreOtherPeriods(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantCode(t, set(order[1]), sqlerr.Invalid)
+	}
+}
+
+// TestDamagedPeriods changes in which periods something counts, behind dpsql's back. Each
+// change is found when the catalog is read.
+func TestDamagedPeriods(t *testing.T) {
+	path := dbPath(t)
+	s := open(t, path)
+	s.SetJournal("delete")
+	account, table := declareMonths(t, s)
+	over := period.Range{First: 3, Last: 8}
+	write(t, s, func(tx *catalog.Tx) error {
+		for _, over := range []period.Ranges{nil, period.Of(over, period.Only(10))} {
+			if err := tx.Charge(account, over, catalog.KindReleases, "create release r", "r", epsilon(30, 20)); err != nil {
+				return err
+			}
+		}
+		if err := tx.AddTemplate(&catalog.Template{Name: "monthly", TableID: table, Using: "projection", Options: []byte(`{}`)}); err != nil {
+			return err
+		}
+		if err := tx.AddRelease(&catalog.Release{Name: "r", TableID: table, Using: "projection", Span: over}, []byte("counts")); err != nil {
+			return err
+		}
+		if err := tx.SetNHat(table, over, catalog.NHat{Value: 9, Law: "law"}); err != nil {
+			return err
+		}
+		return tx.Retire(account, "visits", period.Only(1))
+	})
+	s.Close()
+	raw(t, path, withoutTriggers)
+	const ranged, all = 4, 3 // lines of the ledger
+	lines := func(change string, seq int) string {
+		return fmt.Sprintf(`UPDATE dpsql_ledger SET %s WHERE seq = %d`, change, seq)
+	}
+	for _, damage := range []string{
+		lines(`period_first = 4`, ranged), lines(`period_last = 7`, ranged), lines(`period_last = 9`, ranged),
+		lines(`period_first = period_last, period_last = period_first`, ranged),
+		lines(`period_first = NULL, period_last = NULL`, ranged), lines(`period_first = NULL`, ranged),
+		lines(`period_first = 5, period_last = 5`, all), lines(`period_first = -9223372036854775808, period_last = 9223372036854775806`, all),
+		lines(`epsilon = delta, delta = epsilon`, ranged), lines(`epsilon = period_first, period_first = epsilon`, ranged), lines(`seq = 99`, ranged),
+		`UPDATE dpsql_ledger SET period_first = 13 - period_first, period_last = 18 - period_last WHERE seq IN (4, 5)`,
+		`DELETE FROM dpsql_ledger WHERE seq = (SELECT MAX(seq) FROM dpsql_ledger)`, `DELETE FROM dpsql_ledger WHERE seq = 4`,
+		`UPDATE dpsql_accounts SET periods = ''`, `UPDATE dpsql_accounts SET periods = replace(periods, '"since":2', '"since":4')`,
+		`UPDATE dpsql_accounts SET periods = replace(periods, '[[1,1]]', '[[2,2]]')`, `UPDATE dpsql_accounts SET periods = replace(periods, 'Berlin', 'Paris')`,
+		`UPDATE dpsql_releases SET period_last = 9`, `UPDATE dpsql_releases SET period_first = NULL`, `UPDATE dpsql_releases SET template = 1`,
+		`UPDATE dpsql_templates SET early = 1`, `DELETE FROM dpsql_templates`, `UPDATE dpsql_row_counts SET period_last = 9`,
+		`UPDATE dpsql_tables SET period = 'other'`,
+	} {
+		copied := dbPath(t)
+		raw(t, path, `VACUUM INTO '`+copied+`'`)
+		raw(t, copied, damage)
+		store, err := catalog.Open(t.Context(), copied, catalog.Options{})
+		if err == nil {
+			err = store.Read(t.Context(), func(tx *catalog.Tx) error {
+				for _, read := range []func() error{tx.VerifyLedger, func() error { _, err := tx.Accounts(); return err }, func() error { _, err := tx.Tables(); return err },
+					func() error { _, err := tx.Releases(0); return err }, func() error { _, err := tx.Templates(0); return err }} {
+					if err := read(); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			store.Close()
+		}
+		if sqlerr.CodeOf(err) != sqlerr.Corrupt {
+			t.Errorf("%s: %v", damage, err)
+		}
 	}
 }

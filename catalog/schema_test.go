@@ -20,9 +20,15 @@ import (
 
 // version4File makes a database as version 4 of the schema left it, with what
 // stocked puts into one.
-func version4File(t *testing.T) string {
+func version4File(t *testing.T) string { return versionFile(t, "testdata/version4.sql") }
+
+// version7File makes a database as the last version without periods left it: a table with a
+// release, a direct answer, a user, a mechanism, and another one whose runs came back.
+func version7File(t *testing.T) string { return versionFile(t, "testdata/version7.sql") }
+
+func versionFile(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile("testdata/version4.sql")
+	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,6 +118,69 @@ func TestFirstVersionIsMigrated(t *testing.T) {
 	wantCode(t, err, sqlerr.Corrupt)
 }
 
+// A catalog without periods is read as it is, and is migrated with the same hashes. What it
+// spent then counts in every period, and once for a unit; later charges have ranges.
+func TestVersionWithoutPeriods(t *testing.T) {
+	path := version7File(t)
+	before, err := readEverything(openWith(t, path, catalog.Options{ReadOnly: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(before.Tables) != 1 || len(before.Releases) != 1 || len(before.Mechanisms) != 1 || len(before.Users) != 1 || len(before.Grants) != 1 || len(before.Ledger) != 8 {
+		t.Fatalf("read %+v", before)
+	}
+	var spent accounting.Amount
+	for i, l := range before.Ledger {
+		if l.Over != period.All {
+			t.Errorf("line %d is over %v", l.Seq, l.Over)
+		}
+		spent, _ = spent.Add(before.Ledger[i].Amount)
+	}
+	s := open(t, path)
+	write(t, s, func(*catalog.Tx) error { return nil })
+	after, err := readEverything(open(t, path))
+	if err != nil || !reflect.DeepEqual(after, before) {
+		t.Errorf("got %+v (%v)\nwant %+v", after, err, before)
+	}
+	charge := func(over period.Ranges, e accounting.Epsilon) error {
+		return s.Write(context.Background(), func(tx *catalog.Tx) error {
+			return tx.Charge(1, over, catalog.KindReleases, "create release", "r", epsilon(e, 0))
+		})
+	}
+	wantCode(t, charge(period.Of(period.Only(5)), 1), sqlerr.Internal) // the account has no periods yet
+	write(t, s, func(tx *catalog.Tx) error {
+		_, err := tx.SetPartition(1, "visits", months())
+		return err
+	})
+	left := before.Accounts[0].Caps.Remaining(spent).Epsilon
+	if err := charge(period.Of(period.Only(5)), left); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, charge(period.Of(period.Only(5)), 1), sqlerr.Budget)
+	wantCode(t, charge(nil, 1), sqlerr.Budget)
+	if err := charge(period.Of(period.Range{First: 6, Last: 8}), 1); err != nil {
+		t.Fatal(err)
+	}
+	read(t, open(t, path), func(tx *catalog.Tx) error {
+		lines, err := tx.Ledger()
+		if err != nil || !reflect.DeepEqual(lines[:8], before.Ledger) || lines[8].Over != period.All || lines[9].Over != period.Only(5) {
+			t.Errorf("lines %+v, %v", lines, err)
+		}
+		a, err := tx.Account(1)
+		if err != nil {
+			return err
+		}
+		if once, err := tx.CostBefore(a); err != nil || once != spent {
+			t.Errorf("%+v were spent before, want %+v (%v)", once, spent, err)
+		}
+		want := spent.Plus(epsilon(left, 0)).Plus(epsilon(3, 0))
+		if got, err := tx.UnitCost(a, period.Of(period.Range{First: 5, Last: 8})); err != nil || got != want {
+			t.Errorf("a unit in four months has %+v, want %+v (%v)", got, want, err)
+		}
+		return tx.VerifyLedger()
+	})
+}
+
 // A new catalog has the schema of one that was migrated.
 func TestNewSchemaIsTheMigrated(t *testing.T) {
 	columns := func(path string) (all []string) {
@@ -124,9 +193,12 @@ func TestNewSchemaIsTheMigrated(t *testing.T) {
 		})
 		return all
 	}
-	migrated, made := columns(version4File(t)), columns(dbPath(t))
-	if len(made) < 100 || !slices.Equal(migrated, made) {
-		t.Errorf("migrated:\n%s\nnew:\n%s", strings.Join(migrated, "\n"), strings.Join(made, "\n"))
+	made := columns(dbPath(t))
+	for _, path := range []string{version4File(t), version7File(t)} {
+		raw(t, path, `DROP TABLE IF EXISTS raw_visits`)
+		if migrated := columns(path); len(made) < 100 || !slices.Equal(migrated, made) {
+			t.Errorf("migrated:\n%s\nnew:\n%s", strings.Join(migrated, "\n"), strings.Join(made, "\n"))
+		}
 	}
 }
 

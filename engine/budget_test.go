@@ -1,7 +1,9 @@
 package engine_test
 
 import (
+	"database/sql"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -84,5 +86,56 @@ func TestBudgetOfPeriods(t *testing.T) {
 	}
 	if _, err := s.Exec(t.Context(), `SHOW BUDGET FOR absent`, nil); sqlerr.CodeOf(err) != sqlerr.Unknown {
 		t.Errorf("of no table: %v", err)
+	}
+}
+
+// TestPeriodsAfterVersionWithout declares periods over a file of before there were any. What was
+// spent counts in every period, and a mechanism of before gives back to all of them.
+func TestPeriodsAfterVersionWithout(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "clinic.db")
+	text, err := os.ReadFile("../catalog/testdata/version7.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.Exec(string(text)); err != nil {
+		t.Fatal(err)
+	}
+	file.Close()
+	db := open(t, path, engine.Options{})
+	db.SetNow(func() time.Time { return time.Date(2026, 1, 10, 12, 0, 0, 0, time.UTC) })
+	s := db.NewSession()
+	left := func() (all string) {
+		for _, row := range must(t, s, `SHOW BUDGET FOR months FULL`).Rows {
+			if row[8] != nil {
+				all += fmt.Sprintf("%v: ε %v, ρ %v\n", row[0], row[4], row[8])
+			}
+		}
+		return all
+	}
+	const over = ` FROM raw_visits WITH (epsilon = 1, delta = 1e-6, unit = patient, max_rows = 2`
+	if _, err := s.Exec(t.Context(), `CREATE PRIVATE TABLE months (sex TEXT IN ('F', 'M'), visited DATE BETWEEN '2024-01-01' AND '2025-12-31') FROM raw_visits
+		WITH (epsilon = 1, delta = 1e-6, period = 'month of visited')`, nil); sqlerr.CodeOf(err) != sqlerr.Invalid {
+		t.Errorf("another unit: %v", err)
+	}
+	must(t, s, `CREATE PRIVATE TABLE months (sex TEXT IN ('F', 'M'), visited DATE BETWEEN '2024-01-01' AND '2025-12-31')`+over+`, period = 'month of visited')`)
+	if got := left(); got != "2024-01 to 2025-12: ε 0.4, ρ 0.005733314715438\n" {
+		t.Errorf("at first %s", got)
+	}
+	must(t, s, `CREATE RELEASE monthly ON months USING PROJECTION WITH (epsilon = 0.4) EACH PERIOD`)
+	must(t, s, `REFRESH RELEASE monthly PERIOD '2024-02'`)
+	must(t, s, `DROP MECHANISM live`)
+	if got, want := left(), "2024-01: ε 0.4, ρ 0.006030728341544\n2024-02: ε 0, ρ 0.006030728341544\n2024-03 to 2025-12: ε 0.4, ρ 0.006030728341544\n"; got != want {
+		t.Errorf("at last %s, want %s", got, want)
+	}
+	if _, err := s.Exec(t.Context(), `CREATE RELEASE more ON visits (sex) USING PROJECTION WITH (epsilon = 0.1)`, nil); sqlerr.CodeOf(err) != sqlerr.Budget {
+		t.Errorf("a table without periods spends what February does not have: %v", err)
+	}
+	if r := must(t, s, `SELECT COUNT(*) FROM visits WHERE visited < '2024-06-01'`); r.Answer == nil || len(r.Rows) != 1 {
+		t.Errorf("the stored answer of before is gone: %v", r.Rows)
 	}
 }
