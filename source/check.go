@@ -35,10 +35,17 @@ func (s sqlite) Check(ctx context.Context, t Table) (Schema, error) {
 	if err != nil {
 		return Schema{}, err
 	}
+	schema := Schema{Bases: bases, Text: schemaText(objects, name, bases)}
+	var read *relation
 	if o := objects[query.FoldName(name)]; o.kind == "view" {
-		err = understood(ctx, q, t, o, objects, bases)
+		if read, err = understood(ctx, q, t, o, objects, bases); err != nil {
+			return schema, err
+		}
 	}
-	return Schema{Bases: bases, Text: schemaText(objects, name, bases)}, err
+	if t.Period != nil {
+		schema.Period, err = s.periodColumn(ctx, t, name, read)
+	}
+	return schema, err
 }
 
 // Bases returns the tables whose rows a public table or view reads, sorted. It

@@ -78,7 +78,9 @@ func Admit(p Permit, t Table) error {
 type Checker interface {
 	// Check reports what the table's source reads. It first checks that the source is a
 	// readable table or view of the database and has the unit's column and every
-	// declared column. The table may have no columns. Errors: Unknown for a source or
+	// declared column. The table may have no columns. With a Period it also checks that the
+	// rows are those of one base table and lie in periods by a column of that (NoPeriods); a
+	// column that the partition names is not looked at. Errors: Unknown for a source or
 	// column that does not exist, Unsupported or Forbidden for one that is refused.
 	Check(ctx context.Context, t Table) (Schema, error)
 
@@ -93,6 +95,7 @@ type Schema struct {
 	Bases  []string // tables whose rows it reads, with views resolved; sorted
 	Also   []string // tables that may also have some of these rows; sorted
 	Before []string // other names under which these rows may already have a budget; sorted
+	Period string   // of a table with periods: the column of its one base table that says in which a row lies
 	Text   string   // the schema of the source, its tables and the views between; equal texts mean an unchanged source
 	Notes  []string // for people: conditions of the declaration that dpsql cannot check
 }
@@ -162,10 +165,11 @@ func (t Table) Over(u *query.Universe) error {
 	return nil
 }
 
-// Project returns t with only the columns at the given positions. It returns an
-// Internal error for a position that t does not have.
+// Project returns t with only the columns at the given positions, and without periods. It
+// returns an Internal error for a position that t does not have.
 func (t Table) Project(columns []int) (Table, error) {
 	projected := t
+	projected.Period = nil
 	projected.Columns = make([]query.Column, len(columns))
 	for i, c := range columns {
 		if c < 0 || c >= len(t.Columns) {

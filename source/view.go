@@ -31,7 +31,10 @@ type definer struct {
 // work row by row or, with a unit, unit by unit. The bases are the tables that the
 // compiled view reads. If one of them was not found in the text, then the text was read
 // differently from SQLite, and the view is refused.
-func understood(ctx context.Context, q Querier, t Table, view object, objects map[string]object, bases []string) error {
+//
+// With periods it must work row by row, even if it has a unit. understood returns what the view
+// reads.
+func understood(ctx context.Context, q Querier, t Table, view object, objects map[string]object, bases []string) (*relation, error) {
 	d := &definer{ctx: ctx, q: q, source: view.name, objects: objects, bases: make(map[string]base), reads: make(map[string]bool), public: func(table string) bool {
 		return slices.ContainsFunc(t.Public, func(p string) bool { return query.SameName(p, table) })
 	}}
@@ -41,7 +44,7 @@ func understood(ctx context.Context, q Querier, t Table, view object, objects ma
 	case slices.ContainsFunc(bases, func(b string) bool { return !d.reads[b] }):
 		err = mixedf("reads more than is understood")
 	case r.private == 0: // every table is public, which the caller checks
-	case t.Unit == "":
+	case t.Unit == "" || t.Period != nil:
 		err = r.rowwise()
 	default:
 		err = r.unitwise(t.Unit)
@@ -49,12 +52,14 @@ func understood(ctx context.Context, q Querier, t Table, view object, objects ma
 	m, ok := err.(mixed)
 	switch {
 	case !ok:
-		return err
+		return r, err
+	case t.Period != nil:
+		return nil, MixesPeriods(view.name, string(m))
 	case t.Unit == "":
-		return Mixes(view.name, "", string(m)).WithHint("without a unit a view takes columns and conditions of one table, and joins public tables by = on a key; " +
+		return nil, Mixes(view.name, "", string(m)).WithHint("without a unit a view takes columns and conditions of one table, and joins public tables by = on a key; " +
 			"with WITH (…, unit = …, max_rows = …) it may join and group by the unit's column")
 	}
-	return Mixes(view.name, t.Unit, string(m)).WithHint("join its private tables by = on their columns of the unit, and group by the unit, too")
+	return nil, Mixes(view.name, t.Unit, string(m)).WithHint("join its private tables by = on their columns of the unit, and group by the unit, too")
 }
 
 // mixed is an error: the predicate of a sentence whose subject is the view.

@@ -191,6 +191,11 @@ func (r *reader) schema(ctx context.Context, rel *relation, t source.Table) (sou
 		bases[i] = server + "/" + bases[i]
 	}
 	schema := source.Schema{Bases: bases, Text: joined(definitions)}
+	if t.Period != nil {
+		if schema.Period, err = r.periodColumn(ctx, rel, t, views, known, places, schema.Bases); err != nil {
+			return source.Schema{}, err
+		}
+	}
 	if slices.ContainsFunc(places, func(place string) bool { return place != "0" }) {
 		if err := r.farBases(ctx, rel, t, server, &schema); err != nil {
 			return source.Schema{}, err

@@ -222,6 +222,9 @@ func (r *reader) whose(ctx context.Context, rel *relation, t source.Table, v vie
 	if what == "" {
 		return nil
 	}
+	if t.Period != nil {
+		return source.MixesPeriods(t.Source, "has "+what)
+	}
 	if t.Unit == "" {
 		return source.Mixes(t.Source, "", "has "+what).
 			WithHint("without a unit a view takes columns and conditions of one table; with WITH (…, unit = …, max_rows = …) it may join and group by the unit's column")
