@@ -727,11 +727,15 @@ func (r *Rehearsal) Outside(in *catalog.Source, t catalog.Table) *declare.Outsid
 	place := in.Name + "." + t.Source
 	for _, other := range r.view.Tables {
 		if other.SourceID == in.ID && query.SameName(other.Source, t.Source) {
-			return &declare.Outside{Source: *in, Schema: source.Schema{Bases: r.view.Accounts[other.Account].Bases}}
+			a, period := r.view.Accounts[other.Account], t.Period
+			if a.Partition != nil && query.SameName(other.Period, t.Period) {
+				period = a.Partition.Column
+			}
+			return &declare.Outside{Source: *in, Schema: source.Schema{Bases: a.Bases, Period: period}}
 		}
 	}
 	r.leaves("whether the rows of %s have a budget already, and whether %s is what is declared: its server is not asked", place, t.Name)
-	return &declare.Outside{Source: *in, Schema: source.Schema{Bases: []string{place}}}
+	return &declare.Outside{Source: *in, Schema: source.Schema{Bases: []string{place}, Period: t.Period}}
 }
 
 // Total returns what the statements so far would spend from each account, and what would

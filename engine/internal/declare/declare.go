@@ -277,7 +277,7 @@ func (s *Statement) CreatePrivate(ctx context.Context, st *syntax.CreatePrivate)
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.lookOutside(ctx, st, unit)
+	out, err := s.lookOutside(ctx, st, unit, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -415,25 +415,23 @@ func singleton(def syntax.ColumnDef) (query.Domain, error) {
 	return query.NewList(def.Type, []query.Value{v})
 }
 
-// protected returns the schema text of a declared table, and the base tables whose rows
-// it reads. For rows outside the file, out has what the source said before; out is nil
+// protected returns the schema of a declared table, and the base tables whose rows it reads. For rows outside the file, out has what the source said before; out is nil
 // for the file.
-func protected(ctx context.Context, tx *catalog.Tx, t catalog.Table, out *Outside) (text string, bases []string, err error) {
+func protected(ctx context.Context, tx *catalog.Tx, t catalog.Table, p *period.Partition, out *Outside) (schema source.Schema, bases []string, err error) {
 	if out != nil {
-		return out.Schema.Text, schemas.Distinct(out.Schema.Bases), nil
+		return out.Schema, schemas.Distinct(out.Schema.Bases), nil
 	}
-	rows := view.SourceTable(t)
+	rows := lieIn(t, p)
 	if rows.Public, err = tx.Publics(); err != nil {
-		return "", nil, err
+		return schema, nil, err
 	}
-	schema, err := source.SQLite(tx.SQL()).Check(ctx, rows)
-	if err != nil {
-		return "", nil, err
+	if schema, err = source.SQLite(tx.SQL()).Check(ctx, rows); err != nil {
+		return schema, nil, err
 	}
 	if bases, err = schemas.PrivateBases(tx, schema.Bases); err != nil {
-		return "", nil, err
+		return schema, nil, err
 	}
-	return schema.Text, bases, schemas.NoPublicViewReads(ctx, tx, bases)
+	return schema, bases, schemas.NoPublicViewReads(ctx, tx, bases)
 }
 
 // continues refuses a declaration that would give rows a second budget or change their
@@ -455,11 +453,11 @@ func (b budget) continues(rows string, a catalog.Account) error {
 // declaration over them opens the budget, and later ones continue it. If it opens one
 // beside others, it returns a warning.
 func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, p *period.Partition, out *Outside) (warning string, err error) {
-	text, bases, err := protected(ctx, tx, t, out)
+	schema, bases, err := protected(ctx, tx, t, p, out)
 	if err != nil {
 		return "", err
 	}
-	t.SourceSchema = text
+	t.SourceSchema = schema.Text
 	if len(bases) == 0 {
 		return "", sqlerr.New(sqlerr.Invalid, "%s reads public tables only", t.Source).WithHint("there is nothing in it to protect")
 	}
@@ -496,7 +494,7 @@ func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, 
 		return "", sqlerr.New(sqlerr.Invalid, "the budget of %s protects %s", t.Source, view.UnitText(*other, 0)).
 			WithHint("every table over these rows must be declared with the same unit")
 	}
-	if err := setPeriods(ctx, tx, a, &t, p); err != nil {
+	if err := setPeriods(tx, a, &t, p, schema.Period, bases); err != nil {
 		return "", err
 	}
 	t.Account = a.ID

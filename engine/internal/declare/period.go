@@ -1,7 +1,6 @@
 package declare
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -98,9 +97,20 @@ func (p periods) partition(t catalog.Table) (*period.Partition, error) {
 	return out, nil
 }
 
+// lieIn returns a declared table as package source checks it: with the periods that it is to have.
+func lieIn(t catalog.Table, p *period.Partition) source.Table {
+	rows := view.SourceTable(t)
+	if p != nil {
+		i := slices.IndexFunc(t.Columns, func(c query.Column) bool { return c.Name == p.Column })
+		rows.Period = &source.Period{Column: i, Partition: *p}
+	}
+	return rows
+}
+
 // setPeriods gives the account of a table the partition of a declaration, or refuses one that is
-// not the account's. It sets t.Period.
-func setPeriods(ctx context.Context, tx *catalog.Tx, a *catalog.Account, t *catalog.Table, p *period.Partition) error {
+// not the account's. It sets t.Period. base is the column of the base table that says in which
+// period a row lies, and private are the base tables with private rows.
+func setPeriods(tx *catalog.Tx, a *catalog.Account, t *catalog.Table, p *period.Partition, base string, private []string) error {
 	if p == nil {
 		if a.Partition == nil {
 			return nil
@@ -108,33 +118,19 @@ func setPeriods(ctx context.Context, tx *catalog.Tx, a *catalog.Account, t *cata
 		return sqlerr.New(sqlerr.Invalid, "the budget of %s belongs to each %s", t.Source, a.Partition).
 			WithHint("declare the table with period = '%s'", a.Partition)
 	}
-	if err := plainColumns(ctx, tx, a, t, p); err != nil {
-		return err
+	switch {
+	case base == "":
+		return sqlerr.New(sqlerr.Internal, "nobody looked where the periods of %s are from", t.Source)
+	case len(private) != 1:
+		return source.NoPeriods(t.Source, "reads several private tables: "+firstFew(private))
+	case len(a.Bases) != 1:
+		return source.NoPeriods(t.Source, "shares its budget with other tables: "+firstFew(a.Bases))
 	}
 	t.Period = p.Column
-	_, err := tx.SetPartition(a.ID, t.Name, *p)
+	of := *p
+	of.Column = base
+	_, err := tx.SetPartition(a.ID, t.Name, of)
 	return err
-}
-
-// plainColumns refuses a table whose rows are not those of one base table, or whose period or
-// unit is not a column of that as it is.
-//
-// Privacy. A row lies in one period by its own value of one column of its base table. A view
-// that computed the column, or joined it from another table, could give the row to another
-// period, and its budget with it.
-func plainColumns(ctx context.Context, tx *catalog.Tx, a *catalog.Account, t *catalog.Table, p *period.Partition) error {
-	if t.SourceID != 0 {
-		return sqlerr.New(sqlerr.Unsupported, "periods of a table outside the file are not supported")
-	}
-	kind, err := source.Kind(ctx, tx.SQL(), t.Source)
-	if err != nil {
-		return err
-	}
-	if kind != "table" || len(a.Bases) != 1 {
-		return sqlerr.New(sqlerr.Invalid, "%s is not a base table with a budget of its own, and only such a table has periods", t.Source).
-			WithHint("declare the private table over %s", a.Bases[0])
-	}
-	return nil
 }
 
 // spanned returns a view in which a table has the rows of those periods alone that a statement is

@@ -79,7 +79,7 @@ type Outside struct {
 // lookOutside asks the source in a declaration for the schema of its rows. It returns nil
 // if the rows are in the file or the table exists already. It holds no lock on the file
 // while it waits.
-func (s *Statement) lookOutside(ctx context.Context, st *syntax.CreatePrivate, u unit) (*Outside, error) {
+func (s *Statement) lookOutside(ctx context.Context, st *syntax.CreatePrivate, u unit, asked periods) (*Outside, error) {
 	if st.In.Text == "" {
 		return nil, nil
 	}
@@ -103,6 +103,13 @@ func (s *Statement) lookOutside(ctx context.Context, st *syntax.CreatePrivate, u
 		return nil, err
 	}
 	t.Unit, t.MaxRows, t.Key = u.column, u.rows, u.key
+	partition, err := asked.partition(t)
+	if err != nil {
+		return nil, err
+	}
+	if partition != nil {
+		t.Period = partition.Column
+	}
 	if s.Unknown != nil {
 		return s.Unknown.Outside(found, t), nil
 	}
@@ -114,7 +121,7 @@ func (s *Statement) lookOutside(ctx context.Context, st *syntax.CreatePrivate, u
 			return sqlerr.Locate(err, st.Source.Position)
 		}
 		var err error
-		out.Schema, err = from.Check(ctx, view.SourceTable(t))
+		out.Schema, err = from.Check(ctx, lieIn(t, partition))
 		if err == nil && strings.HasSuffix(out.Schema.Text, source.Apart) && !u.fixed {
 			err = sqlerr.New(sqlerr.Invalid, "the rows of %s are on several servers, which share no snapshot: one that moves while it is read could count twice", t.Source).
 				WithHint("say whose rows they are, WITH (…, unit = …, max_rows = …), where a key as the unit needs max_rows = 1; or that none ever moves, WITH (…, placement = fixed)")

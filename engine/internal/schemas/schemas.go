@@ -61,6 +61,9 @@ func SameSchema(ctx context.Context, from source.Checker, t *view.Table, publics
 		return schema, sqlerr.New(sqlerr.Invalid, "the schema of %s changed since %s was declared", t.Place(), t.Name).
 			WithHint("DROP PRIVATE TABLE %s and declare it again; its budget goes on", t.Name)
 	}
+	if t.HasPeriods() && !query.SameName(schema.Period, t.Partition.Column) {
+		return schema, sqlerr.New(sqlerr.Invalid, "the rows of %s lie in periods of %s, and those of %s in periods of %s", t.Place(), schema.Period, t.Name, t.Partition.Column)
+	}
 	return schema, nil
 }
 

@@ -1,0 +1,252 @@
+package engine_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dpsql/engine"
+	"dpsql/internal/pgtest"
+	"dpsql/sqlerr"
+)
+
+// grows makes a file with a table that grows, without a declaration.
+func grows(t testing.TB) *engine.Session {
+	t.Helper()
+	s := open(t, filepath.Join(t.TempDir(), "grows.db"), engine.Options{}).NewSession()
+	fill(t, s, `CREATE TABLE raw_visits (patient TEXT, doctor TEXT, sex TEXT, age INTEGER, paid REAL, visited TEXT, left_at TEXT, at TEXT, batch INTEGER, region TEXT,
+			ago TEXT AS (date(visited, '-1 month')))`,
+		`CREATE TABLE raw_drugs (patient TEXT, sex TEXT, visited TEXT)`, `CREATE TABLE calendar (day TEXT PRIMARY KEY, holiday TEXT)`,
+		`INSERT INTO raw_visits VALUES ('a', 'x', 'F', 30, 1.5, '2024-01-31', '2024-02-01', '2024-01-31 08:00', 17, 'north')`)
+	must(t, s, `CREATE PUBLIC TABLE calendar`)
+	must(t, s, `SET accuracy = 1000`)
+	return s
+}
+
+// visitsAs declares a table over raw_visits, or another source.
+func visitsAs(name, column, from, with string) string {
+	return fmt.Sprintf(`CREATE PRIVATE TABLE %s (sex TEXT IN ('F', 'M'), %s) FROM %s WITH (epsilon = 4, delta = 1e-6, %s)`, name, column, from, with)
+}
+
+const (
+	visitedDate = `visited DATE BETWEEN '2024-01-01' AND '2033-12-31'`
+	byMonth     = `unit = patient, max_rows = 2, period = 'month of visited', time_zone = 'Europe/Berlin'`
+)
+
+// minted are declarations that would give the rows of raw_visits, whose budget belongs to each
+// month of visited, a budget of other periods.
+var minted = []struct {
+	what       string
+	view       string // the definition of the view over which the table is; "" for raw_visits
+	column     string
+	with, want string
+}{
+	{"no periods", "", visitedDate, `unit = patient, max_rows = 2`, "invalid"},
+	{"no periods, through a view", `SELECT * FROM raw_visits`, visitedDate, `unit = patient, max_rows = 2`, "invalid"},
+	{"no periods, without the column", "", `age INTEGER BETWEEN 0 AND 9`, `unit = patient, max_rows = 2`, "invalid"},
+	{"another granularity", "", visitedDate, strings.Replace(byMonth, "month", "day", 1), "invalid"},
+	{"a coarser granularity", "", visitedDate, strings.Replace(byMonth, "month", "year", 1), "invalid"},
+	{"another column", "", strings.Replace(visitedDate, "visited", "left_at", 1), strings.Replace(byMonth, "visited", "left_at", 1), "invalid"},
+	{"another column, renamed", `SELECT patient, sex, left_at AS visited FROM raw_visits`, visitedDate, byMonth, "invalid"},
+	{"another column, by values", "", `batch INTEGER BETWEEN 0 AND 99`, `unit = patient, max_rows = 2, period = 'batch'`, "invalid"},
+	{"no time zone", "", visitedDate, strings.Replace(byMonth, ", time_zone = 'Europe/Berlin'", "", 1), "invalid"},
+	{"another time zone", "", visitedDate, strings.Replace(byMonth, "Berlin", "Paris", 1), "invalid"},
+	{"another form", "", visitedDate + ` STORED AS unix`, byMonth, "invalid"},
+	{"as moments", "", `visited TIMESTAMP BETWEEN '2024-01-01' AND '2024-12-31' STEP '1 hour'`, byMonth, "invalid"},
+	{"a computed date", `SELECT patient, sex, '2024-02-01' AS visited FROM raw_visits`, visitedDate, byMonth, "invalid"},
+	{"a later date", `SELECT patient, sex, date(visited, '+1 month') AS visited FROM raw_visits`, visitedDate, byMonth, "invalid"},
+	{"a chosen date", `SELECT patient, sex, CASE sex WHEN 'F' THEN visited ELSE left_at END AS visited FROM raw_visits`, visitedDate, byMonth, "invalid"},
+	{"a public date", `SELECT patient, sex, holiday AS visited FROM raw_visits JOIN calendar ON visited = day`, visitedDate, byMonth, "invalid"},
+	{"a generated date", `SELECT patient, sex, ago AS visited FROM raw_visits`, visitedDate, byMonth, "invalid"},
+	{"CLAMP", "", visitedDate + ` CLAMP`, byMonth, "invalid"},
+	{"OR NULL", "", visitedDate + ` OR NULL`, byMonth, "invalid"},
+	{"several private tables", `SELECT patient, sex, visited FROM raw_visits UNION ALL SELECT patient, sex, visited FROM raw_drugs`, visitedDate, byMonth, "invalid"},
+	{"a join of private tables", `SELECT d.patient, d.sex, v.visited FROM raw_visits v JOIN raw_drugs d ON v.patient = d.patient`, visitedDate, byMonth, "unsupported"},
+	{"a window over a unit", `SELECT patient, lag(sex) OVER (PARTITION BY patient ORDER BY visited) AS sex, visited FROM raw_visits`, visitedDate, byMonth, "unsupported"},
+	{"groups of a unit", `SELECT patient, max(sex) AS sex, max(visited) AS visited FROM raw_visits GROUP BY patient`, visitedDate, byMonth, "unsupported"},
+	{"rows of a unit at once", `SELECT DISTINCT patient, sex, visited FROM raw_visits`, visitedDate, byMonth, "unsupported"},
+	{"rows twice", `SELECT * FROM raw_visits UNION ALL SELECT * FROM raw_visits`, visitedDate, byMonth, "unsupported"},
+	{"no unit", "", visitedDate, `period = 'month of visited', time_zone = 'Europe/Berlin'`, "invalid"},
+	{"another unit", "", visitedDate, strings.Replace(byMonth, "patient", "doctor", 1), "invalid"},
+	{"another unit, renamed", `SELECT doctor AS patient, sex, visited FROM raw_visits`, visitedDate, byMonth, "invalid"},
+	{"a computed unit", `SELECT patient || visited AS patient, sex, visited FROM raw_visits`, visitedDate, byMonth, "invalid"},
+	{"another budget", "", visitedDate, byMonth + `, interactive = 0.25`, "invalid"},
+}
+
+// refuseMinted declares each of minted. It must be refused with a hint, and leave the ledger as it
+// is.
+func refuseMinted(t *testing.T, s *engine.Session) {
+	t.Helper()
+	before := ledger(t, s)
+	for _, c := range minted {
+		from := "raw_visits"
+		if c.view != "" {
+			from = "seen_by_minted"
+			fill(t, s, `DROP VIEW IF EXISTS seen_by_minted`, `CREATE VIEW seen_by_minted AS `+c.view)
+		}
+		e := refused(t, s, sqlerr.Code(c.want), visitsAs("minted", c.column, from, c.with))
+		if e.Hint == "" {
+			t.Errorf("%s: %v has no hint", c.what, e)
+		}
+	}
+	if after := ledger(t, s); after != before {
+		t.Errorf("the ledger was\n%sand is\n%s", before, after)
+	}
+}
+
+// TestFreshBudgets tries every way to give rows whose budget belongs to the months of a column
+// another budget: as long as their table is there, and after it was dropped.
+func TestFreshBudgets(t *testing.T) {
+	t.Parallel()
+	s := grows(t)
+	must(t, s, visitsAs("visits", visitedDate, "raw_visits", byMonth))
+	refuseMinted(t, s)
+	must(t, s, `DROP PRIVATE TABLE visits`)
+	refuseMinted(t, s)
+	fill(t, s, `CREATE VIEW women AS SELECT sex, visited AS came, patient FROM raw_visits LEFT JOIN calendar ON visited = day WHERE sex = 'F'`)
+	came := strings.NewReplacer("visited", "came").Replace(byMonth)
+	for _, text := range []string{
+		visitsAs("visits", visitedDate, "raw_visits", byMonth),
+		visitsAs("more", `visited DATE BETWEEN '2030-01-01' AND '2050-12-31', age INTEGER BETWEEN 0 AND 120`, "raw_visits", strings.Replace(byMonth, "max_rows = 2", "max_rows = 9", 1)),
+		visitsAs("women", strings.Replace(visitedDate, "visited", "came", 1), "women", came),
+		`SELECT COUNT(*) FROM women WHERE came < '2024-02-01'`,
+	} {
+		must(t, s, text)
+	}
+	if n := strings.Count(ledger(t, s), "budget declared"); n != 1 {
+		t.Errorf("%d budgets are declared", n)
+	}
+}
+
+// TestPublicThatIsNoLonger declares a table over a view that joins a public table. Once that is
+// public no more, the view has private rows of two tables.
+func TestPublicThatIsNoLonger(t *testing.T) {
+	t.Parallel()
+	s := grows(t)
+	fill(t, s, `CREATE VIEW v AS SELECT patient, sex, visited FROM raw_visits JOIN calendar ON visited = day`)
+	must(t, s, visitsAs("visits", visitedDate, "v", byMonth))
+	must(t, s, `SELECT COUNT(*) FROM visits WHERE visited < '2024-02-01'`)
+	must(t, s, `DROP PUBLIC TABLE calendar`)
+	refused(t, s, sqlerr.Unsupported, `SELECT COUNT(*) FROM visits WHERE visited < '2024-03-01'`)
+}
+
+// TestPeriodColumnsOfDeclarations refuses columns that cannot say in which period a row lies, and
+// options that mean nothing.
+func TestPeriodColumnsOfDeclarations(t *testing.T) {
+	t.Parallel()
+	s := grows(t)
+	for _, c := range []struct{ column, with string }{
+		{visitedDate + ` CLAMP`, `period = 'month of visited'`},
+		{visitedDate + ` OR NULL`, `period = 'month of visited'`},
+		{visitedDate, `period = 'visited'`},
+		{visitedDate, `period = 'hour of visited'`},
+		{visitedDate, `period = 'month visited'`},
+		{visitedDate, `period = ''`},
+		{visitedDate, `period = 7`},
+		{visitedDate, `period = 'month of left_at'`},
+		{visitedDate, `period = 'month of visited', unit = visited, max_rows = 2`},
+		{visitedDate, `period = 'month of visited', time_zone = 'Mars/Olympus'`},
+		{visitedDate, `period = 'month of visited', time_zone = 'Local'`},
+		{visitedDate, `time_zone = 'Europe/Berlin'`},
+		{`batch INTEGER BETWEEN 0 AND 99`, `period = 'month of batch'`},
+		{`batch INTEGER BETWEEN 0 AND 99 OR NULL`, `period = 'batch'`},
+		{`batch INTEGER BETWEEN 0 AND 99 CLAMP`, `period = 'batch'`},
+		{`batch INTEGER IN (1, NULL)`, `period = 'batch'`},
+		{`batch INTEGER BETWEEN 0 AND 99`, `period = 'batch', time_zone = 'Europe/Berlin'`},
+		{`batch INTEGER BETWEEN 0 AND 99`, `period = 'batch', unit = batch, max_rows = 2`},
+		{`region TEXT`, `period = 'region'`},
+		{`region TEXT IN ('north') OR OTHER`, `period = 'region'`},
+		{`region TEXT IN ('north', NULL)`, `period = 'region'`},
+		{`region TEXT COLLATE NOCASE IN ('north')`, `period = 'region'`},
+		{`paid REAL BETWEEN 0 AND 9 STEP 0.5`, `period = 'paid'`},
+		{`age BOOLEAN`, `period = 'age'`},
+	} {
+		if e := refused(t, s, sqlerr.Invalid, visitsAs("p", c.column, "raw_visits", c.with)); e.Hint == "" && !strings.Contains(e.Message, "no meaning") {
+			t.Errorf("%s, %s: %v has no hint", c.column, c.with, e)
+		}
+	}
+	if text := ledger(t, s); text != "" {
+		t.Errorf("the ledger is\n%s", text)
+	}
+}
+
+// TestValuesAreForEver has integers and texts as periods. Texts are added.
+func TestValuesAreForEver(t *testing.T) {
+	t.Parallel()
+	s := grows(t)
+	must(t, s, visitsAs("a", `region TEXT IN ('north', 'south')`, "raw_visits", `period = 'region'`))
+	must(t, s, visitsAs("b", `region TEXT IN ('west', 'north')`, "raw_visits", `period = 'region'`))
+	refused(t, s, sqlerr.Invalid, visitsAs("c", `region INTEGER BETWEEN 0 AND 9`, "raw_visits", `period = 'region'`))
+	refused(t, s, sqlerr.Invalid, visitsAs("c", `batch INTEGER BETWEEN 0 AND 9`, "raw_visits", `period = 'batch'`))
+	must(t, s, `DROP PRIVATE TABLE a`)
+	must(t, s, `DROP PRIVATE TABLE b`)
+	refused(t, s, sqlerr.Invalid, visitsAs("c", `batch INTEGER BETWEEN 0 AND 9`, "raw_visits", `period = 'batch'`))
+	must(t, s, visitsAs("c", `region TEXT IN ('east')`, "raw_visits", `period = 'region'`))
+	must(t, s, visitsAs("drugs", visitedDate, "raw_drugs", `period = 'day of visited'`))
+}
+
+// TestPeriodsOfASharedBudget gives no periods to rows whose budget covers other tables, too.
+func TestPeriodsOfASharedBudget(t *testing.T) {
+	t.Parallel()
+	s := grows(t)
+	fill(t, s, `CREATE VIEW joined AS SELECT d.patient, d.sex, v.visited FROM raw_visits v JOIN raw_drugs d ON v.patient = d.patient`)
+	must(t, s, visitsAs("joined", visitedDate, "joined", `unit = patient, max_rows = 2`))
+	refused(t, s, sqlerr.Invalid, visitsAs("visits", visitedDate, "raw_visits", byMonth))
+}
+
+// TestPeriodsDeclaredLater gives periods to rows that have a budget. The tables from before go on,
+// and new ones have the periods.
+func TestPeriodsDeclaredLater(t *testing.T) {
+	t.Parallel()
+	s := grows(t)
+	must(t, s, visitsAs("before", visitedDate, "raw_visits", `unit = patient, max_rows = 2`))
+	must(t, s, visitsAs("visits", visitedDate, "raw_visits", byMonth))
+	refuseMinted(t, s)
+	must(t, s, `SELECT COUNT(*) FROM before`)
+	must(t, s, `DROP PRIVATE TABLE before`)
+	refuseMinted(t, s)
+}
+
+// TestPeriodsOnAServer declares periods of rows in PostgreSQL.
+func TestPeriodsOnAServer(t *testing.T) {
+	t.Parallel()
+	c := pgtest.SharedDatabase(t)
+	c.MustExec(t, `CREATE TABLE raw_visits (patient text, sex text, left_at date, visited date) PARTITION BY RANGE (visited);
+		CREATE TABLE y2024 PARTITION OF raw_visits FOR VALUES FROM ('2024-01-01') TO ('2025-01-01');
+		CREATE TABLE later PARTITION OF raw_visits DEFAULT;
+		INSERT INTO raw_visits VALUES ('a', 'F', '2024-02-02', '2024-01-31');
+		CREATE VIEW women AS SELECT sex, visited AS came, patient FROM raw_visits WHERE sex = 'F';
+		CREATE VIEW shifted AS SELECT patient, sex, left_at AS visited FROM raw_visits;
+		CREATE VIEW computed AS SELECT patient, sex, coalesce(visited, left_at) AS visited FROM raw_visits;
+		CREATE VIEW grouped AS SELECT patient, max(sex) AS sex, max(visited) AS visited FROM raw_visits GROUP BY patient`)
+	s := open(t, filepath.Join(t.TempDir(), "grows.db"), engine.Options{}).NewSession()
+	must(t, s, warehouseOf(t, c))
+	must(t, s, `SET accuracy = 1000`)
+	must(t, s, visitsAs("visits", visitedDate, "warehouse.public.raw_visits", byMonth))
+	for _, drop := range []bool{false, true} {
+		if drop {
+			must(t, s, `DROP PRIVATE TABLE visits`)
+		}
+		for _, refusal := range []struct {
+			code sqlerr.Code
+			text string
+		}{
+			{sqlerr.Invalid, visitsAs("p", visitedDate, "warehouse.public.shifted", byMonth)},
+			{sqlerr.Invalid, visitsAs("p", visitedDate, "warehouse.public.computed", byMonth)},
+			{sqlerr.Unsupported, visitsAs("p", visitedDate, "warehouse.public.grouped", byMonth)},
+			{sqlerr.Invalid, visitsAs("p", visitedDate, "warehouse.public.y2024", strings.Replace(byMonth, "month", "day", 1))},
+			{sqlerr.Invalid, visitsAs("p", visitedDate, "warehouse.public.y2024", `unit = patient, max_rows = 2`)},
+		} {
+			if e := refused(t, s, refusal.code, refusal.text); e.Hint == "" {
+				t.Errorf("%v has no hint", e)
+			}
+		}
+	}
+	must(t, s, visitsAs("visits", visitedDate, "warehouse.public.y2024", byMonth))
+	must(t, s, visitsAs("women", strings.Replace(visitedDate, "visited", "came", 1), "warehouse.public.women", strings.Replace(byMonth, "visited", "came", 1)))
+	must(t, s, `SELECT COUNT(*) FROM women WHERE came < '2024-02-01'`)
+	if n := strings.Count(ledger(t, s), "budget declared"); n != 1 {
+		t.Errorf("%d budgets are declared", n)
+	}
+}
