@@ -3,8 +3,11 @@ package source_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"math"
 	"math/rand"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -118,6 +121,62 @@ func BenchmarkCells(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
+		})
+	}
+}
+
+// BenchmarkPart reads the cells of one month of 120 that have 10^5 rows each: from a table of that
+// month alone, and from the table of all months in a file, by an index and by none. Rows lie in the file
+// as they came, day by day, or in no order.
+func BenchmarkPart(b *testing.B) {
+	const months, perMonth = 120, 100_000
+	cells := func(db *sql.DB, table source.Table) func(b *testing.B) {
+		return func(b *testing.B) {
+			u := universe(b, table.Columns)
+			for b.Loop() {
+				h, err := source.SQLite(db).Cells(context.Background(), anyone{}, table, []int{0, 1, 2}, query.NewCoder(u, [16]byte{}), math.MaxInt)
+				if err != nil {
+					b.Fatal(err)
+				}
+				n := int64(0)
+				for _, m := range h.All() {
+					n += m
+				}
+				if n != perMonth {
+					b.Fatalf("%d rows", n)
+				}
+			}
+		}
+	}
+	fill := func(b *testing.B, name string, rows int, day string) *sql.DB {
+		db, err := sql.Open("sqlite", filepath.Join(b.TempDir(), name))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { db.Close() })
+		db.SetMaxOpenConns(1)
+		run(b, db, "CREATE TABLE raw (d DATE, sex TEXT, age INTEGER)")
+		run(b, db, "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO raw SELECT "+day+", CASE i % 2 WHEN 0 THEN 'f' ELSE 'm' END, i * 7 % 100 FROM n", rows-1)
+		return db
+	}
+	whole, named := periodic(b, query.DateForm(query.StoredISO), "2020-01-01", "2029-12-31")
+	for i, c := range []query.Column{{Name: "sex", Domain: list(b, query.TypeText, query.Text("f"), query.Text("m"))}, {Name: "age", Domain: between(b, 0, 99)}} {
+		whole.Columns = append(whole.Columns[:1+i:1+i], c)
+	}
+	month := whole
+	month.Columns = slices.Concat(named("2026-10").Columns[:1], whole.Columns[1:])
+	const inMonth = "date('2020-01-01', (%s) || ' months', (i %% 28) || ' days')"
+	b.Run("alone", func(b *testing.B) {
+		cells(fill(b, "alone", perMonth, fmt.Sprintf(inMonth, "81")), month)(b)
+	})
+	for _, order := range []struct{ name, month string }{{"in order", fmt.Sprintf("i / %d", perMonth)}, {"in no order", fmt.Sprintf("i * 49 %% %d", months)}} {
+		b.Run(order.name, func(b *testing.B) {
+			db := fill(b, "all", months*perMonth, fmt.Sprintf(inMonth, order.month))
+			b.Run("no index", cells(db, month))
+			run(b, db, "CREATE INDEX raw_d ON raw (d)")
+			b.Run("index", cells(db, month))
+			run(b, db, "CREATE INDEX raw_all ON raw (d, sex, age)")
+			b.Run("index of all columns", cells(db, month))
 		})
 	}
 }
