@@ -117,7 +117,7 @@ func (s sqlite) CountUnits(ctx context.Context, p Permit, t Table, queries []que
 	if err != nil {
 		return nil, err
 	}
-	err = streamKept(ctx, s.q, t, condition{text: "1"}, c.Columns, c.Add, c.End)
+	err = streamKept(ctx, s.q, t.For(queries...), condition{text: "1"}, c.Columns, c.Add, c.End)
 	return c.Counts, err
 }
 

@@ -53,14 +53,18 @@ func (t Table) Few() (part query.Column, few bool) {
 // fewest is the number of times that what is read must fit into what is declared.
 const fewest = 4
 
-// For returns the table for a query over it: the periods in which the query has no weight are not
-// read. The others are read whole, since the rows that a unit keeps of a period depend on all that
-// it has there, and on none of another.
-func (t Table) For(q query.Query) Table {
+// For returns the table for queries over it: the periods in which none of them has a weight need
+// not be read. The others are read whole, since the rows that a unit keeps of a period depend on
+// all that it has there, and on none of another.
+func (t Table) For(queries ...query.Query) Table {
 	if t.Period == nil || !t.Columns[t.Period.Column].Domain.Finite() {
 		return t
 	}
-	hull, some := t.Period.Partition.Touched(q, t.Period.Column).Hull()
+	var touched period.Ranges
+	for _, q := range queries {
+		touched = touched.Union(t.Period.Partition.Touched(q, t.Period.Column))
+	}
+	hull, some := touched.Hull()
 	if !some {
 		return t
 	}

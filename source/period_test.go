@@ -119,6 +119,14 @@ func TestPartsAreRead(t *testing.T) {
 			guided++
 		}
 		counted += samePart(t, r, db, part)
+		if few, all := universe(t, part.Columns), universe(t, whole.Columns); whole.Unit != "" {
+			want, err := source.SQLite(db).CountUnits(context.Background(), anyone{}, part, []query.Query{query.All(few)})
+			must(t, err)
+			got, err := source.SQLite(db).CountUnits(context.Background(), anyone{}, whole, []query.Query{query.Where(all, 0, partOf(whole, part))})
+			if err != nil || !slices.Equal(got, want) {
+				t.Fatalf("%d units (%v) in a part, and %d in the part of the whole", want, err, got)
+			}
+		}
 		samePart(t, r, db, whole)
 		db.Close()
 	}
@@ -229,6 +237,14 @@ func (p *planned) plan(text string, args []any) {
 	}
 }
 
+// partOf returns the values of the first column that a part of a table has.
+func partOf(whole, part source.Table) query.Set {
+	lo, hi := part.Columns[0].Domain.Bounds()
+	from, _ := whole.Columns[0].Domain.Greater(query.Int(lo), true)
+	to, _ := whole.Columns[0].Domain.Less(query.Int(hi), true)
+	return from.Intersect(to)
+}
+
 // TestPartsAreLookedUp: all readings of few periods read the rows that an index on the period's
 // column finds and no others, whatever other indexes there are and whatever ANALYZE has found.
 // Access says so, and else which index is missing. Of many periods the whole table is read.
@@ -288,6 +304,9 @@ func TestPartsAreLookedUp(t *testing.T) {
 					n, err = rows.Count(ctx, anyone{}, part, q)
 					must(t, err)
 				}
+				all := universe(t, whole.Columns)
+				_, err = rows.Cells(ctx, anyone{}, whole.For(query.Where(all, 0, partOf(whole, part)), query.None(all)), []int{1}, query.NewCoder(all.Project([]int{1}), [16]byte{}), math.MaxInt)
+				must(t, err)
 				if unit != "" {
 					_, err = rows.CountUnits(ctx, anyone{}, part, []query.Query{query.All(u)})
 					must(t, err)

@@ -55,7 +55,7 @@ func (r *reader) CountUnits(ctx context.Context, p source.Permit, t source.Table
 		if err != nil {
 			return err
 		}
-		rows, err := rowsOf(rel, t)
+		rows, err := rowsOf(rel, t.For(queries...))
 		if err != nil {
 			return err
 		}

@@ -175,13 +175,14 @@ func (r reading) countRows(ctx context.Context, q query.Query) (n int64, err err
 	return n, err
 }
 
-// cells counts the rows by cell; see Snapshot.Cells.
-func (r reading) cells(ctx context.Context, columns []int, coder query.Coder, most int, texts bool, progress func(done, all int)) (h *source.Histogram, err error) {
+// cells counts the rows by cell; see Snapshot.Cells. If queries are given, only rows of periods in
+// which one of them has a weight need be counted.
+func (r reading) cells(ctx context.Context, columns []int, coder query.Coder, most int, texts bool, progress func(done, all int), queries ...query.Query) (h *source.Histogram, err error) {
 	if columns == nil {
 		columns = view.AllColumns(r.table)
 	}
 	err = r.from(ctx, func(from source.Reader) error {
-		rows := r.table.Rows()
+		rows := r.table.Rows().For(queries...)
 		rows.Progress, rows.Texts = progress, texts
 		h, err = from.Cells(ctx, r.paid, rows, columns, coder, most)
 		return err
@@ -278,7 +279,7 @@ func (r reading) countCells(ctx context.Context, queries []query.Query) ([]int64
 			return nil, false, nil
 		}
 	}
-	h, err := r.cells(ctx, columns, query.NewCoder(u, key), maxCells, false, nil)
+	h, err := r.cells(ctx, columns, query.NewCoder(u, key), maxCells, false, nil, queries...)
 	if errors.Is(err, source.ErrTooManyCells) {
 		return nil, false, nil
 	}
