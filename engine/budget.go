@@ -189,11 +189,11 @@ func guarantee(a catalog.Account, t *view.Table) string {
 	if !t.HasPeriods() {
 		return ""
 	}
-	each, k := "each value of "+t.Partition.Column, "k values"
+	each, k := t.EachPeriod(), "k values"
 	if t.Partition.Clocked() {
-		each, k = fmt.Sprintf("each %s of %s", t.Partition.By, t.Columns[t.PeriodColumn].Name), fmt.Sprintf("k %ss", t.Partition.By)
+		k = fmt.Sprintf("k %ss", t.Partition.By)
 		if t.Partition.Zone != "" {
-			each += ", which ends in " + t.Partition.Zone
+			each += ", which ends in " + t.Partition.Zone + ","
 		}
 	}
 	return fmt.Sprintf("%s has a budget of (ε, δ) = (%s, %s); a unit with rows in %s has (kε, kδ) for what is answered one by one, k²ρ for answers and (kε, k·e^((k−1)ε)·δ) for releases that span them: SHOW BUDGET FOR %s",

@@ -250,3 +250,72 @@ func TestPeriodsOnAServer(t *testing.T) {
 		t.Errorf("%d budgets are declared", n)
 	}
 }
+
+// TestRehearsedPeriods rehearses declarations with periods: of a table that is not there yet, of one
+// that is, and of rows on a server that is not asked.
+func TestRehearsedPeriods(t *testing.T) {
+	t.Parallel()
+	s := grows(t)
+	must(t, s, strings.Replace(createWarehouse, "WAREHOUSE_DSN", dsnOf(t, "WAREHOUSE", "host=127.0.0.1 port=1"), 1))
+	must(t, s, visitsAs("visits", visitedDate, "raw_visits", byMonth))
+	before := ledger(t, s)
+	said, r := "", rehearsal(t, s)
+	for _, text := range []string{
+		visitsAs("more", visitedDate, "raw_visits", byMonth),
+		visitsAs("soon", visitedDate, "raw_soon", byMonth),
+		visitsAs("soon_too", visitedDate, "raw_soon", strings.Replace(byMonth, "max_rows = 2", "max_rows = 5", 1)),
+		`CREATE VIEW women AS SELECT sex, visited AS came, patient FROM raw_visits WHERE sex = 'F'`,
+		visitsAs("women", strings.Replace(visitedDate, "visited", "came", 1), "women", strings.Replace(byMonth, "visited", "came", 1)),
+		visitsAs("far", visitedDate, "warehouse.public.raw_far", byMonth),
+		visitsAs("far_too", visitedDate, "warehouse.public.raw_far", byMonth),
+		`DESCRIBE women`,
+	} {
+		out, err := r.Plan(t.Context(), text, nil)
+		if err != nil {
+			t.Fatalf("%s\n%v", text, err)
+		}
+		said += strings.Join(outcome{result: out}.lines(), "\n") + "\n"
+	}
+	for _, want := range []string{"its budget is ε = 4, δ = 1e-6 for each month of visited", "up to 2 rows with one value of patient, for each month of came"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is not in\n%s", want, said)
+		}
+	}
+	for _, text := range []string{
+		visitsAs("p", visitedDate, "raw_visits", `unit = patient, max_rows = 2`),
+		visitsAs("p", visitedDate, "raw_visits", strings.Replace(byMonth, "month", "day", 1)),
+		visitsAs("p", visitedDate+` CLAMP`, "raw_soon", byMonth),
+		visitsAs("p", visitedDate+` CLAMP`, "warehouse.public.raw_far", byMonth),
+	} {
+		if _, err := r.Plan(t.Context(), text, nil); sqlerr.CodeOf(err) != sqlerr.Invalid {
+			t.Errorf("%s\n%v", text, err)
+		}
+	}
+	if after := ledger(t, s); after != before {
+		t.Errorf("the ledger was\n%sand is\n%s", before, after)
+	}
+}
+
+// TestDescribedPeriods tells people and programs what the budget of a table protects.
+func TestDescribedPeriods(t *testing.T) {
+	t.Parallel()
+	s := grows(t)
+	fill(t, s, `CREATE VIEW seen_by_women AS SELECT sex, visited AS came FROM raw_visits`)
+	must(t, s, visitsAs("women", strings.Replace(visitedDate, "visited", "came", 1), "seen_by_women", `period = 'quarter of came'`))
+	must(t, s, visitsAs("drugs", `visited DATE BETWEEN '2024-01-01' AND '2024-12-31'`, "raw_drugs", byMonth))
+	described, listed := must(t, s, `DESCRIBE women`), must(t, s, `SHOW TABLES`)
+	if want := "single rows, for each quarter of came"; described.Rows[0][4] != want || listed.Rows[1][4] != want {
+		t.Errorf("%v and %v, want %s", described.Rows, listed.Rows, want)
+	}
+	if want := "up to 2 rows with one value of patient, for each month of visited"; listed.Rows[0][4] != want {
+		t.Errorf("%v, want %s", listed.Rows, want)
+	}
+	for table, want := range map[string][]string{"women": {"each quarter of came has", "k quarters"}, "drugs": {"each month of visited, which ends in Europe/Berlin, has a budget", "k months"}} {
+		note := must(t, s, `DESCRIBE `+table).Note
+		for _, part := range want {
+			if !strings.Contains(note, part) {
+				t.Errorf("%q is not in %q", part, note)
+			}
+		}
+	}
+}

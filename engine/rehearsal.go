@@ -474,6 +474,9 @@ func (r *Rehearsal) private(ctx context.Context, st *syntax.CreatePrivate) (*Res
 	r.undecided[t.ID] = make(map[int]string)
 	a := r.view.Accounts[t.Account]
 	note := fmt.Sprintf("is declared; its budget is ε = %s, δ = %s", a.Epsilon, a.Delta)
+	if t.HasPeriods() {
+		note += " for " + t.EachPeriod()
+	}
 	for i, def := range st.Columns {
 		if def.Source != nil && r.Unread(def.Source.Table.Text) {
 			why := fmt.Sprintf("the domain of %s is read from %s, which is not declared public yet", def.Name.Text, def.Source.Table.Text)

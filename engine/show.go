@@ -173,7 +173,7 @@ func showTables(v *view.View, confidence float64) (*Result, error) {
 			}
 			rows, margin = t.NHat.Value, bound
 		}
-		r.Rows = append(r.Rows, []any{t.Name, "private", int64(len(t.Columns)), size, view.UnitText(t.Unit, t.MaxRows), rows, margin, placeOf(t), textOrNull(v.LimitsText(t))})
+		r.Rows = append(r.Rows, []any{t.Name, "private", int64(len(t.Columns)), size, t.UnitText(), rows, margin, placeOf(t), textOrNull(v.LimitsText(t))})
 	}
 	for _, p := range v.Publics {
 		r.Rows = append(r.Rows, []any{p, "public", nil, nil, nil, nil, nil, p, nil})
@@ -221,7 +221,7 @@ func describe(v *view.View, t *view.Table, full bool) *Result {
 		r.Brief.Columns = append(r.Brief.Columns, answer.ColumnOf("limits", "TEXT"))
 	}
 	for i, c := range t.Columns {
-		row := []any{c.Name, c.TypeName(), strings.TrimSpace("any text or NULL " + c.DomainText()), nil, view.UnitText(t.Unit, t.MaxRows), placeOf(t), textOrNull(limits)}
+		row := []any{c.Name, c.TypeName(), strings.TrimSpace("any text or NULL " + c.DomainText()), nil, t.UnitText(), placeOf(t), textOrNull(limits)}
 		lists := slices.Clone(t.Lists[i])
 		for _, r := range stored.WithTexts(v.Releases, &t.Table, i) {
 			if !slices.Contains(lists, r.Name) {

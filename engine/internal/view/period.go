@@ -20,6 +20,26 @@ func (t *Table) setPartition(a catalog.Account) {
 // HasPeriods reports whether every row of the table lies in a period.
 func (t *Table) HasPeriods() bool { return t.Partition != nil }
 
+// EachPeriod names, for people, the periods of a table by the column that it declares: each month
+// of visited, each value of batch. It is "" without periods.
+func (t *Table) EachPeriod() string {
+	switch {
+	case !t.HasPeriods():
+		return ""
+	case !t.Partition.Clocked():
+		return "each value of " + t.Period
+	}
+	return "each " + string(t.Partition.By) + " of " + t.Period
+}
+
+// UnitText names, for people, what the budget of a table protects.
+func (t *Table) UnitText() string {
+	if !t.HasPeriods() {
+		return UnitText(t.Unit, t.MaxRows)
+	}
+	return UnitText(t.Unit, t.MaxRows) + ", for " + t.EachPeriod()
+}
+
 // Span returns the periods that a reading of all rows that count is charged to. Nil is every
 // period, and stands for the rows of a table that does not say in which period they lie.
 func (t *Table) Span() period.Ranges {
