@@ -3,6 +3,7 @@ package catalog_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -486,5 +487,110 @@ func TestDamagedPeriods(t *testing.T) {
 		if sqlerr.CodeOf(err) != sqlerr.Corrupt {
 			t.Errorf("%s: %v", damage, err)
 		}
+	}
+}
+
+// TestPeriodsAgainstModel charges, gives back and retires at random, and compares each decision
+// and the sums with a naive model: an array with an element a period. It has no chance of failing
+// without a fault.
+func TestPeriodsAgainstModel(t *testing.T) {
+	const periods = 12 // the first and the last stand for all that are less and more
+	bounds := func(first, last int) period.Range {
+		r := period.Range{First: int64(first), Last: int64(last)}
+		if first == 0 {
+			r.First = math.MinInt64
+		}
+		if last == periods-1 {
+			r.Last = math.MaxInt64
+		}
+		return r
+	}
+	for seed := range uint64(12) {
+		random := rand.New(rand.NewPCG(seed, 7))
+		s := open(t, dbPath(t))
+		account, _ := declareMonths(t, s)
+		var spent [periods]accounting.Amount
+		var retired [periods]bool
+		caps := accounting.Caps{}
+		read(t, s, func(tx *catalog.Tx) error {
+			a, err := tx.Account(account)
+			caps = a.Caps
+			return err
+		})
+		for step := range 60 {
+			var over period.Ranges
+			var in [periods]bool
+			for range random.IntN(4) {
+				first := random.IntN(periods)
+				last := min(first+random.IntN(4), periods-1)
+				if random.IntN(10) == 0 {
+					first, last = 0, periods-1
+				}
+				over = append(over, bounds(first, last))
+				for n := first; n <= last; n++ {
+					in[n] = true
+				}
+			}
+			if len(over) == 0 { // every period
+				for n := range in {
+					in[n] = true
+				}
+			}
+			amount := epsilon(accounting.Epsilon(random.IntN(200)), accounting.Delta(random.IntN(100)))
+			fits, back, gone := true, true, false
+			for n := range in {
+				if in[n] {
+					fits = fits && caps.Fits(spent[n], amount)
+					back = back && amount.Epsilon <= spent[n].Epsilon && amount.Delta <= spent[n].Delta
+					gone = gone || retired[n]
+				}
+			}
+			give := random.IntN(4) == 0
+			err := s.Write(t.Context(), func(tx *catalog.Tx) error {
+				if give {
+					return tx.Return(account, over, catalog.KindReleases, "return", "r", amount)
+				}
+				return tx.Charge(account, over, catalog.KindReleases, "create release", "r", amount)
+			})
+			want := sqlerr.Code("")
+			switch {
+			case give && !back:
+				want = sqlerr.Corrupt
+			case give:
+			case gone:
+				want = sqlerr.Invalid
+			case !fits:
+				want = sqlerr.Budget
+			}
+			if sqlerr.CodeOf(err) != want && !(want == "" && err == nil) {
+				t.Fatalf("seed %d, step %d: %v over %v (given back: %v): %v, want %q", seed, step, amount, over, give, err, want)
+			}
+			for n := range in {
+				if in[n] && err == nil {
+					sign := accounting.Epsilon(1)
+					if give {
+						sign = -1
+					}
+					spent[n].Epsilon += sign * amount.Epsilon
+					spent[n].Delta += accounting.Delta(sign) * amount.Delta
+				}
+			}
+			if n := 1 + random.IntN(periods-2); random.IntN(20) == 0 {
+				retired[n] = true
+				write(t, s, func(tx *catalog.Tx) error { return tx.Retire(account, "visits", period.Only(int64(n))) })
+			}
+		}
+		read(t, s, func(tx *catalog.Tx) error {
+			sums, err := tx.Spent(account)
+			for n := range spent {
+				if got := sums.Most(period.Of(bounds(n, n))); got != spent[n] {
+					t.Errorf("seed %d: period %d has spent %+v, want %+v", seed, n, got, spent[n])
+				}
+			}
+			if err != nil {
+				return err
+			}
+			return tx.VerifyLedger()
+		})
 	}
 }

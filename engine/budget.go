@@ -32,7 +32,10 @@ func (s *Session) showPeriods(ctx context.Context, v *view.View, name syntax.Nam
 		return nil, err
 	}
 	r := &Result{Columns: columnsOfList(&syntax.Show{What: syntax.Budget, For: name}), Brief: &Result{Columns: columns("periods", "TEXT", "number", "INTEGER", "state", "TEXT", "spent", "TEXT", "left", "TEXT")}}
-	a := v.Accounts[t.Account]
+	a, ok := v.Accounts[t.Account]
+	if !ok { // a file that was exported has no budgets
+		return r, nil
+	}
 	add := func(periods string, number, state any, spent, left accounting.Amount, words string) {
 		r.Rows = append(r.Rows, []any{periods, number, state, spent.Epsilon.String(), left.Epsilon.String(), spent.Delta.String(), left.Delta.String(),
 			spent.Rho.String(), left.Rho.String(), textOrNull(words)})

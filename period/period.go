@@ -255,6 +255,9 @@ func (p Partition) Text(r Range) string {
 
 // Range reads a range as Text writes it: one period, or two with "to" between. Errors: Invalid.
 func (p Partition) Range(text string) (r Range, err error) {
+	if n, ok := p.named(text); ok && p.Name(n) == text { // a text may have the word in it
+		return Only(n), nil
+	}
 	from, to, two := strings.Cut(text, " to ")
 	if r.First, err = p.Named(strings.TrimSpace(from)); err != nil || !two {
 		r.Last = r.First

@@ -293,3 +293,16 @@ func TestRanges(t *testing.T) {
 		t.Errorf("all but one is %v", got)
 	}
 }
+
+// TestRangeOfTexts reads names that have the word between two names in them.
+func TestRangeOfTexts(t *testing.T) {
+	p := Partition{Column: "leg", By: Value, Texts: []string{"A", "A to B", "B"}}
+	for text, want := range map[string]Range{"A": Only(0), "A to B": Only(1), "B": Only(2)} {
+		if got, err := p.Range(text); err != nil || got != want {
+			t.Errorf("%s is %v, %v, want %v", text, got, err, want)
+		}
+	}
+	if _, err := p.Range("A to C"); err == nil {
+		t.Error("C is a period")
+	}
+}
