@@ -132,7 +132,7 @@ func listColumns(what syntax.Topic) []Column {
 	case syntax.Budget:
 		return texts("table", "account", "unit", "total", "spent", "left", "in words")
 	case syntax.Ledger:
-		return columns("seq", "INTEGER", "at", "TEXT", "rows of", "TEXT", "account", "TEXT", "action", "TEXT", "object", "TEXT", "periods", "TEXT", "epsilon", "TEXT", "delta", "TEXT", "rho", "TEXT", "hash", "TEXT")
+		return columns("seq", "INTEGER", "at", "TEXT", "rows of", "TEXT", "account", "TEXT", "action", "TEXT", "object", "TEXT", "epsilon", "TEXT", "delta", "TEXT", "rho", "TEXT", "hash", "TEXT", "periods", "TEXT")
 	case syntax.Users:
 		return columns("user", "TEXT", "tables", "INTEGER", "created", "TEXT")
 	case syntax.Grants:
@@ -542,8 +542,8 @@ func (db *DB) showLedger(ctx context.Context) (*Result, error) {
 			if p := partitions[e.Account]; p != nil {
 				over = p.Text(e.Over)
 			}
-			r.Rows = append(r.Rows, []any{e.Seq, e.At.Format(time.RFC3339), bases[e.Account], string(e.Kind), e.Action, e.Object, over,
-				amountText(e.Amount.Epsilon), amountText(e.Amount.Delta), amountText(e.Amount.Rho), fmt.Sprintf("%x", e.Hash[:8])})
+			r.Rows = append(r.Rows, []any{e.Seq, e.At.Format(time.RFC3339), bases[e.Account], string(e.Kind), e.Action, e.Object,
+				amountText(e.Amount.Epsilon), amountText(e.Amount.Delta), amountText(e.Amount.Rho), fmt.Sprintf("%x", e.Hash[:8]), over})
 			action, _, _ := strings.Cut(e.Action, ":") // what follows are the terms of a budget
 			brief := []any{e.Seq, e.At.Format("2006-01-02 15:04"), answer.BriefList(bases[e.Account]), action, e.Object}
 			if len(partitions) > 0 {
