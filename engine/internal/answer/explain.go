@@ -8,8 +8,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
+	"dpsql/period"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlfront"
@@ -21,7 +23,40 @@ const longest = 2000
 // Explain lists all the ways to answer SELECTs that are asked together, and their queries in
 // canonical form. It spends nothing and reads no private row.
 func (db *Database) Explain(ctx context.Context, who Asker, all []Selection) (*Statement, error) {
-	return db.Plan(ctx, who, all, Planning{Explaining: true})
+	st, err := db.Plan(ctx, who, all, Planning{Explaining: true})
+	if err == nil {
+		st.reach(ctx)
+	}
+	return st, err
+}
+
+// reach finds out how the rows would be reached that count in the queries of tables with periods.
+func (st *Statement) reach(ctx context.Context) {
+	for i := range st.Parts {
+		p := &st.Parts[i]
+		var queries []query.Query
+		var touched period.Ranges
+		for _, n := range p.asksOf() {
+			q := st.Asks[n].Query
+			queries, touched = append(queries, q), touched.Union(p.Table.Touched(q))
+		}
+		over, some := touched.Hull()
+		if a, known := st.Database.rows.Access(ctx, p.Table, queries...); known && some {
+			p.reached = rows.Reached(a, p.Table.Partition.Text(over))
+		}
+	}
+}
+
+// explainedReach returns the row that says how the rows of a part are reached. There is none if
+// no row is read for an answer that was chosen.
+func (p *Part) explainedReach(st *Statement) [][]any {
+	reads := func(n int) bool {
+		return st.Asks[n].Best == nil || st.Asks[n].Best.buys() || st.Asks[n].Best.Origin == fromMechanism
+	}
+	if p.reached == "" || !slices.ContainsFunc(p.asksOf(), reads) {
+		return nil
+	}
+	return [][]any{{"rows", nil, nil, nil, nil, nil, p.reached}}
 }
 
 // Explanation returns a result of EXPLAIN. Rows have a candidate, its kind, its columns, m, the
@@ -89,6 +124,7 @@ func (st *Statement) Explained() *Result {
 	if chooseErr != nil {
 		rows = append(rows, []any{"(none)", nil, nil, nil, nil, nil, chooseErr.Error()})
 	}
+	rows = append(rows, st.Parts[0].explainedReach(st)...)
 	rows = append(rows, []any{"query", nil, nil, shownSupport(a.Table, nil, view.SupportOf(a.Query)), nil, nil, questionText(a.Table, a.Question, a.column, a.Query)})
 	if chooseErr == nil && st.held {
 		rows = append(rows, st.explainedTurn()...)
@@ -227,6 +263,7 @@ func (st *Statement) explain() *Result {
 		for _, m := range st.merged(asks) {
 			rows = append(rows, m.row(st, p, len(asks), err == nil))
 		}
+		rows = append(rows, p.explainedReach(st)...)
 		rows = append(rows, p.explainedSlots()...)
 	}
 	if err != nil {

@@ -48,6 +48,8 @@ type Part struct {
 	index []int // for each of bound.Queries, the index in Asks of the query that answers it
 	first int   // the number of slots of the parts before it
 	asks  int   // the number of asks of the parts before it
+
+	reached string // for EXPLAIN, how the rows that count are reached; "" if that is not to be said
 }
 
 // linear is one distinct query of a statement.

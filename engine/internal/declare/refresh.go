@@ -90,7 +90,10 @@ func (s *Statement) createTemplate(ctx context.Context, st *syntax.CreateRelease
 	if m.Options, err = json.Marshal(rest); err != nil {
 		return nil, err
 	}
-	return nil, s.Store.Write(ctx, func(tx *catalog.Tx) error { return tx.AddTemplate(m) })
+	if a, ok := s.Rows.Access(ctx, some); ok && a.Hint != "" {
+		warnings = append(warnings, "REFRESH reads the whole table for each part; "+a.Hint+" would let it read one "+periodWord(t)+" alone")
+	}
+	return warnings, s.Store.Write(ctx, func(tx *catalog.Tx) error { return tx.AddTemplate(m) })
 }
 
 // periodWord says what the periods of a table are: month, or value of batch.
