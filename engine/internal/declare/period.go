@@ -1,6 +1,8 @@
 package declare
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -116,7 +118,7 @@ func setPeriods(tx *catalog.Tx, a *catalog.Account, t *catalog.Table, p *period.
 			return nil
 		}
 		return sqlerr.New(sqlerr.Invalid, "the budget of %s belongs to each %s", t.Source, a.Partition).
-			WithHint("declare the table with period = '%s'", a.Partition)
+			WithHint("declare the table with %s", asOptions(*a.Partition))
 	}
 	switch {
 	case base == "":
@@ -129,8 +131,37 @@ func setPeriods(tx *catalog.Tx, a *catalog.Account, t *catalog.Table, p *period.
 	t.Period = p.Column
 	of := *p
 	of.Column = base
+	if err := samePeriods(a, of); err != nil {
+		return err
+	}
 	_, err := tx.SetPartition(a.ID, t.Name, of)
 	return err
+}
+
+// samePeriods refuses a partition that is not the account's, and says what differs.
+func samePeriods(a *catalog.Account, p period.Partition) error {
+	is := a.Partition
+	if is == nil || is.Same(p) {
+		return nil
+	}
+	what := fmt.Sprintf("the budget of these rows belongs to each %s for ever, and not to each %s", is, p)
+	if is.String() == p.String() {
+		what = fmt.Sprintf("%s is the column of the periods of these rows, for ever stored and declared as it was", is.Column)
+		if is.Form == p.Form && is.Zone != p.Zone {
+			what = fmt.Sprintf("the periods of these rows end in %s for ever, and not in %s", cmp.Or(is.Zone, "UTC"), cmp.Or(p.Zone, "UTC"))
+		}
+	}
+	return sqlerr.New(sqlerr.Invalid, "%s", what).
+		WithHint("declare the table with %s, and the base table's column %s with its type as it was", asOptions(*is), is.Column)
+}
+
+// asOptions writes a partition as the options of a declaration.
+func asOptions(p period.Partition) string {
+	text := "period = '" + p.String() + "'"
+	if p.Zone != "" {
+		text += ", time_zone = '" + p.Zone + "'"
+	}
+	return text
 }
 
 // spanned returns a view in which a table has the rows of those periods alone that a statement is
