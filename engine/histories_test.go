@@ -496,6 +496,12 @@ func (h *growth) ask() {
 	if q.to.After(end) {
 		q.to = end
 	}
+	if q.without == monthOf(q.to) { // the same question has one text
+		q.to = dayOf(int(q.without/12), time.Month(q.without%12+1), 1).Add(-day)
+	}
+	if q.without >= monthOf(q.to) {
+		q.without = 0
+	}
 	var touched []int64
 	for n := monthOf(q.from); n <= monthOf(q.to) && !q.to.Before(q.from); n++ {
 		if n != q.without {

@@ -278,6 +278,9 @@ func (db *Database) lacks(r Request, m *catalog.Template, missing period.Ranges)
 	case p.Closed(last, r.now) || m.Early:
 		return text + ": " + statement + " builds what is due"
 	}
+	if all := p.Periods(r.Table.Columns[r.Table.PeriodColumn].Domain); last == all[0].First {
+		return fmt.Sprintf("%s, which ends at %s: %s builds it then", text, p.End(last).Format(time.RFC3339), statement)
+	}
 	first := p.FirstDay(last)
 	day := query.DateForm(query.StoredISO)
 	return fmt.Sprintf("%s, which ends at %s: %s builds it then; WHERE %s < '%s' leaves it out", text, p.End(last).Format(time.RFC3339), statement,
