@@ -139,3 +139,38 @@ func TestPeriodsAfterVersionWithout(t *testing.T) {
 		t.Errorf("the stored answer of before is gone: %v", r.Rows)
 	}
 }
+
+// TestRetiredForEveryTable retires a month and asks through a table without periods, whose answers
+// are of all rows: directly, by a mechanism whose run is open, and by a new release.
+func TestRetiredForEveryTable(t *testing.T) {
+	t.Parallel()
+	db := open(t, filepath.Join(t.TempDir(), "clinic.db"), engine.Options{})
+	db.SetNow(func() time.Time { return time.Date(2024, 4, 10, 12, 0, 0, 0, time.UTC) })
+	s := db.NewSession()
+	fill(t, s, `CREATE TABLE raw_visits (sex TEXT, came TEXT)`, `INSERT INTO raw_visits VALUES ('F', '2024-01-05'), ('F', '2024-02-05'), ('M', '2024-02-09')`)
+	const budget = ` FROM raw_visits WITH (epsilon = 40, delta = 1e-6`
+	must(t, s, `CREATE PRIVATE TABLE flat (sex TEXT IN ('F', 'M'))`+budget+`)`)
+	must(t, s, `CREATE RELEASE before ON flat USING PROJECTION WITH (epsilon = 0.1)`)
+	must(t, s, `CREATE MECHANISM live ON flat USING SMW WITH (epsilon = 5, max_updates = 3, queries = 100)`)
+	must(t, s, `SET mechanism = live`)
+	must(t, s, `SELECT COUNT(*) FROM flat WHERE sex = 'F'`)
+	must(t, s, `CREATE PRIVATE TABLE visits (sex TEXT IN ('F', 'M'), came DATE BETWEEN '2024-01-01' AND '2024-12-31')`+budget+`, period = 'month of came')`)
+	must(t, s, `RETIRE PERIOD '2024-01' OF visits`)
+	lines := ledger(t, s)
+	for setting, text := range map[string]string{"live": `SELECT COUNT(*) FROM flat WHERE sex = 'M'`, "direct": `SELECT COUNT(*) FROM flat WHERE sex = 'M'`,
+		"auto": `CREATE RELEASE after ON flat USING PROJECTION WITH (epsilon = 0.1)`} {
+		must(t, s, `SET mechanism = `+setting)
+		must(t, s, `SET accuracy = 20`)
+		_, err := s.Exec(t.Context(), text, nil)
+		if err == nil || !strings.Contains(err.Error(), "2024-01") || !strings.Contains(err.Error(), "retired") {
+			t.Errorf("%s by %s: %v", text, setting, err)
+		}
+	}
+	must(t, s, `SET accuracy = default`)
+	must(t, s, `SET mechanism = before`)
+	must(t, s, `SELECT COUNT(*) FROM flat`)
+	must(t, s, `DROP MECHANISM live`) // and its runs come back
+	if now := ledger(t, s); !strings.HasPrefix(now, lines) || strings.Count(now, "\n") != strings.Count(lines, "\n")+1 {
+		t.Errorf("the ledger goes on with\n%s", strings.TrimPrefix(now, lines))
+	}
+}

@@ -579,7 +579,11 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 		return c
 	}
 	c.Margin, c.cost = float64(p.Width), p.cost()
-	if gone := over.Intersect(r.Table.Retired); len(gone) > 0 {
+	gone := over.Intersect(r.Table.Retired)
+	if !r.Table.HasPeriods() { // which reads them all
+		gone = r.Table.Retired
+	}
+	if len(gone) > 0 {
 		c, _ = c.failed(catalog.Retired(&a.Account, gone[0]))
 		return c
 	}
