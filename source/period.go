@@ -20,6 +20,7 @@ type Period struct {
 	Column    int // among the declared columns
 	Partition period.Partition
 	Declared  query.Domain // the column's whole domain; the zero Domain if it is that in Table.Columns
+	Base      string       // the base table with the partition's column, which a view in SQLite shows; "" if it is not known
 
 	read query.Domain // the zero Domain for all that count
 }
@@ -102,29 +103,58 @@ func routeOf(ctx context.Context, q Querier, t Table) (route, error) {
 	if !few {
 		return route{}, nil
 	}
-	types, err := storedTypes(ctx, q, t.Source)
+	of, named := t.Source, part.Name
+	types, err := storedTypes(ctx, q, of)
 	if err != nil {
 		return route{}, err
 	}
-	declared, ordinary := types[query.FoldName(part.Name)]
-	column := columnOf(part.Name)
-	where, ok := storedWithin(part, affinityOf(declared), ordinary)
+	column, view := columnOf(part.Name), len(types) == 0
+	if view && t.Period.Base != "" {
+		of, named = t.Period.Base, t.Period.Partition.Column
+		if types, err = storedTypes(ctx, q, of); err != nil {
+			return route{}, err
+		}
+	}
+	declared, ordinary := types[query.FoldName(named)]
+	compound, err := hasCompound(ctx, q, view, t.Source)
+	if err != nil {
+		return route{}, err
+	}
+	where, ok := storedWithin(part, affinityOf(declared), ordinary && !compound)
 	switch {
 	case !ok:
 		return route{}, nil
-	case !ordinary: // a view, whose columns can be of several affinities; it has no index to name
+	case !ordinary || compound:
 		return route{where: where("+" + column)}, nil
 	}
-	found, err := indexesOn(ctx, q, t, part.Name)
+	found, err := indexesOn(ctx, q, t, of, named)
 	if err != nil {
 		return route{}, err
 	}
 	if len(found) == 0 {
-		name := query.Quoted(t.Source + "_" + part.Name)
-		return route{where: where("+" + column), hint: "CREATE INDEX " + name + " ON " + query.Quoted(t.Source) + " (" + query.Quoted(part.Name) + ")"}, nil
+		hint := "CREATE INDEX " + query.Quoted(of+"_"+named) + " ON " + query.Quoted(of) + " (" + query.Quoted(named) + ")"
+		return route{where: where("+" + column), hint: hint}, nil
 	}
 	best := slices.MinFunc(found, index.compare)
-	return route{by: best.String(), clause: best.clause(), where: where(column + " COLLATE " + best.collation)}, nil
+	r := route{by: best.String(), where: where(column + " COLLATE " + best.collation)}
+	if !view { // which has no index to name: SQLite chooses
+		r.clause = best.clause()
+	}
+	return r, nil
+}
+
+// hasCompound reports whether a view may be a UNION. SQLite can take no condition into one, and its
+// columns can have values of several affinities, which are converted before they are compared.
+// Any other view has the affinity of the column that it shows.
+func hasCompound(ctx context.Context, q Querier, view bool, source string) (yes bool, err error) {
+	if !view {
+		return false, nil
+	}
+	err = q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'view' AND sql LIKE '%union%')`).Scan(&yes)
+	if err != nil {
+		err = failure(ctx, err, source)
+	}
+	return yes, err
 }
 
 // and returns the condition that a row is to be read and meets another condition.
@@ -217,15 +247,15 @@ func (i index) compare(j index) int {
 	return strings.Compare(i.name, j.name)
 }
 
-// indexesOn returns the indexes of all rows of a table that begin with a column.
-func indexesOn(ctx context.Context, q Querier, t Table, column string) ([]index, error) {
-	rowid, err := isPrimaryRowid(ctx, q, t.Source, column)
+// indexesOn returns the indexes of all rows of a base table that begin with a column. t is read.
+func indexesOn(ctx context.Context, q Querier, t Table, of, column string) ([]index, error) {
+	rowid, err := isPrimaryRowid(ctx, q, of, column)
 	if err != nil {
 		return nil, err
 	}
 	found, err := q.QueryContext(ctx, `SELECT l.name, x.seqno, coalesce(x.name, ''), upper(coalesce(x.coll, ''))
 		FROM main.sqlite_schema AS s, pragma_index_list(s.name, 'main') AS l, pragma_index_xinfo(l.name, 'main') AS x
-		WHERE s.type = 'table' AND s.name = ? COLLATE NOCASE AND NOT l.partial AND x.key ORDER BY l.name, x.seqno`, t.Source)
+		WHERE s.type = 'table' AND s.name = ? COLLATE NOCASE AND NOT l.partial AND x.key ORDER BY l.name, x.seqno`, of)
 	if err != nil {
 		return nil, failure(ctx, err, t.Source)
 	}

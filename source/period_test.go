@@ -108,8 +108,10 @@ func TestPartsAreRead(t *testing.T) {
 			}
 		}
 		if r.IntN(6) == 0 {
-			run(t, db, "CREATE VIEW v AS SELECT * FROM raw WHERE x < 2 UNION ALL SELECT d AS e, x, person FROM raw WHERE x >= 2")
+			run(t, db, []string{"CREATE VIEW v AS SELECT * FROM raw WHERE x < 2 UNION ALL SELECT d AS e, x, person FROM raw WHERE x >= 2", "CREATE VIEW v AS SELECT d, x, person FROM raw WHERE x <> 2",
+				"CREATE VIEW v AS SELECT CAST(d AS TEXT) AS d, 4 - x AS x, person FROM raw WHERE 0 UNION ALL SELECT d, x, person FROM raw"}[r.IntN(3)])
 			whole.Source, part.Source = "v", "v"
+			whole.Period.Base = "raw" // part has the same Period
 		}
 		access, err := source.SQLite(db).Access(context.Background(), part)
 		if err != nil {
@@ -231,6 +233,7 @@ func (p *planned) plan(text string, args []any) {
 		return
 	}
 	for _, detail := range explained(p.t, p.DB, text, args...) {
+		detail = strings.Replace(detail, " base", " r", 1)
 		if strings.HasPrefix(detail, "SCAN r") || strings.HasPrefix(detail, "SEARCH r") {
 			p.plans = append(p.plans, detail)
 		}
@@ -267,14 +270,20 @@ func TestPartsAreLookedUp(t *testing.T) {
 		{query.DateForm(query.StoredISO), "CREATE TABLE raw (d TEXT, x INTEGER, person, PRIMARY KEY (d, x, person)) WITHOUT ROWID", "PRIMARY KEY (d>? AND d<?)", source.Access{By: "index sqlite_autoindex_raw_1"}},
 		{query.DateForm(query.StoredUnix), "CREATE TABLE raw (d, x INTEGER, person); CREATE INDEX on_d ON raw (d)", "INDEX on_d (d>? AND d<?)", source.Access{By: "index on_d"}},
 		{query.DateForm(query.StoredUnix), "CREATE TABLE raw (d INTEGER PRIMARY KEY, x INTEGER, person)", "INTEGER PRIMARY KEY (rowid>? AND rowid<?)", source.Access{By: "primary key"}},
+		{query.DateForm(query.StoredISO), "CREATE TABLE base (d TEXT COLLATE RTRIM, x INTEGER, person); CREATE INDEX on_d ON base (d); CREATE VIEW raw AS SELECT d, x, person FROM base WHERE x >= 0", "INDEX on_d (d>? AND d<?)", source.Access{By: "index on_d"}},
+		{query.DateForm(query.StoredUnix), "CREATE TABLE base (d REAL, x INTEGER, person); CREATE INDEX on_d ON base (d); CREATE VIEW raw AS SELECT d, x, person FROM base WHERE x >= 0", "INDEX on_d (d>? AND d<?)", source.Access{By: "index on_d"}},
 		{query.DateForm(query.StoredJulian), "CREATE TABLE raw (d REAL, x INTEGER, person); CREATE INDEX on_d ON raw (d)", "INDEX on_d (d>? AND d<?)", source.Access{By: "index on_d"}},
 		{query.DateForm(query.StoredISO), "CREATE TABLE raw (d TEXT, x INTEGER, person); CREATE INDEX some ON raw (d) WHERE x > 1", "", source.Access{Hint: `CREATE INDEX "raw_d" ON "raw" ("d")`}},
 	} {
 		whole, named := periodic(t, c.form, "2020-01-01", "2029-12-31")
-		db := memory(t, strings.Split(c.create, "; ")...)
-		run(t, db, "CREATE INDEX other_x ON raw (x)")
-		run(t, db, "CREATE INDEX other_person ON raw (person)")
-		run(t, db, "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999) INSERT INTO raw SELECT "+
+		db, base := memory(t, strings.Split(c.create, "; ")...), "raw"
+		if strings.Contains(c.create, "VIEW") {
+			base = "base"
+		}
+		whole.Period.Base = base
+		run(t, db, "CREATE INDEX other_x ON "+base+" (x)")
+		run(t, db, "CREATE INDEX other_person ON "+base+" (person)")
+		run(t, db, "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999) INSERT INTO "+base+" SELECT "+
 			map[query.Stored]string{query.StoredISO: "date('2024-01-02', (i / 20) || ' days')", query.StoredUnix: "1704153600 + 4320 * i", query.StoredJulian: "2460311.5 + i / 20.0"}[c.form.Stored()]+", i % 4, i FROM n")
 		for _, analyzed := range []bool{false, true} {
 			if analyzed {
@@ -312,6 +321,9 @@ func TestPartsAreLookedUp(t *testing.T) {
 					must(t, err)
 				}
 				for _, plan := range q.plans {
+					if analyzed && base != "raw" {
+						continue // through a view SQLite chooses, and here most rows are in the part
+					}
 					if c.plan == "" && !strings.HasPrefix(plan, "SCAN r") && !strings.HasPrefix(plan, "SEARCH r USING INDEX other_") || c.plan != "" && plan != "SEARCH r USING "+c.plan {
 						t.Errorf("%s, unit %q, analyzed %v: %s", c.create, unit, analyzed, plan)
 					}

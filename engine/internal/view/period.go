@@ -14,6 +14,9 @@ func (t *Table) setPartition(a catalog.Account) {
 	t.Retired = a.Retired
 	if i, ok := t.Universe.Index(t.Period); ok && t.Period != "" && a.Partition != nil {
 		t.Partition, t.PeriodColumn, t.PeriodDomain = a.Partition, i, t.Columns[i].Domain
+		if t.Outside == nil && len(a.Bases) == 1 {
+			t.base = a.Bases[0]
+		}
 	}
 }
 

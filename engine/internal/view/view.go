@@ -90,6 +90,7 @@ type Table struct {
 	PeriodColumn int               // the column that says it; -1 for none
 	PeriodDomain query.Domain      // of that column, as declared: in a part of the table, Columns has a part of it
 	Retired      period.Ranges     // the periods whose rows are not read any more
+	base         string            // the base table of the rows that lie in periods
 	Part         period.Range      // the periods whose rows count; All for all rows of the table
 }
 
@@ -142,7 +143,7 @@ func (t *Table) Place() string {
 func (t *Table) Rows() source.Table {
 	rows := SourceTable(t.Table)
 	if t.HasPeriods() {
-		rows.Period = &source.Period{Column: t.PeriodColumn, Partition: *t.Partition, Declared: t.PeriodDomain}
+		rows.Period = &source.Period{Column: t.PeriodColumn, Partition: *t.Partition, Declared: t.PeriodDomain, Base: t.base}
 	}
 	return rows
 }
