@@ -109,18 +109,31 @@ func TestGroupOfLaplace(t *testing.T) {
 	}
 }
 
-// The figures of the documents.
+// The figures of SECURITY.md, of docs/units.md and of the decision about periods: what a unit with
+// rows in k periods has at most, with a budget of (1, 1e-7) of which half is interactive.
 func TestSpanOfADecade(t *testing.T) {
 	caps, err := Divide(1e15, 1e11, big.NewRat(1, 2))
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := Amount{Rho: caps.InteractiveRho}
-	if e, _ := all.Group(120).Together(120 * caps.InteractiveDelta); e < 131 || e > 133 {
-		t.Errorf("answers over 120 months together: ε = %v, want 132", e)
-	}
-	if e, d := all.Times(120).Together(120 * caps.InteractiveDelta); e > 60 || d != 120*caps.InteractiveDelta {
-		t.Errorf("answers month by month: ε = %v, δ = %s, want 60 at most", e, d)
+	for _, c := range []struct {
+		k                             int64
+		releases, answers, apart, all float64 // ε of the two accounts, one by one; of both; and of both with answers that span
+	}{{1, 0.5, 0.5, 1, 1}, {12, 6, 1.69, 7.69, 12.7}, {120, 60, 5.47, 65.5, 192}} {
+		interactive := Amount{Delta: caps.InteractiveDelta}.Times(c.k).Delta
+		releases := Amount{Epsilon: caps.ReleaseEpsilon, Delta: caps.ReleaseDelta}.Times(c.k)
+		apart, all := releases.Plus(Amount{Rho: caps.InteractiveRho}.Times(c.k)), releases.Plus(Amount{Rho: caps.InteractiveRho}.Group(c.k))
+		answers, _ := Amount{Rho: apart.Rho}.Together(interactive)
+		oneByOne, delta := apart.Together(interactive)
+		spanning, _ := all.Together(interactive)
+		for i, got := range []float64{releases.Epsilon.Float(), answers, oneByOne, spanning} {
+			if want := []float64{c.releases, c.answers, c.apart, c.all}[i]; got > want || got < want*0.99 {
+				t.Errorf("%d periods: figure %d is %v, and the documents say %v", c.k, i, got, want)
+			}
+		}
+		if delta != Delta(c.k)*1e11 {
+			t.Errorf("%d periods: δ = %s", c.k, delta)
+		}
 	}
 }
 
