@@ -1,6 +1,9 @@
 package source_test
 
 import (
+	"database/sql"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"dpsql/period"
@@ -100,6 +103,95 @@ func TestPeriodUnits(t *testing.T) {
 		_, err := source.SQLite(db).Check(t.Context(), inMonths(c.table, "visited", c.unit))
 		if c.ok != (err == nil) || err != nil && sqlerr.CodeOf(err) != sqlerr.Invalid {
 			t.Errorf("%s of %s: %v", c.unit, c.table, err)
+		}
+	}
+}
+
+// TestRandomViewsOfPeriods makes random views over random rows, and removes each private row. A
+// view that is accepted with x0 as the column of its periods then loses at most one row, with
+// the value in x0 that the private row has in the column found for it, and gains none. With
+// the unit u, it has the private row's unit in u.
+//
+// Of 20,001 views of each kind, 2410 were accepted without a unit and 2049 with one. Acceptance
+// depends on the text alone. So none of 300 is accepted with a probability below 1e-13.
+func TestRandomViewsOfPeriods(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	for _, unit := range []string{"", "u"} {
+		m := &viewMaker{Rand: rand.New(rand.NewPCG(seed, 2)), tame: true}
+		db := memory(t, randomSchema...)
+		fillRandom(t, m, db)
+		accepted, of := 0, *randomViews*3/2
+		for range of {
+			text := m.query(1)
+			if _, err := db.Exec("CREATE VIEW made AS " + text); err != nil {
+				continue
+			}
+			table := inMonths("made", "x0", unit)
+			table.Columns[0].Name = "x1"
+			table.Public = []string{"keyed", "num", "multi", "fold", "loose", "pair", "partial", "bare"}
+			if schema, err := source.SQLite(db).Check(t.Context(), table); err == nil {
+				accepted++
+				base := "raw"
+				if slices.Contains(schema.Bases, "more") {
+					base = "more"
+				}
+				loseEach(t, db, base, schema.Period, unit, text)
+			}
+			run(t, db, "DROP VIEW made")
+			if t.Failed() {
+				return
+			}
+		}
+		if t.Logf("unit %q: %d of %d views are accepted", unit, accepted, of); accepted == 0 {
+			t.Error("no view is accepted")
+		}
+	}
+}
+
+// loseEach removes each row of a base table alone, and compares the row that the view loses.
+func loseEach(t *testing.T, db *sql.DB, base, column, unit, text string) {
+	t.Helper()
+	shown := func(from, u, x string) map[[2]string]int {
+		if unit == "" {
+			u = "NULL"
+		}
+		found, err := db.Query("SELECT quote(" + u + "), typeof(" + x + ") || quote(" + x + ") FROM " + from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer found.Close()
+		rows := make(map[[2]string]int)
+		for found.Next() {
+			var row [2]string
+			if err := found.Scan(&row[0], &row[1]); err != nil {
+				t.Fatal(err)
+			}
+			rows[row]++
+		}
+		return rows
+	}
+	ids, err := source.Texts(t.Context(), db, base, "SELECT CAST(rowid AS TEXT) FROM "+base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := shown("made", "u", "x0")
+	for _, id := range ids {
+		own := shown(base+" WHERE rowid = "+id, "u", column)
+		run(t, db, "SAVEPOINT one")
+		run(t, db, "DELETE FROM "+base+" WHERE rowid = "+id)
+		after := shown("made", "u", "x0")
+		run(t, db, "ROLLBACK TO one")
+		run(t, db, "RELEASE one")
+		for row, n := range after {
+			if n > before[row] {
+				t.Errorf("CREATE VIEW made AS %s\nwithout row %s of %s there is one more %v", text, id, base, row)
+			}
+		}
+		for row, n := range before {
+			if lost := n - after[row]; lost > own[row] {
+				t.Errorf("CREATE VIEW made AS %s\nwithout row %s of %s, %v, %d are lost of %v", text, id, base, own, lost, row)
+			}
 		}
 	}
 }
