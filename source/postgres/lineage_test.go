@@ -1,7 +1,14 @@
 package postgres
 
 import (
+	"context"
+	"fmt"
+	"math/rand"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"dpsql/period"
 	"dpsql/query"
@@ -97,4 +104,78 @@ func inMonths(t testing.TB, name, unit string) source.Table {
 		table.Unit, table.MaxRows, table.Key = unit, 2, []byte("key")
 	}
 	return table
+}
+
+// TestPeriodsOfRandomViews makes random views, and removes one row from the table below. A view
+// that is accepted with x as the column of its periods loses at most one row, with the value in
+// x that the row has in the column found for it, and the same unit, and gains none. Of 1,200
+// views 116 were accepted, so none of 200 is with a probability of about 2e-9.
+func TestPeriodsOfRandomViews(t *testing.T) {
+	t.Parallel()
+	const made, least = 200, 1
+	seed := time.Now().UnixNano()
+	random := rand.New(rand.NewSource(seed))
+	t.Logf("seed %d", seed)
+	pool, dsn := opened(t)
+	conn := dialled(t, dsn)
+	visited(t, conn)
+	execute(t, conn, "SET client_min_messages = warning", "DROP INDEX b_u_idx")
+	for _, name := range []string{"a", "b", "p", "h", "heir"} {
+		execute(t, conn, fmt.Sprintf("INSERT INTO %s (u, x, t) SELECT nullif(i %% 5, 4), i %% 7, chr(97 + i %% 3) FROM generate_series(%d, 9) AS i", name, random.Intn(4)))
+	}
+	g := &viewMaker{random: random, named: []string{"a", "b", "p", "p1", "h", "heir", "seen", "joined"}}
+	texts := make(map[string]string)
+	for i := range made {
+		name := fmt.Sprintf("made%d", i)
+		texts[name] = "CREATE VIEW " + name + " AS " + g.query(2)
+		execute(t, conn, texts[name])
+		g.named = append(g.named, name)
+	}
+	values, err := query.NewRange(0, 9, false)
+	must(t, err)
+	accepted := 0
+	must(t, pool.Snapshot(context.Background(), func(r source.Reader) error {
+		for name, text := range texts {
+			table := ofUnit("public."+name, "u")
+			table.Columns = []query.Column{{Name: "x", Domain: values}}
+			table.Period = &source.Period{Partition: period.Partition{By: period.Value}}
+			schema, err := r.Check(context.Background(), table)
+			if err != nil {
+				continue
+			}
+			accepted++
+			base := schema.Bases[0][strings.LastIndex(schema.Bases[0], "/")+1:]
+			for range 3 {
+				before, after, own := withoutOne(t, conn, name, base, schema.Period)
+				lost := lostRows(before, after)
+				if len(lost) > 1 || len(lost) == 1 && !strings.HasPrefix(lost[0], own) || len(lostRows(after, before)) > 0 {
+					t.Errorf("without a row %s of %s, %s loses %q and gains %q", own, base, text, lost, lostRows(after, before))
+				}
+			}
+		}
+		return nil
+	}))
+	if t.Logf("of %d views %d are accepted", made, accepted); accepted < least {
+		t.Error("too few are")
+	}
+}
+
+// withoutOne returns the rows of a view before and after a row of a table is removed, and how the
+// row of the view that is made of it begins. It undoes the removal.
+func withoutOne(t *testing.T, conn *pgx.Conn, name, base, column string) (before, after []string, own string) {
+	t.Helper()
+	read := func() []string {
+		rows, err := conn.Query(context.Background(), "SELECT coalesce(u::text, '') || '|' || coalesce(x::text, '') || '|' || coalesce(t, '') FROM "+name)
+		must(t, err)
+		out, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		must(t, err)
+		return out
+	}
+	execute(t, conn, "BEGIN")
+	before = read()
+	must(t, conn.QueryRow(context.Background(), fmt.Sprintf(`DELETE FROM %s WHERE (tableoid, ctid) IN (SELECT tableoid, ctid FROM %[1]s ORDER BY random() LIMIT 1)
+		RETURNING coalesce(u::text, '') || '|' || coalesce(%s::text, '') || '|'`, base, column)).Scan(&own))
+	after = read()
+	execute(t, conn, "ROLLBACK")
+	return before, after, own
 }
