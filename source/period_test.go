@@ -179,7 +179,7 @@ func samePart(t *testing.T, r *rand.Rand, db *sql.DB, table source.Table) int64 
 		t.Fatal(err)
 	}
 	total := int64(0)
-	for _, q := range []query.Query{few, some, either} {
+	for _, q := range []query.Query{few, some, either, query.None(u)} {
 		got, err := rows.Count(ctx, anyone{}, table, q)
 		if err != nil {
 			t.Fatal(err)

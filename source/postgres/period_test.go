@@ -198,3 +198,60 @@ func TestPartsAreLookedUp(t *testing.T) {
 		}
 	}
 }
+
+// TestKeptOfPeriodsSameAsSQLite: both readers keep the same rows of a unit in a period, of all
+// periods and of some. Without periods they keep others.
+func TestKeptOfPeriodsSameAsSQLite(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	pool, dsn := opened(t)
+	conn, db := dialled(t, dsn), memory(t)
+	execute(t, conn, "CREATE TABLE raw (d date, x int, person int)")
+	_, err := db.Exec("CREATE TABLE raw (d DATE, x INTEGER, person INTEGER); CREATE INDEX raw_d ON raw (d)")
+	must(t, err)
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 400 {
+		day := time.Date(2024, 1, 1+r.IntN(100), 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+		x, person := r.IntN(5), r.IntN(9)
+		execute(t, conn, fmt.Sprintf("INSERT INTO raw VALUES ('%s', %d, %d)", day, x, person))
+		_, err := db.Exec("INSERT INTO raw VALUES (?, ?, ?)", day, x, person)
+		must(t, err)
+	}
+	whole, part := parted(t, "public.raw", query.DateForm(query.StoredISO), "2024-02")
+	for _, table := range []source.Table{whole, part} {
+		table.Unit, table.MaxRows, table.Key = "person", 2, []byte("key")
+		u, err := query.NewUniverse(table.Columns)
+		must(t, err)
+		file, without := table, table
+		file.Source, without.Period = "raw", nil
+		coder, queries := query.NewCoder(u, [16]byte{}), []query.Query{query.Where(u, 1, table.Columns[1].Domain.SetOf(query.Int(1)))}
+		want, err := source.SQLite(db).Cells(ctx, anyone{}, file, []int{0, 1}, coder, math.MaxInt)
+		must(t, err)
+		units, err := source.SQLite(db).CountUnits(ctx, anyone{}, file, queries)
+		must(t, err)
+		must(t, pool.Snapshot(ctx, func(rows source.Reader) error {
+			got, err := rows.Cells(ctx, anyone{}, table, []int{0, 1}, coder, math.MaxInt)
+			if err != nil || !maps.Equal(maps.Collect(got.All()), maps.Collect(want.All())) {
+				t.Errorf("the server keeps %v (%v), SQLite %v", maps.Collect(got.All()), err, maps.Collect(want.All()))
+			}
+			if n, err := rows.CountUnits(ctx, anyone{}, table, queries); err != nil || !slices.Equal(n, units) {
+				t.Errorf("the server counts %v units (%v), SQLite %v", n, err, units)
+			}
+			n, err := rows.Count(ctx, anyone{}, table, queries[0])
+			must(t, err)
+			m, err := source.SQLite(db).Count(ctx, anyone{}, file, queries[0])
+			must(t, err)
+			if n != m || n == 0 {
+				t.Errorf("the server counts %d rows, SQLite %d", n, m)
+			}
+			all, err := rows.Count(ctx, anyone{}, table, query.All(u))
+			must(t, err)
+			fewer, err := rows.Count(ctx, anyone{}, without, query.All(u))
+			must(t, err)
+			if fewer > 18 || table.Columns[0].Domain == whole.Columns[0].Domain && all <= fewer {
+				t.Errorf("%d rows are kept with periods, and %d without", all, fewer)
+			}
+			return nil
+		}))
+	}
+}
