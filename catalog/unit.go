@@ -16,7 +16,7 @@ import (
 // them are taken to read the periods of all. Lines of other statements of the same second that
 // look the same are taken into the step as well, which can only raise the cost.
 func (tx *Tx) UnitCost(a *Account, in period.Ranges) (accounting.Amount, error) {
-	if _, err := tx.head(); err != nil {
+	if err := tx.VerifyLedger(); err != nil {
 		return accounting.Amount{}, err
 	}
 	lines, err := tx.Ledger()
@@ -37,7 +37,7 @@ func (tx *Tx) UnitCost(a *Account, in period.Ranges) (accounting.Amount, error) 
 // once for a unit, however many periods it has rows in. What came back to every period since
 // is taken from it. Errors: Corrupt when the ledger does not verify.
 func (tx *Tx) CostBefore(a *Account) (accounting.Amount, error) {
-	if _, err := tx.head(); err != nil {
+	if err := tx.VerifyLedger(); err != nil {
 		return accounting.Amount{}, err
 	}
 	lines, err := tx.Ledger()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"dpsql/accounting"
@@ -55,13 +56,18 @@ func (s *Session) showPeriods(ctx context.Context, v *view.View, name syntax.Nam
 		}
 		add(a.Partition.Text(p.over), period.Ranges{p.over}.Count(), p.state, p.spent, left, words)
 	}
-	return r, s.addUnits(ctx, v, a, r)
+	return r, s.addUnits(ctx, v, t, r)
 }
 
 // addUnits adds what a unit with rows in one period has, and one with rows in all so far. For
 // people it is a note, not lines of the table.
-func (s *Session) addUnits(ctx context.Context, v *view.View, a view.Account, r *Result) error {
+func (s *Session) addUnits(ctx context.Context, v *view.View, t *view.Table, r *Result) error {
+	a := v.Accounts[t.Account]
 	begun := begunOf(v, a, s.began)
+	one, all := "a unit with rows in 1 period", "one with rows in all %d so far"
+	if t.Unit == "" {
+		one, all = "a row in 1 period", "one that was moved through all %d so far"
+	}
 	add := func(whose string, k int64, spent accounting.Amount, words string) {
 		r.Rows = append(r.Rows, []any{whose, k, nil, spent.Epsilon.String(), nil, spent.Delta.String(), nil, spent.Rho.String(), nil, words})
 		if r.Note != "" {
@@ -69,13 +75,16 @@ func (s *Session) addUnits(ctx context.Context, v *view.View, a view.Account, r 
 		}
 		r.Note += whose + " has " + words
 	}
-	one, k := a.Spending.Most(begun), begun.Count()
-	add("a unit with rows in 1 period", 1, one, fmt.Sprintf("%s so far, at most (%v, %s)", together(one, a.Caps.InteractiveDelta, 1), a.Epsilon, a.Delta))
+	most, k := a.Spending.Most(begun), begun.Count()
+	if k == 0 { // no row counts yet
+		most = a.Spent
+	}
+	add(one, 1, most, fmt.Sprintf("%s so far, at most (%v, %s)", together(most, a.Caps.InteractiveDelta, 1), a.Epsilon, a.Delta))
 	if k < 2 {
 		return nil
 	}
 	return s.db.store.Read(ctx, func(tx *catalog.Tx) error {
-		all, err := tx.UnitCost(&a.Account, begun)
+		cost, err := tx.UnitCost(&a.Account, begun)
 		if err != nil {
 			return err
 		}
@@ -83,9 +92,9 @@ func (s *Session) addUnits(ctx context.Context, v *view.View, a view.Account, r 
 		if err != nil {
 			return err
 		}
-		apart, span := most(a.Caps, once, k)
-		add(fmt.Sprintf("one with rows in all %d so far", k), k, all,
-			fmt.Sprintf("%s so far, at most %s by answers about one period each, and %s by answers that span them", together(all, a.Caps.InteractiveDelta, k), apart, span))
+		apart, span := atMost(a.Caps, once, k)
+		add(strings.Replace(all, "%d", fmt.Sprint(k), 1), k, cost,
+			fmt.Sprintf("%s so far, at most %s by answers about one period each, and %s by answers that span them", together(cost, a.Caps.InteractiveDelta, k), apart, span))
 		return nil
 	})
 }
@@ -111,11 +120,11 @@ func roundedUp(x float64) string {
 	return view.Rounded(math.Ceil(x/unit*(1-1e-12)) * unit)
 }
 
-// most returns what a unit with rows in k periods can ever have: (kε, kδ), if all is answered
+// atMost returns what a unit with rows in k periods can ever have: (kε, kδ), if all is answered
 // period by period, and with interactive answers over all of them together. What was spent
 // before there were periods, once, counts once. Releases that span periods are not in it: their δ
 // soon is 1.
-func most(caps accounting.Caps, once accounting.Amount, k int64) (apart, span string) {
+func atMost(caps accounting.Caps, once accounting.Amount, k int64) (apart, span string) {
 	own := caps.Remaining(once)
 	rest := accounting.Amount{Epsilon: own.Epsilon, Delta: own.Delta}.Times(k)
 	rest = rest.Plus(accounting.Amount{Epsilon: once.Epsilon, Delta: once.Delta})

@@ -175,14 +175,12 @@ func (db *Database) fromTemplate(ctx context.Context, v *view.View, r Request, m
 		return c, nil
 	}
 	touched, parts := r.Table.Touched(r.Query), v.Parts(m.ID)
-	var missing []period.Range
-	for n := range touched.Each() {
-		if parts[n] == nil {
-			missing = append(missing, period.Only(n))
-		}
+	var built []period.Range
+	for n := range parts {
+		built = append(built, period.Only(n))
 	}
-	if missing != nil {
-		c.Refusal = db.lacks(r, m, period.Of(missing...))
+	if missing := touched.Minus(period.Of(built...)); len(missing) > 0 { // a domain may have 2^60 periods
+		c.Refusal = db.lacks(r, m, missing)
 		return c, nil
 	}
 	if hull, _ := touched.Hull(); touched.Count() == 1 {
