@@ -92,6 +92,9 @@ func (p periods) partition(t catalog.Table) (*period.Partition, error) {
 		return nil, refuse("it is no date", "declare it as a DATE or TIMESTAMP, or write period = '"+c.Name+"' for its values")
 	}
 	if c.Domain.Type() == query.TypeText {
+		if c.Domain.Size() > maxTexts {
+			return nil, refuse("it has many values", fmt.Sprintf("at most %d texts can be periods; many periods are those of a date, or integers", maxTexts))
+		}
 		for v := range c.Domain.All().Each() {
 			out.Texts = append(out.Texts, v.Str())
 		}
@@ -134,8 +137,22 @@ func setPeriods(tx *catalog.Tx, a *catalog.Account, t *catalog.Table, p *period.
 	if err := samePeriods(a, of); err != nil {
 		return err
 	}
+	if a.Partition != nil && len(joined(a.Partition.Texts, of.Texts)) > maxTexts {
+		return sqlerr.New(sqlerr.Invalid, "the tables over these rows would have more than %d texts as periods", maxTexts).
+			WithHint("declare fewer values of %s", p.Column)
+	}
 	_, err := tx.SetPartition(a.ID, t.Name, of)
 	return err
+}
+
+// maxTexts bounds the texts that are periods: they are looked up for every row.
+const maxTexts = 1000
+
+// joined returns the texts of both lists, each once.
+func joined(a, b []string) []string {
+	all := append(slices.Clone(a), b...)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // samePeriods refuses a partition that is not the account's, and says what differs.
