@@ -499,3 +499,39 @@ func TestLedgerOfPeriods(t *testing.T) {
 		t.Errorf("lines of %q, %v", over, err)
 	}
 }
+
+// TestRehearsalOfPeriods plans a script that declares, refreshes and asks: it charges the copy what
+// the run charges, period by period, and changes nothing.
+func TestRehearsalOfPeriods(t *testing.T) {
+	s, _ := growing(t, "")
+	r, err := s.Rehearse(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for _, step := range []struct{ text, note string }{
+		{`CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`, "is created; REFRESH RELEASE builds its parts"},
+		{`REFRESH RELEASE monthly`, "10 parts are built; each costs its own period"},
+		{`REFRESH RELEASE monthly`, "has no part to build"},
+		{`REFRESH RELEASE monthly PERIOD '2026-03' AGAIN`, "1 part is built; it costs its own period"},
+		{`SELECT COUNT(*) FROM visits WHERE visited < '2026-11-01'`, "its parts are built before: its error is known then"},
+		{`RETIRE PERIOD '2026-01' OF visits`, "2026-01 of visits is retired: its rows are not read any more"},
+		{`DROP RELEASE monthly PERIOD '2026-02'`, "is dropped; what was spent stays spent"},
+	} {
+		out, err := r.Plan(t.Context(), step.text, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", step.text, err)
+		}
+		if got := fmt.Sprint(out.Rows[0][len(out.Rows[0])-1]); !strings.Contains(got, step.note) {
+			t.Errorf("%s: %v", step.text, out.Rows)
+		}
+	}
+	for _, text := range []string{`REFRESH RELEASE monthly PERIOD '2026-01' AGAIN`, `REFRESH RELEASE monthly PERIOD '2026-12'`, `REFRESH RELEASE weekly`} {
+		if _, err := r.Plan(t.Context(), text, nil); err == nil {
+			t.Errorf("%s is planned", text)
+		}
+	}
+	if got := spentIn(t, s, "2026-03"); got != (accounting.Amount{}) {
+		t.Errorf("the rehearsal charged %v", got)
+	}
+}

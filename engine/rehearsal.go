@@ -362,6 +362,14 @@ func (r *Rehearsal) declare(ctx context.Context, text string, statement syntax.S
 		return r.release(ctx, st)
 	case *syntax.CreateMechanism:
 		return r.mechanism(ctx, st)
+	case *syntax.RefreshRelease:
+		return r.refresh(ctx, st)
+	case *syntax.RetirePeriod:
+		note, err := r.copy.declaration().Retire(ctx, st)
+		if err != nil {
+			return nil, err
+		}
+		return planned(st.Table.Text, "private table", "0", note), r.look(ctx)
 	case *syntax.CreatePrivate:
 		return r.private(ctx, st)
 	case *syntax.Export:
@@ -596,9 +604,15 @@ func (r *Rehearsal) release(ctx context.Context, st *syntax.CreateRelease) (*Res
 	if rel := r.view.Release(st.Name.Text); rel != nil && stored.Unfitted(rel) {
 		return planned(rel.Name, rel.Using, "0", "exists: its fit is finished"), nil
 	}
-	done, err := r.view.NameFree(st.Name, st.IfNotExists, r.view.Release(st.Name.Text) != nil)
+	done, err := r.view.NameFree(st.Name, st.IfNotExists, r.view.Release(st.Name.Text) != nil || r.view.Template(st.Name.Text) != nil)
 	if done || err != nil {
 		return planned(st.Name.Text, string(st.Using), "0", doneNote), err
+	}
+	if st.EachPeriod {
+		if _, err := r.copy.declaration().CreateRelease(ctx, st); err != nil {
+			return nil, err
+		}
+		return planned(st.Name.Text, string(st.Using), "0", "is created; REFRESH RELEASE builds its parts"), r.look(ctx)
 	}
 	p, err := r.copy.declaration().PlanRelease(ctx, st, r.view)
 	if err != nil {
@@ -624,6 +638,45 @@ func (r *Rehearsal) release(ctx context.Context, st *syntax.CreateRelease) (*Res
 		r.leaves("which queries %s answers: %s", rel.Name, p.Unclear)
 	}
 	return withColumns(planned(rel.Name, rel.Using, view.Amount(p.Cost), answer.JoinNotes(answer.JoinNotes("is created", p.Open), p.Outlook)), p), nil
+}
+
+// refresh plans the parts that a REFRESH RELEASE builds, and stores them empty.
+func (r *Rehearsal) refresh(ctx context.Context, st *syntax.RefreshRelease) (*Result, error) {
+	parts, err := r.copy.declaration().PlanParts(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	var cost accounting.Amount
+	for i := range parts {
+		p := &parts[i]
+		if p.Release.Params, err = json.Marshal(stored.ReleaseAbout{Fitted: p.Fitted, Texts: p.Texts}); err != nil {
+			return nil, err
+		}
+		err = r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error {
+			if err := tx.Charge(p.Table.Account, p.Table.Span(), catalog.KindReleases, "create release", p.Release.Name, p.Cost); err != nil {
+				return err
+			}
+			if p.Again {
+				if err := tx.DropRelease(p.Release.Name); err != nil {
+					return err
+				}
+			}
+			return tx.AddRelease(&p.Release, nil)
+		})
+		if err != nil {
+			return nil, err
+		}
+		r.unbuilt[answer.Unbuilt{Object: syntax.Release, ID: p.Release.ID}] = answer.Forecast{MaxSupport: p.MaxSupport, Predict: p.Predict, Universe: p.Universe, Unclear: p.Unclear}
+		cost.Epsilon, cost.Delta = max(cost.Epsilon, p.Cost.Epsilon), max(cost.Delta, p.Cost.Delta)
+	}
+	note := "has no part to build"
+	if len(parts) > 0 {
+		note = fmt.Sprintf("%d parts are built; each costs its own period", len(parts))
+		if len(parts) == 1 {
+			note = "1 part is built; it costs its own period"
+		}
+	}
+	return planned(st.Name.Text, "release", view.Amount(cost), note), r.look(ctx)
 }
 
 // withColumns adds the columns to the row of a release or mechanism.
@@ -695,7 +748,7 @@ func (r *Rehearsal) drop(ctx context.Context, st *syntax.Drop) (*Result, error) 
 func exists(v *view.View, st *syntax.Drop) bool {
 	switch st.Kind {
 	case syntax.Release:
-		return v.Release(st.Name.Text) != nil
+		return v.Release(st.Name.Text) != nil || v.Template(st.Name.Text) != nil
 	case syntax.Mechanism:
 		return v.Mechanism(st.Name.Text) != nil
 	case syntax.PrivateTable:

@@ -194,6 +194,12 @@ func (db *Database) fromTemplate(ctx context.Context, v *view.View, r Request, m
 		one.Note = JoinNotes(one.Note, "part "+r.Table.Partition.Text(hull))
 		return one, err
 	}
+	for n := range touched.Each() {
+		if db.unbuilt(parts[n]) {
+			c.Origin, c.Note = FromScript, "its parts are built before: its error is known then"
+			return c, nil
+		}
+	}
 	all := make([]placed, 0, touched.Count())
 	support := new(big.Int)
 	for n := range touched.Each() {
@@ -222,6 +228,15 @@ func (db *Database) fromTemplate(ctx context.Context, v *view.View, r Request, m
 		}
 	}
 	return c, nil
+}
+
+// unbuilt reports whether a release is one that a rehearsed script builds.
+func (db *Database) unbuilt(r *catalog.Release) bool {
+	if db.rehearsed == nil {
+		return false
+	}
+	_, yes := db.rehearsed.Unbuilt[Unbuilt{syntax.Release, r.ID}]
+	return yes
 }
 
 // place takes a query to a part of a template. It returns m there, or the reason why the part

@@ -285,10 +285,27 @@ func (s *Statement) buildPart(ctx context.Context, name syntax.Name, n int64, ag
 	if err != nil {
 		return nil, err
 	}
+	st, v, err := r.partOf(n, name)
+	if err != nil {
+		return nil, err
+	}
 	old := r.parts[n]
+	one := *s
+	one.part = &part{template: r.template}
+	if old != nil && again {
+		one.part.replaces = old.ID
+	}
+	if old != nil && !again {
+		return one.resume(ctx, st, v, old)
+	}
+	return one.build(ctx, st, v)
+}
+
+// partOf returns the statement that builds a part, and the view that it is built over.
+func (r refreshing) partOf(n int64, name syntax.Name) (*syntax.CreateRelease, *view.View, error) {
 	within, some := r.table.Within(period.Only(n))
 	if !some {
-		return nil, sqlerr.New(sqlerr.Internal, "a period has no values")
+		return nil, nil, sqlerr.New(sqlerr.Internal, "a period has no values")
 	}
 	st := &syntax.CreateRelease{Name: syntax.Name{Text: PartName(r.template, r.table.Partition, n), Position: name.Position},
 		Table: syntax.Name{Text: r.table.Name}, Using: syntax.Algorithm(r.template.Using)}
@@ -296,18 +313,46 @@ func (s *Statement) buildPart(ctx context.Context, name syntax.Name, n int64, ag
 		st.Columns = append(st.Columns, syntax.Name{Text: r.table.Columns[c].Name})
 	}
 	if json.Unmarshal(r.template.Options, &st.Options) != nil {
-		return nil, sqlerr.New(sqlerr.Corrupt, "how release %s is built cannot be read", r.template.Name)
+		return nil, nil, sqlerr.New(sqlerr.Corrupt, "how release %s is built cannot be read", r.template.Name)
 	}
-	one := *s
-	one.part = &part{template: r.template}
-	if old != nil && again {
-		one.part.replaces = old.ID
+	return st, r.view.With(within), nil
+}
+
+// PlannedPart is a part of a template before it is built.
+type PlannedPart struct {
+	Plan
+	Release catalog.Release // as it would be stored
+	Again   bool            // in place of the one of that name
+}
+
+// PlanParts plans the parts that a REFRESH RELEASE would build, from public data alone. It changes
+// nothing.
+func (s *Statement) PlanParts(ctx context.Context, st *syntax.RefreshRelease) (all []PlannedPart, err error) {
+	r, err := s.refreshing(ctx, st.Name)
+	if err != nil {
+		return nil, err
 	}
-	v := r.view.With(within)
-	if old != nil && !again {
-		return one.resume(ctx, st, v, old)
+	due, err := s.due(ctx, r, st)
+	if err != nil {
+		return nil, err
 	}
-	return one.build(ctx, st, v)
+	for _, n := range due {
+		old := r.parts[n]
+		if old != nil && !st.Again {
+			continue // its fit is finished, at no cost
+		}
+		create, v, err := r.partOf(n, st.Name)
+		if err != nil {
+			return nil, err
+		}
+		p, err := s.PlanRelease(ctx, create, v)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, PlannedPart{p, catalog.Release{Name: create.Name.Text, TableID: p.Table.ID, Span: p.Table.Part, Template: r.template.ID,
+			Columns: p.Columns, Using: string(create.Using), Epsilon: p.Cost.Epsilon, Delta: p.Cost.Delta, MaxSupport: p.MaxSupport}, old != nil})
+	}
+	return all, nil
 }
 
 // PartName returns the name of the release that is a template's part for a period.
