@@ -130,7 +130,7 @@ func TestColumnTypes(t *testing.T) {
 		{`EXPLAIN SELECT n + 1 FROM (SELECT COUNT(*) AS n FROM v)`, "text text text text text text text"},
 		{`EXPLAIN VALUES (1)`, "text text text text text text text"},
 		{`EXPLAIN CREATE RELEASE r ON v (sex) USING PROJECTION WITH (epsilon = 1)`, "text text text text text text text"},
-		{`SHOW RELEASES`, "text text text text text text int8 int8 text"}, {`SHOW BUDGET`, "text text text text text text text"},
+		{`SHOW RELEASES`, "text text text text text text int8 int8 text text"}, {`SHOW BUDGET`, "text text text text text text text"},
 		{`SHOW MECHANISMS`, "text text text text text text int8 text int8 float8 float8 text"}, {`SHOW SOURCES`, "text text text text int8 text"},
 		{`SHOW USERS`, "text int8 text"}, {`SHOW GRANTS`, "text text text text text text text"},
 		{`SHOW LEDGER`, "int8 text text text text text text text text text text"}, {`SHOW BUDGET FOR v`, "text int8 text text text text text text text text"},

@@ -24,6 +24,7 @@ type lived struct {
 // March, through a part, a release or an answer that was charged to it, may differ in its numbers
 // alone, and some of it must.
 func TestNeighbouringHistoriesLookAlike(t *testing.T) {
+	t.Parallel()
 	const m = "2026-03"
 	history := []lived{
 		{"2026-01-20T00:00:00Z", `CREATE RELEASE monthly ON visits USING PROJECTION WITH (epsilon = 0.4) EACH PERIOD`, false},

@@ -91,6 +91,7 @@ func epsilonOf(t testing.TB, text string) accounting.Epsilon {
 // TestRefresh builds parts as time goes by: once for each period that has ended, never for one
 // that was dropped or retired, and each charged to its own period.
 func TestRefresh(t *testing.T) {
+	t.Parallel()
 	s, c := growing(t, "")
 	must(t, s, `CREATE RELEASE monthly ON visits USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`)
 	if got := spentIn(t, s, "2026-01"); got != (accounting.Amount{}) {
@@ -143,6 +144,7 @@ func TestRefresh(t *testing.T) {
 
 // TestRefreshEarly: a release with early = on has a part for the running period.
 func TestRefreshEarly(t *testing.T) {
+	t.Parallel()
 	s, c := growing(t, "")
 	must(t, s, `CREATE RELEASE soon ON visits (sex) USING MARGINALS WITH (epsilon = 0.1, early = on) EACH PERIOD`)
 	c.set(t, "2026-02-10T00:00:00Z")
@@ -154,6 +156,7 @@ func TestRefreshEarly(t *testing.T) {
 
 // TestRefreshOutOfBudget stops at the first period that cannot pay, and keeps what it built before.
 func TestRefreshOutOfBudget(t *testing.T) {
+	t.Parallel()
 	s, _ := growing(t, "")
 	must(t, s, `CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 1.5) EACH PERIOD`)
 	must(t, s, `CREATE RELEASE may ON visits (sex) USING PROJECTION WITH (epsilon = 1, period = '2026-05')`)
@@ -170,6 +173,7 @@ func TestRefreshOutOfBudget(t *testing.T) {
 // TestRefreshAfterACrash: a part that was charged and not stored is built by the next REFRESH, and
 // the ledger has both charges. Every other part is charged once.
 func TestRefreshAfterACrash(t *testing.T) {
+	t.Parallel()
 	s, c := growing(t, "")
 	must(t, s, `CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`)
 	c.set(t, "2026-04-02T00:00:00Z")
@@ -189,6 +193,7 @@ func TestRefreshAfterACrash(t *testing.T) {
 // TestAnswersOverParts compares the answers of releases without noise with counts of the rows:
 // whole periods, days, months and years.
 func TestAnswersOverParts(t *testing.T) {
+	t.Parallel()
 	for name, create := range map[string]string{
 		"cells":     `CREATE RELEASE r ON visits USING PROJECTION WITH (epsilon = 1) EACH PERIOD`,
 		"sparse":    `CREATE RELEASE r ON visits USING PROJECTION WITH (epsilon = 1, transform = sparse, heavy = none, rows = 65536) EACH PERIOD`,
@@ -224,6 +229,7 @@ func TestAnswersOverParts(t *testing.T) {
 
 // TestMissingParts names the periods that a query needs and the statement that builds them.
 func TestMissingParts(t *testing.T) {
+	t.Parallel()
 	s, _ := growing(t, "")
 	must(t, s, `CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`)
 	for where, want := range map[string]string{
@@ -247,6 +253,7 @@ func TestMissingParts(t *testing.T) {
 // TestPeriodsToCome: rows of periods that have not begun count nowhere, cost nothing and have no
 // groups; they count when their period has begun.
 func TestPeriodsToCome(t *testing.T) {
+	t.Parallel()
 	s, c := growing(t, "")
 	quieten(s.DB())
 	must(t, s, `SET accuracy = 100`)
@@ -275,6 +282,7 @@ func TestPeriodsToCome(t *testing.T) {
 // TestAnswersChargeTheirPeriods: a direct answer takes from the periods in which its query has a
 // weight, and what it takes once it takes from each of them.
 func TestAnswersChargeTheirPeriods(t *testing.T) {
+	t.Parallel()
 	s, _ := growing(t, "")
 	must(t, s, `SET accuracy = 100`)
 	before := must(t, s, `SELECT COUNT(*) FROM visits WHERE visited BETWEEN '2026-02-10' AND '2026-04-01' OR visited = '2026-09-09'`)
@@ -293,6 +301,7 @@ func TestAnswersChargeTheirPeriods(t *testing.T) {
 
 // TestAnswersStopWhereAPeriodCannotPay: a period that is used up refuses what reads it, and no other.
 func TestAnswersStopWhereAPeriodCannotPay(t *testing.T) {
+	t.Parallel()
 	s, _ := growing(t, "")
 	must(t, s, `SET accuracy = 5`)
 	for i := 0; ; i++ {
@@ -315,6 +324,7 @@ func TestAnswersStopWhereAPeriodCannotPay(t *testing.T) {
 // TestRetiredPeriods: nothing reads the rows of a retired period, which may be deleted; what was
 // built from them answers on.
 func TestRetiredPeriods(t *testing.T) {
+	t.Parallel()
 	s, _ := growing(t, "")
 	quieten(s.DB())
 	must(t, s, `CREATE RELEASE monthly ON visits USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`)
@@ -345,6 +355,7 @@ func TestRetiredPeriods(t *testing.T) {
 
 // TestSpans: a release and a mechanism are about the periods that they were charged to.
 func TestSpans(t *testing.T) {
+	t.Parallel()
 	s, c := growing(t, "")
 	quieten(s.DB())
 	must(t, s, `CREATE RELEASE first ON visits (sex, visited) USING PROJECTION WITH (epsilon = 0.25, period = '2026-01 to 2026-03')`)
@@ -386,6 +397,7 @@ func TestSpans(t *testing.T) {
 // TestPeriodsEndWhereTheyAre: periods end at midnight of the declared time zone, whatever the
 // season, and February has a leap day.
 func TestPeriodsEndWhereTheyAre(t *testing.T) {
+	t.Parallel()
 	for _, step := range []struct{ zone, last, first string }{
 		{"", "2026-07-31T23:59:59Z", "2026-08-01T00:00:00Z"},
 		{", time_zone = 'Europe/Berlin'", "2026-07-31T21:59:59Z", "2026-07-31T22:00:00Z"},
@@ -412,6 +424,7 @@ func TestPeriodsEndWhereTheyAre(t *testing.T) {
 
 // TestPeriodsOfValues: the values of a column can be the periods, which do not end.
 func TestPeriodsOfValues(t *testing.T) {
+	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "batches.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (batch INTEGER, region TEXT)`,
 		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999) INSERT INTO raw SELECT i % 10, CASE i % 3 WHEN 0 THEN 'north' ELSE 'south' END FROM n`)
@@ -434,6 +447,7 @@ func TestPeriodsOfValues(t *testing.T) {
 
 // TestUnitsKeepRowsOfEachPeriod: max_rows rows are kept of each unit in each period.
 func TestUnitsKeepRowsOfEachPeriod(t *testing.T) {
+	t.Parallel()
 	s, _ := growing(t, "")
 	quieten(s.DB())
 	refused(t, s, sqlerr.Invalid, `CREATE PRIVATE TABLE people (visited DATE BETWEEN '2026-01-01' AND '2027-12-31') FROM raw_visits
@@ -461,6 +475,7 @@ func TestUnitsKeepRowsOfEachPeriod(t *testing.T) {
 
 // TestExportOfAPart: a part is exported like any release, with the values of its period alone.
 func TestExportOfAPart(t *testing.T) {
+	t.Parallel()
 	s, _ := growing(t, "")
 	quieten(s.DB())
 	must(t, s, `CREATE RELEASE monthly ON visits USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`)
@@ -478,6 +493,7 @@ func TestExportOfAPart(t *testing.T) {
 
 // TestLedgerOfPeriods: a charge to several ranges is one line each, in one transaction.
 func TestLedgerOfPeriods(t *testing.T) {
+	t.Parallel()
 	s, _ := growing(t, "")
 	must(t, s, `SET accuracy = 100`)
 	must(t, s, `SELECT COUNT(*) FROM visits WHERE visited IN ('2026-01-05', '2026-03-05', '2026-04-05')`)
@@ -503,6 +519,7 @@ func TestLedgerOfPeriods(t *testing.T) {
 // TestRehearsalOfPeriods plans a script that declares, refreshes and asks: it charges the copy what
 // the run charges, period by period, and changes nothing.
 func TestRehearsalOfPeriods(t *testing.T) {
+	t.Parallel()
 	s, _ := growing(t, "")
 	r, err := s.Rehearse(t.Context())
 	if err != nil {

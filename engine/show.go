@@ -126,7 +126,7 @@ func listColumns(what syntax.Topic) []Column {
 	case syntax.Tables:
 		return columns("table", "TEXT", "kind", "TEXT", "columns", "INTEGER", "universe", "TEXT", "unit", "TEXT", "rows", "INTEGER", "margin", "INTEGER", "source", "TEXT", "limits", "TEXT")
 	case syntax.Releases:
-		return columns("release", "TEXT", "table", "TEXT", "columns", "TEXT", "method", "TEXT", "epsilon", "TEXT", "delta", "TEXT", "max_support", "INTEGER", "bytes", "INTEGER", "created", "TEXT")
+		return columns("release", "TEXT", "table", "TEXT", "columns", "TEXT", "method", "TEXT", "epsilon", "TEXT", "delta", "TEXT", "max_support", "INTEGER", "bytes", "INTEGER", "created", "TEXT", "periods", "TEXT")
 	case syntax.Mechanisms:
 		return columns("mechanism", "TEXT", "table", "TEXT", "columns", "TEXT", "epsilon", "TEXT", "runs", "TEXT", "comparisons", "TEXT", "max_support", "INTEGER", "prior", "TEXT", "within", "INTEGER", "guaranteed alpha", "REAL", "paper's alpha", "REAL", "created", "TEXT")
 	case syntax.Budget:
@@ -287,13 +287,57 @@ func showReleases(v *view.View) *Result {
 		if rel.MaxSupport < catalog.AnySupport {
 			support = int64(rel.MaxSupport)
 		}
-		over, made := view.ColumnNames(v.TableByID(rel.TableID), rel.Columns), method(rel)
+		t := v.TableByID(rel.TableID)
+		over, made := view.ColumnNames(t, rel.Columns), method(rel)
+		var span any // NULL where a table has no periods
+		if t.HasPeriods() {
+			span = t.Partition.Text(rel.Span)
+		}
 		r.Rows = append(r.Rows, []any{rel.Name, rel.Table, over, made.whole,
-			rel.Epsilon.String(), rel.Delta.String(), support, rel.Size, rel.CreatedAt.Format(time.RFC3339)})
-		r.Brief.Rows = append(r.Brief.Rows, []any{rel.Name, rel.Table, answer.BriefList(over), made.brief,
-			briefAmount(accounting.Amount{Epsilon: rel.Epsilon, Delta: rel.Delta})})
+			rel.Epsilon.String(), rel.Delta.String(), support, rel.Size, rel.CreatedAt.Format(time.RFC3339), span})
+		if rel.Template == 0 {
+			r.Brief.Rows = append(r.Brief.Rows, []any{rel.Name, rel.Table, answer.BriefList(over), made.brief,
+				briefAmount(accounting.Amount{Epsilon: rel.Epsilon, Delta: rel.Delta})})
+		}
 	}
+	for i := range v.Templates {
+		m := &v.Templates[i]
+		over, parts := view.ColumnNames(v.TableByID(m.TableID), m.Columns), showParts(v, m)
+		r.Rows = append(r.Rows, []any{m.Name, m.Table, over, m.Using + ", each period", nil, nil, nil, nil, m.CreatedAt.Format(time.RFC3339), parts.whole})
+		r.Brief.Rows = append(r.Brief.Rows, []any{m.Name, m.Table, answer.BriefList(over), m.Using + ", " + parts.brief, parts.cost})
+	}
+	byName := func(a, b []any) int { return strings.Compare(a[0].(string), b[0].(string)) }
+	slices.SortStableFunc(r.Rows, byName)
+	slices.SortStableFunc(r.Brief.Rows, byName)
 	return r
+}
+
+// partsOf says which parts a release of each period has.
+type partsOf struct{ whole, brief, cost string }
+
+func showParts(v *view.View, m *catalog.Template) (p partsOf) {
+	parts := v.Parts(m.ID)
+	if len(parts) == 0 {
+		return partsOf{"", "no parts yet", ""}
+	}
+	var all []period.Range
+	var most accounting.Amount
+	for n, r := range parts {
+		all = append(all, period.Only(n))
+		most.Epsilon, most.Delta = max(most.Epsilon, r.Epsilon), max(most.Delta, r.Delta)
+	}
+	t := v.TableByID(m.TableID)
+	var names []string
+	for _, r := range period.Of(all...) {
+		names = append(names, t.Partition.Text(r))
+	}
+	p.whole, p.cost = strings.Join(names, ", "), briefAmount(most)+" a "+string(t.Partition.By)
+	hull, _ := period.Of(all...).Hull()
+	p.brief = fmt.Sprintf("%d parts, %s", len(parts), t.Partition.Text(hull))
+	if len(parts) == 1 {
+		p.brief = "1 part, " + t.Partition.Text(hull)
+	}
+	return p
 }
 
 // madeBy says how a release was made.

@@ -29,31 +29,31 @@ DESC Visits;
 --> 'score' | 'INTEGER' | 'BETWEEN -3 AND 3' | 7 | 'single rows' | 'raw_visits' | NULL
 --> 'zip' | 'TEXT' | 'any text or NULL' | NULL | 'single rows' | 'raw_visits' | NULL
 SHOW RELEASES;
---> release | table | columns | method | epsilon | delta | max_support | bytes | created
---> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, identity, 840 rows, dlap(1) noise from the table sampler' | '1' | '0' | 65536 | 988 | '(time)'
+--> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, identity, 840 rows, dlap(1) noise from the table sampler' | '1' | '0' | 65536 | 988 | '(time)' | NULL
 --> under sparse:
---> release | table | columns | method | epsilon | delta | max_support | bytes | created
---> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, sparse, 65536 rows, dlap(1) noise from the table sampler' | '1' | '0' | 65536 | 65764 | '(time)'
---> 'zips' | 'visits' | 'age, zip' | 'projection, sparse, 65536 rows, dlap(2) noise from the table sampler' | '0.5' | '0' | 65536 | 65764 | '(time)'
+--> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, sparse, 65536 rows, dlap(1) noise from the table sampler' | '1' | '0' | 65536 | 65764 | '(time)' | NULL
+--> 'zips' | 'visits' | 'age, zip' | 'projection, sparse, 65536 rows, dlap(2) noise from the table sampler' | '0.5' | '0' | 65536 | 65764 | '(time)' | NULL
 --> under sparse, clip:
---> release | table | columns | method | epsilon | delta | max_support | bytes | created
---> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, sparse, 65536 rows, 3 heavy cells published above clip 20, dlap(1) noise from the table sampler' | '1' | '1e-7' | 65536 | 65851 | '(time)'
---> 'zips' | 'visits' | 'age, zip' | 'projection, sparse, 65536 rows, dlap(2) noise from the table sampler' | '0.5' | '0' | 65536 | 65764 | '(time)'
+--> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, sparse, 65536 rows, 3 heavy cells published above clip 20, dlap(1) noise from the table sampler' | '1' | '1e-7' | 65536 | 65851 | '(time)' | NULL
+--> 'zips' | 'visits' | 'age, zip' | 'projection, sparse, 65536 rows, dlap(2) noise from the table sampler' | '0.5' | '0' | 65536 | 65764 | '(time)' | NULL
 --> under sparse, named:
---> release | table | columns | method | epsilon | delta | max_support | bytes | created
---> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, sparse, 65536 rows, 3 heavy cells named, dlap(1/18) noise from the table sampler' | '20' | '1e-7' | 65536 | 65863 | '(time)'
---> 'zips' | 'visits' | 'age, zip' | 'projection, sparse, 65536 rows, dlap(2) noise from the table sampler' | '0.5' | '0' | 65536 | 65764 | '(time)'
+--> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, sparse, 65536 rows, 3 heavy cells named, dlap(1/18) noise from the table sampler' | '20' | '1e-7' | 65536 | 65863 | '(time)' | NULL
+--> 'zips' | 'visits' | 'age, zip' | 'projection, sparse, 65536 rows, dlap(2) noise from the table sampler' | '0.5' | '0' | 65536 | 65764 | '(time)' | NULL
 --> under dense:
---> release | table | columns | method | epsilon | delta | max_support | bytes | created
---> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, dense, 512 rows, dgauss(680253277/65536) noise from the exact sampler' | '1' | '2.5e-7' | 65536 | 1924 | '(time)'
+--> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, dense, 512 rows, dgauss(680253277/65536) noise from the exact sampler' | '1' | '2.5e-7' | 65536 | 1924 | '(time)' | NULL
 --> under marginals:
---> release | table | columns | method | epsilon | delta | max_support | bytes | created
---> 'cells' | 'visits' | 'sex, age, town, score' | '1 marginals of 840 cells, unbiased, dgauss(3136131255/134217728) noise' | '1' | '1e-7' | 840 | 2278 | '(time)'
+--> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
+--> 'cells' | 'visits' | 'sex, age, town, score' | '1 marginals of 840 cells, unbiased, dgauss(3136131255/134217728) noise' | '1' | '1e-7' | 840 | 2278 | '(time)' | NULL
 --> under smw, classes; smw, uniform; direct:
---> release | table | columns | method | epsilon | delta | max_support | bytes | created
+--> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
 --> under smw release:
---> release | table | columns | method | epsilon | delta | max_support | bytes | created
---> 'cells' | 'visits' | 'sex, age, town, score' | 'smw, conjunctions, free columns: 3 at most, 0 updates, complete' | '490.05' | '4.95e-7' | 280 | 4988 | '(time)'
+--> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'smw, conjunctions, free columns: 3 at most, 0 updates, complete' | '490.05' | '4.95e-7' | 280 | 4988 | '(time)' | NULL
 SHOW MECHANISMS;
 --> mechanism | table | columns | epsilon | runs | comparisons | max_support | prior | within | guaranteed alpha | paper's alpha | created
 --> under smw, classes:
@@ -108,51 +108,51 @@ SHOW BUDGET;
 --> 'visits' | 'releases' | 'δ' | '5e-7' | '0' | '5e-7' | '100 % left for releases'
 --> 'visits' | 'interactive' | 'ρ' | '0.083441717833675' | '0' | '0.083441717833675' | 'about 110 more direct answers within ±50 (95 %); ρ = 0.083 is ε = 2 at δ = 5e-7'
 SHOW LEDGER;
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | NULL | NULL | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | NULL | NULL | (hash) | NULL
 --> under sparse:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash)
---> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | NULL | NULL | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | NULL | NULL | (hash) | NULL
 --> under sparse, clip:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash)
---> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '1e-7' | NULL | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '1e-7' | NULL | (hash) | NULL
 --> under sparse, named:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash)
---> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '20' | '1e-7' | NULL | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '20' | '1e-7' | NULL | (hash) | NULL
 --> under dense:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '2.5e-7' | NULL | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '2.5e-7' | NULL | (hash) | NULL
 --> under marginals:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '1e-7' | NULL | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '1e-7' | NULL | (hash) | NULL
 --> under smw, classes:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'interactive' | 'number of rows' | 'visits' | NULL | NULL | '3.543017950661399' | (hash)
---> 3 | '(time)' | 'raw_visits' | 'interactive' | 'prior of mechanism' | 'live' | NULL | NULL | '105.22763313464355' | (hash)
---> 4 | '(time)' | 'raw_visits' | 'interactive' | 'reserve mechanism' | 'live' | NULL | NULL | '245.531143980834955' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'interactive' | 'number of rows' | 'visits' | NULL | NULL | '3.543017950661399' | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'interactive' | 'prior of mechanism' | 'live' | NULL | NULL | '105.22763313464355' | (hash) | NULL
+--> 4 | '(time)' | 'raw_visits' | 'interactive' | 'reserve mechanism' | 'live' | NULL | NULL | '245.531143980834955' | (hash) | NULL
 --> under smw, uniform:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'interactive' | 'number of rows' | 'visits' | NULL | NULL | '3.543017950661399' | (hash)
---> 3 | '(time)' | 'raw_visits' | 'interactive' | 'reserve mechanism' | 'live' | NULL | NULL | '350.758777115478505' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'interactive' | 'number of rows' | 'visits' | NULL | NULL | '3.543017950661399' | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'interactive' | 'reserve mechanism' | 'live' | NULL | NULL | '350.758777115478505' | (hash) | NULL
 --> under smw release:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'releases' | 'number of rows' | 'visits' | '4.95' | NULL | NULL | (hash)
---> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '490.05' | '4.95e-7' | NULL | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'number of rows' | 'visits' | '4.95' | NULL | NULL | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '490.05' | '4.95e-7' | NULL | (hash) | NULL
 --> under direct:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
 SHOW SETTINGS;
 --> setting | value
 --> 'mechanism' | 'auto'

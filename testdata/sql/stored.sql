@@ -13,61 +13,61 @@ SELECT COUNT(*) FROM visits v WHERE (v.age, v.sex) = (3, 'F');
 --> count
 --> 52
 SHOW LEDGER;
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | NULL | NULL | (hash)
---> 3 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | NULL | NULL | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
 --> under sparse:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash)
---> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | NULL | NULL | (hash)
---> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | NULL | NULL | (hash) | NULL
+--> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
 --> under sparse, clip:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash)
---> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '1e-7' | NULL | (hash)
---> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '1e-7' | NULL | (hash) | NULL
+--> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
 --> under sparse, named:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash)
---> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '20' | '1e-7' | NULL | (hash)
---> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '20' | '1e-7' | NULL | (hash) | NULL
+--> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
 --> under dense:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '2.5e-7' | NULL | (hash)
---> 3 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.004687670417229' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '2.5e-7' | NULL | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.004687670417229' | (hash) | NULL
 --> under marginals:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '1e-7' | NULL | (hash)
---> 3 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '1e-7' | NULL | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
 --> under smw, classes:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'interactive' | 'number of rows' | 'visits' | NULL | NULL | '3.543017950661399' | (hash)
---> 3 | '(time)' | 'raw_visits' | 'interactive' | 'prior of mechanism' | 'live' | NULL | NULL | '105.22763313464355' | (hash)
---> 4 | '(time)' | 'raw_visits' | 'interactive' | 'reserve mechanism' | 'live' | NULL | NULL | '245.531143980834955' | (hash)
---> 5 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'interactive' | 'number of rows' | 'visits' | NULL | NULL | '3.543017950661399' | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'interactive' | 'prior of mechanism' | 'live' | NULL | NULL | '105.22763313464355' | (hash) | NULL
+--> 4 | '(time)' | 'raw_visits' | 'interactive' | 'reserve mechanism' | 'live' | NULL | NULL | '245.531143980834955' | (hash) | NULL
+--> 5 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
 --> under smw, uniform:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'interactive' | 'number of rows' | 'visits' | NULL | NULL | '3.543017950661399' | (hash)
---> 3 | '(time)' | 'raw_visits' | 'interactive' | 'reserve mechanism' | 'live' | NULL | NULL | '350.758777115478505' | (hash)
---> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'interactive' | 'number of rows' | 'visits' | NULL | NULL | '3.543017950661399' | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'interactive' | 'reserve mechanism' | 'live' | NULL | NULL | '350.758777115478505' | (hash) | NULL
+--> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
 --> under smw release:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'releases' | 'number of rows' | 'visits' | '4.95' | NULL | NULL | (hash)
---> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '490.05' | '4.95e-7' | NULL | (hash)
---> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'number of rows' | 'visits' | '4.95' | NULL | NULL | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '490.05' | '4.95e-7' | NULL | (hash) | NULL
+--> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
 --> under direct:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
 
 -- A wider margin than that of a stored answer is served by it; a narrower one is bought.
 SET accuracy = 80;
@@ -106,91 +106,91 @@ SELECT COUNT(*) FROM visits WHERE (age + score) % 2 = 1;
 --> count
 --> 60
 SHOW LEDGER;
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | NULL | NULL | (hash)
---> 3 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
---> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash)
---> 5 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
---> 6 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | NULL | NULL | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
+--> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash) | NULL
+--> 5 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
+--> 6 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
 --> under sparse:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash)
---> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | NULL | NULL | (hash)
---> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
---> 5 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash)
---> 6 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
---> 7 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | NULL | NULL | (hash) | NULL
+--> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
+--> 5 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash) | NULL
+--> 6 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
+--> 7 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
 --> under sparse, clip:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash)
---> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '1e-7' | NULL | (hash)
---> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
---> 5 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash)
---> 6 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
---> 7 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '1e-7' | NULL | (hash) | NULL
+--> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
+--> 5 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash) | NULL
+--> 6 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
+--> 7 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
 --> under sparse, named:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash)
---> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '20' | '1e-7' | NULL | (hash)
---> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
---> 5 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash)
---> 6 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
---> 7 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'zips' | '0.5' | NULL | NULL | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '20' | '1e-7' | NULL | (hash) | NULL
+--> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
+--> 5 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash) | NULL
+--> 6 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
+--> 7 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
 --> under dense:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '2.5e-7' | NULL | (hash)
---> 3 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.004687670417229' | (hash)
---> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.012833740281954' | (hash)
---> 5 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.001184297711578' | (hash)
---> 6 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.001184297711578' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '2.5e-7' | NULL | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.004687670417229' | (hash) | NULL
+--> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.012833740281954' | (hash) | NULL
+--> 5 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.001184297711578' | (hash) | NULL
+--> 6 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.001184297711578' | (hash) | NULL
 --> under marginals:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '1e-7' | NULL | (hash)
---> 3 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
---> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash)
---> 5 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
---> 6 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '1' | '1e-7' | NULL | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
+--> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash) | NULL
+--> 5 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
+--> 6 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
 --> under smw, classes:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'interactive' | 'number of rows' | 'visits' | NULL | NULL | '3.543017950661399' | (hash)
---> 3 | '(time)' | 'raw_visits' | 'interactive' | 'prior of mechanism' | 'live' | NULL | NULL | '105.22763313464355' | (hash)
---> 4 | '(time)' | 'raw_visits' | 'interactive' | 'reserve mechanism' | 'live' | NULL | NULL | '245.531143980834955' | (hash)
---> 5 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
---> 6 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash)
---> 7 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
---> 8 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'interactive' | 'number of rows' | 'visits' | NULL | NULL | '3.543017950661399' | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'interactive' | 'prior of mechanism' | 'live' | NULL | NULL | '105.22763313464355' | (hash) | NULL
+--> 4 | '(time)' | 'raw_visits' | 'interactive' | 'reserve mechanism' | 'live' | NULL | NULL | '245.531143980834955' | (hash) | NULL
+--> 5 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
+--> 6 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash) | NULL
+--> 7 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
+--> 8 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
 --> under smw, uniform:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'interactive' | 'number of rows' | 'visits' | NULL | NULL | '3.543017950661399' | (hash)
---> 3 | '(time)' | 'raw_visits' | 'interactive' | 'reserve mechanism' | 'live' | NULL | NULL | '350.758777115478505' | (hash)
---> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
---> 5 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash)
---> 6 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
---> 7 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'interactive' | 'number of rows' | 'visits' | NULL | NULL | '3.543017950661399' | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'interactive' | 'reserve mechanism' | 'live' | NULL | NULL | '350.758777115478505' | (hash) | NULL
+--> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
+--> 5 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash) | NULL
+--> 6 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
+--> 7 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
 --> under smw release:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'releases' | 'number of rows' | 'visits' | '4.95' | NULL | NULL | (hash)
---> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '490.05' | '4.95e-7' | NULL | (hash)
---> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
---> 5 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash)
---> 6 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
---> 7 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'releases' | 'number of rows' | 'visits' | '4.95' | NULL | NULL | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '490.05' | '4.95e-7' | NULL | (hash) | NULL
+--> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
+--> 5 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash) | NULL
+--> 6 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
+--> 7 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
 --> under direct:
---> seq | at | rows of | account | action | object | epsilon | delta | rho | hash
---> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash)
---> 2 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash)
---> 3 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash)
---> 4 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
---> 5 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash)
+--> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
+--> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
+--> 2 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
+--> 3 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash) | NULL
+--> 4 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
+--> 5 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
 SET accuracy = 0.1;
 --> done
 SELECT COUNT(*) FROM visits WHERE age = 1;
