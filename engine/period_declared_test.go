@@ -2,9 +2,11 @@ package engine_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"dpsql/engine"
 	"dpsql/internal/pgtest"
@@ -326,6 +328,68 @@ func TestDescribedPeriods(t *testing.T) {
 		for _, part := range want {
 			if !strings.Contains(note, part) {
 				t.Errorf("%q is not in %q", part, note)
+			}
+		}
+	}
+}
+
+// TestPeriodsThroughViews counts the rows of single months and of all, of a table and of a view over
+// it, in the file and on a server. Of each unit max_rows rows are kept in each month, whatever a
+// view calls the column. The number of kept rows does not depend on which they are.
+func TestPeriodsThroughViews(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	s := open(t, filepath.Join(t.TempDir(), "views.db"), engine.Options{}).NewSession()
+	s.DB().SetNow(func() time.Time { return time.Date(2024, 7, 2, 12, 0, 0, 0, time.UTC) })
+	quieten(s.DB())
+	var values []string
+	kept := make(map[string]map[string]int) // of women, by month and patient
+	for range 400 {
+		sex, patient, day := []string{"F", "M", "X"}[random.IntN(3)], fmt.Sprint(random.IntN(9)), time.Date(2023, 12, 1+random.IntN(280), 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+		values = append(values, fmt.Sprintf("('%s', '%s', '%s')", patient, sex, day))
+		if day < "2024" || day > "2024-07-31" || sex != "F" {
+			continue // before the domain, or in a month to come
+		}
+		if kept[day[:7]] == nil {
+			kept[day[:7]] = make(map[string]int)
+		}
+		kept[day[:7]][patient] = min(kept[day[:7]][patient]+1, 3)
+	}
+	want := make(map[string]int64)
+	for month, units := range kept {
+		for _, n := range units {
+			want[month] += int64(n)
+			want[""] += int64(n)
+		}
+	}
+	create := `CREATE TABLE raw_visits (patient TEXT, sex TEXT, visited DATE)`
+	insert := `INSERT INTO raw_visits VALUES ` + strings.Join(values, ", ")
+	view := `CREATE VIEW women AS SELECT visited AS came, sex, patient FROM raw_visits WHERE sex = 'F'`
+	fill(t, s, create, insert, view)
+	c := pgtest.SharedDatabase(t)
+	c.MustExec(t, create+` PARTITION BY RANGE (visited); CREATE TABLE early PARTITION OF raw_visits FOR VALUES FROM (MINVALUE) TO ('2024-03-01');
+		CREATE TABLE late PARTITION OF raw_visits DEFAULT; `+insert+`; `+view)
+	must(t, s, warehouseOf(t, c))
+	must(t, s, `SET accuracy = 1000`)
+	for name, place := range map[string]string{"own": "", "far": "warehouse.public."} {
+		for table, column := range map[string]string{"raw_visits": "visited", "women": "came"} {
+			must(t, s, fmt.Sprintf(`CREATE PRIVATE TABLE %s_%s (sex TEXT IN ('F'), %s DATE BETWEEN '2024-01-01' AND '2024-12-31') FROM %s%[2]s
+				WITH (epsilon = 4, delta = 1e-6, unit = patient, max_rows = 3, period = 'month of %[3]s')`, name, table, column, place))
+			must(t, s, fmt.Sprintf(`CREATE RELEASE %s_%s_parts ON %[1]s_%[2]s USING PROJECTION WITH (epsilon = 0.5, early = on) EACH PERIOD`, name, table))
+			must(t, s, fmt.Sprintf(`REFRESH RELEASE %s_%s_parts`, name, table))
+			for month, n := range want {
+				where := ""
+				if month != "" {
+					where = fmt.Sprintf(" WHERE strftime('%%Y-%%m', %s) = '%s'", column, month)
+				}
+				for _, mechanism := range []string{"direct", fmt.Sprintf("%s_%s_parts", name, table)} {
+					must(t, s, `SET mechanism = `+mechanism)
+					if got := count(t, s, fmt.Sprintf(`SELECT COUNT(*) FROM %s_%s`, name, table)+where); got != n {
+						t.Errorf("%s_%s%s by %s has %d rows, want %d", name, table, where, mechanism, got, n)
+					}
+				}
 			}
 		}
 	}
