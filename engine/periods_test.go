@@ -516,6 +516,36 @@ func TestLedgerOfPeriods(t *testing.T) {
 	}
 }
 
+// TestAnswersOfTheRunningPeriod: an answer about a period that has not ended says when its rows were
+// read, if that was before. Stored answers and parts have the time of the machine, so the periods
+// are long past or far away.
+func TestAnswersOfTheRunningPeriod(t *testing.T) {
+	t.Parallel()
+	for year, wanted := range map[int]bool{1999: false, 2999: true} {
+		s := open(t, filepath.Join(t.TempDir(), "visits.db"), engine.Options{}).NewSession()
+		s.DB().SetNow(func() time.Time { return dayOf(year, 11, 23) })
+		fill(t, s, `CREATE TABLE raw (d TEXT)`)
+		must(t, s, fmt.Sprintf(`CREATE PRIVATE TABLE days (d DATE BETWEEN '%d-01-01' AND '%[1]d-12-31') FROM raw WITH (epsilon = 8, delta = 1e-6, period = 'quarter of d')`, year))
+		must(t, s, `CREATE RELEASE r ON days USING PROJECTION WITH (epsilon = 1, early = on) EACH PERIOD`)
+		must(t, s, `CREATE RELEASE flat ON days USING PROJECTION WITH (epsilon = 1)`)
+		must(t, s, `REFRESH RELEASE r`)
+		for _, via := range []string{"r", "flat"} {
+			must(t, s, `SET mechanism = `+via)
+			if got := must(t, s, `SELECT COUNT(*) FROM days`).Answer.AsOf; got.IsZero() == wanted {
+				t.Errorf("in %d %s answers as of %v", year, via, got)
+			}
+		}
+		must(t, s, `SET mechanism = direct`)
+		must(t, s, `SET accuracy = 100`)
+		if got := must(t, s, `SELECT COUNT(*) FROM days`).Answer.AsOf; !got.IsZero() {
+			t.Errorf("a new answer is as of %v", got)
+		}
+		if got := must(t, s, `SELECT COUNT(*) FROM days`).Answer.AsOf; got.IsZero() == wanted {
+			t.Errorf("in %d a stored answer is as of %v", year, got)
+		}
+	}
+}
+
 // TestRehearsalOfPeriods plans a script that declares, refreshes and asks: it charges the copy what
 // the run charges, period by period, and changes nothing.
 func TestRehearsalOfPeriods(t *testing.T) {

@@ -331,7 +331,7 @@ func showParts(v *view.View, m *catalog.Template) (p partsOf) {
 	for _, r := range period.Of(all...) {
 		names = append(names, t.Partition.Text(r))
 	}
-	p.whole, p.cost = strings.Join(names, ", "), briefAmount(most)+" a "+string(t.Partition.By)
+	p.whole, p.cost = strings.Join(names, ", "), briefAmount(most)+" a "+t.PeriodWord()
 	hull, _ := period.Of(all...).Hull()
 	p.brief = fmt.Sprintf("%d parts, %s", len(parts), t.Partition.Text(hull))
 	if len(parts) == 1 {

@@ -161,7 +161,11 @@ func footer(r *engine.Result) string {
 	parts := []string{margins(a)}
 	for _, k := range a.Kept {
 		if a.Mechanism != "constant" {
-			parts = append(parts, fmt.Sprintf("of kept rows, at most %d a %s of %s", k.MaxRows, k.Unit, k.Table))
+			each := k.Unit
+			if k.Period != "" {
+				each += " and " + k.Period
+			}
+			parts = append(parts, fmt.Sprintf("of kept rows, at most %d a %s of %s", k.MaxRows, each, k.Table))
 		}
 	}
 	switch {
@@ -172,6 +176,9 @@ func footer(r *engine.Result) string {
 		parts = append(parts, "release "+a.Via)
 	default:
 		parts = append(parts, a.Via)
+	}
+	if !a.AsOf.IsZero() {
+		parts = append(parts, "as of "+a.AsOf.UTC().Format("2006-01-02 15:04"))
 	}
 	return strings.Join(append(parts, "cost "+a.Cost.String()), " · ")
 }

@@ -11,6 +11,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -29,6 +30,7 @@ type Estimate struct {
 	Value     int64
 	Error     post.Interval                                   // of the true count less Value, at the confidence asked for
 	Verified  bool                                            // whether the error is known
+	asOf      time.Time                                       // see Answer.AsOf
 	at        func(confidence float64) (post.Interval, error) // the error at another confidence
 	simulated func(confidence float64) (post.Interval, bool)  // the error that simulations suggest; nil without
 
@@ -353,6 +355,7 @@ func (r Request) unlisted() (column int, ok bool) {
 // ofRelease returns the candidate of a release for a count, also of one that a rehearsed script
 // creates.
 func (db *Database) ofRelease(ctx context.Context, r Request, rel *catalog.Release) (Candidate, error) {
+	asOf := r.asOf(r.Table.Touched(r.Query), rel.CreatedAt)
 	r, refusal := db.about(r, rel.Span)
 	if refusal != "" {
 		return Candidate{Origin: fromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns, Refusal: refusal}, nil
@@ -361,7 +364,8 @@ func (db *Database) ofRelease(ctx context.Context, r Request, rel *catalog.Relea
 	if unbuilt {
 		return c, err
 	}
-	return db.fromRelease(ctx, r, rel)
+	c, err = db.fromRelease(ctx, r, rel)
+	return c.dated(asOf), err
 }
 
 // text returns the question about the query in canonical form, by which its answers are
@@ -441,8 +445,12 @@ func (db *Database) storedCandidates(v *view.View, r Request, answers []catalog.
 			kind = "direct"
 		}
 		e := db.Estimate(a, margin)
+		note := StoredNote
+		if e.asOf = r.asOf(r.Table.Touched(r.Query), a.CreatedAt); !e.asOf.IsZero() {
+			note += ", as of " + asOfText(e.asOf)
+		}
 		out = append(out, Candidate{Origin: fromStored, Name: a.Via, Kind: kind, support: storedSupport(v, r, a),
-			Margin: margin, Known: true, Note: StoredNote,
+			Margin: margin, Known: true, Note: note,
 			Answer: answeredBy(e)})
 	}
 	return out, nil

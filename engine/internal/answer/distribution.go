@@ -59,6 +59,7 @@ func (db *Database) distributions(ctx context.Context, v *view.View, r Request) 
 			if err != nil {
 				return nil, err
 			}
+			e.asOf = r.asOf(r.Table.Touched(r.Query), a.CreatedAt)
 			all = append(all, Candidate{Origin: fromStored, Name: a.Via, Kind: "direct", support: view.SupportOf(r.Query),
 				Margin: margin, Known: true, Note: JoinNotes(rankNote, StoredNote), Answer: answeredBy(e)})
 		}

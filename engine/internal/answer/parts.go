@@ -159,6 +159,33 @@ func names(p *period.Partition, all period.Ranges) string {
 	return text
 }
 
+// asOf returns when rows of some periods were read, if one of the periods had not ended then. It is
+// zero otherwise: what is read later is the same, but for rows that come late.
+func (r Request) asOf(over period.Ranges, read time.Time) (at time.Time) {
+	if t := r.Table; t.HasPeriods() && t.Partition.Clocked() && len(over) > 0 && !t.Partition.Closed(over[len(over)-1].Last, read) {
+		return read
+	}
+	return at
+}
+
+// asOfText writes the time of an answer for people.
+func asOfText(at time.Time) string { return at.UTC().Format("2006-01-02 15:04") }
+
+// dated returns the candidate with answers about rows as they were at a time; zero changes nothing.
+func (c Candidate) dated(asOf time.Time) Candidate {
+	if asOf.IsZero() || c.Answer == nil {
+		return c
+	}
+	ask := c.Answer
+	c.Note = JoinNotes(c.Note, "as of "+asOfText(asOf))
+	c.Answer = func(ctx context.Context) (reply, error) {
+		r, err := ask(ctx)
+		r.Estimate.asOf = asOf
+		return r, err
+	}
+	return c
+}
+
 // placed is a part of a release with its share of a query.
 type placed struct {
 	Loaded
@@ -221,6 +248,11 @@ func (db *Database) fromTemplate(ctx context.Context, v *view.View, r Request, m
 		return c.failed(err)
 	}
 	c.Margin, c.Known, c.Answer = e.Error.Reach(), e.Verified, answeredBy(e)
+	for n := range touched.Each() {
+		if at := r.asOf(period.Of(period.Only(n)), parts[n].CreatedAt); !at.IsZero() { // the running one, at most
+			c = c.dated(at)
+		}
+	}
 	if !c.Known {
 		c.Note = "no error bar for this query: unverified"
 		if !r.Settings.Unverified {

@@ -249,6 +249,9 @@ func (st *Statement) describe(how *Answer, answers []Estimate) {
 	how.Cost, how.Kept = Cost{st.cost.Epsilon.Float(), st.cost.Rho.Float()}, st.kept()
 	how.Via, how.Mechanism = st.Origin()
 	for _, e := range answers {
+		if !e.asOf.IsZero() && (how.AsOf.IsZero() || e.asOf.Before(how.AsOf)) {
+			how.AsOf = e.asOf
+		}
 		how.Verified = how.Verified && e.Verified
 		how.Simulated = how.Simulated || st.settings.Margins == Simulated && e.simulated != nil
 	}
@@ -258,7 +261,7 @@ func (st *Statement) describe(how *Answer, answers []Estimate) {
 func (st *Statement) kept() (all []Kept) {
 	for i := range st.Parts {
 		t := st.Parts[i].Table
-		if kept := (Kept{t.Name, t.Unit, t.MaxRows}); t.Unit != "" && !slices.Contains(all, kept) {
+		if kept := (Kept{t.Name, t.Unit, t.MaxRows, t.PeriodWord()}); t.Unit != "" && !slices.Contains(all, kept) {
 			all = append(all, kept)
 		}
 	}

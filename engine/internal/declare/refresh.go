@@ -85,23 +85,15 @@ func (s *Statement) createTemplate(ctx context.Context, st *syntax.CreateRelease
 	}
 	if a := v.Accounts[t.Account]; !a.Caps.Fits(accounting.Amount{}, plan.Cost) {
 		return nil, sqlerr.New(sqlerr.Budget, "a part needs %s, and the releases account has ε %v, δ %v in each %s",
-			view.Amount(plan.Cost), a.Caps.ReleaseEpsilon, a.Caps.ReleaseDelta, periodWord(t)).At(st.Name.Position)
+			view.Amount(plan.Cost), a.Caps.ReleaseEpsilon, a.Caps.ReleaseDelta, t.PeriodWord()).At(st.Name.Position)
 	}
 	if m.Options, err = json.Marshal(rest); err != nil {
 		return nil, err
 	}
 	if a, ok := s.Rows.Access(ctx, some); ok && a.Hint != "" {
-		warnings = append(warnings, "REFRESH reads the whole table for each part; "+a.Hint+" would let it read one "+periodWord(t)+" alone")
+		warnings = append(warnings, "REFRESH reads the whole table for each part; "+a.Hint+" would let it read one "+t.PeriodWord()+" alone")
 	}
 	return warnings, s.Store.Write(ctx, func(tx *catalog.Tx) error { return tx.AddTemplate(m) })
-}
-
-// periodWord says what the periods of a table are: month, or value of batch.
-func periodWord(t *view.Table) string {
-	if !t.Partition.Clocked() {
-		return "value of " + t.Partition.Column
-	}
-	return string(t.Partition.By)
 }
 
 // splitEarly takes the option early out of the options.

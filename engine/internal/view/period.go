@@ -43,6 +43,18 @@ func (t *Table) UnitText() string {
 	return UnitText(t.Unit, t.MaxRows) + ", for " + t.EachPeriod()
 }
 
+// PeriodWord says what the periods of the table are: "month", or "batch" for the values of that
+// column; "" if it has none.
+func (t *Table) PeriodWord() string {
+	switch {
+	case !t.HasPeriods():
+		return ""
+	case t.Partition.Clocked():
+		return string(t.Partition.By)
+	}
+	return t.Columns[t.PeriodColumn].Name
+}
+
 // Span returns the periods that a reading of all rows that count is charged to. Nil is every
 // period, and stands for the rows of a table that does not say in which period they lie.
 func (t *Table) Span() period.Ranges {

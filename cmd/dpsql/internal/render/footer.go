@@ -17,7 +17,11 @@ func Footer(r *engine.Result, elapsed time.Duration) string {
 	if len(a.Kept) > 0 && a.Mechanism != "constant" {
 		parts = append(parts, "of kept rows, at most "+kept(a.Kept))
 	}
-	parts = append(parts, origin(a), "cost "+a.Cost.String())
+	parts = append(parts, origin(a))
+	if !a.AsOf.IsZero() {
+		parts = append(parts, "as of "+a.AsOf.UTC().Format("2006-01-02 15:04"))
+	}
+	parts = append(parts, "cost "+a.Cost.String())
 	if elapsed > 0 {
 		parts = append(parts, Duration(elapsed))
 	}
@@ -29,6 +33,9 @@ func kept(all []engine.Kept) string {
 	texts := make([]string, len(all))
 	for i, k := range all {
 		texts[i] = fmt.Sprintf("%d a %s", k.MaxRows, Visible(k.Unit))
+		if k.Period != "" {
+			texts[i] += " and " + Visible(k.Period)
+		}
 		if len(all) > 1 {
 			texts[i] += " of " + Visible(k.Table)
 		}

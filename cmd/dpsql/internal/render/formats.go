@@ -148,6 +148,7 @@ type jsonAnswer struct {
 	Mechanism  string          `json:"mechanism"`
 	Support    json.RawMessage `json:"support"`
 	Cost       jsonCost        `json:"cost"`
+	AsOf       string          `json:"as_of,omitempty"`
 	Kept       []jsonKept      `json:"kept,omitempty"`
 	Warnings   []string        `json:"warnings,omitempty"`
 }
@@ -161,6 +162,7 @@ type jsonKept struct {
 	Table   string `json:"table"`
 	Unit    string `json:"unit"`
 	MaxRows int64  `json:"max_rows"`
+	Period  string `json:"period,omitempty"`
 }
 
 // writeJSON writes one object on one line.
@@ -191,6 +193,9 @@ func writeJSON(w io.Writer, r *engine.Result) error {
 				}
 			}
 		}
+	}
+	if !a.AsOf.IsZero() {
+		answer.AsOf = a.AsOf.UTC().Format(time.RFC3339)
 	}
 	for _, k := range a.Kept {
 		answer.Kept = append(answer.Kept, jsonKept(k))
