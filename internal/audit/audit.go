@@ -37,7 +37,8 @@
 // that are broken on purpose.
 //
 // The mechanisms are called as package engine calls them, but not through it. Charging
-// the ledger and reading rows are not audited here.
+// the ledger and reading rows are not audited here, but for which rows are kept where the budget
+// belongs to periods.
 package audit
 
 import (

@@ -19,7 +19,7 @@ func Cases(unit int64) ([]Case, error) {
 	all := []func(int64) (Case, error){
 		directCount, unitsInGroups, distribution, rowCount, interactiveRowCount, bulkNoise,
 		identityRelease, sparseRelease, denseRelease, paperRelease,
-		singleRun, onward, firstGap, remeasuredRun, severalRuns, broaderQueries, hypothesisPasses, learnedPrior,
+		singleRun, onward, firstGap, remeasuredRun, severalRuns, broaderQueries, hypothesisPasses, learnedPrior, budgetsOfPeriods,
 	}
 	for _, add := range append(all, heavyReleases()...) {
 		c, err := add(unit)
