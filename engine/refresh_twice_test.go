@@ -1,0 +1,105 @@
+package engine_test
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"dpsql/accounting"
+	"dpsql/engine"
+	"dpsql/noise"
+	"dpsql/sqlerr"
+)
+
+// TestRefreshTwiceAtOnce has three databases over one file, as processes have, refresh a release at the
+// same time. Each part is built and charged once. Who finds another at it is told so.
+func TestRefreshTwiceAtOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "visits.db")
+	s, c := growingAt(t, path, "")
+	must(t, s, `CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`)
+	sessions := []*engine.Session{s}
+	for range 2 {
+		other := open(t, path, engine.Options{}).NewSession()
+		other.DB().SetNow(func() time.Time { return c.now })
+		sessions = append(sessions, other)
+	}
+	errs := make([]error, len(sessions))
+	var all sync.WaitGroup
+	for i, session := range sessions {
+		all.Go(func() { _, errs[i] = session.Exec(t.Context(), `REFRESH RELEASE monthly`, nil) })
+	}
+	all.Wait()
+	done := 0
+	for _, err := range errs {
+		switch {
+		case err == nil:
+			done++
+		case sqlerr.CodeOf(err) != sqlerr.Busy:
+			t.Error(err)
+		}
+	}
+	if done == 0 {
+		t.Error("nobody refreshed")
+	}
+	for _, session := range sessions {
+		noted(t, session, `REFRESH RELEASE monthly`, "monthly: nothing to build; 10 parts")
+	}
+	half := epsilonOf(t, "0.5")
+	for name, want := range map[string]accounting.Epsilon{"2026-01": half, "2026-05": half, "2026-10": half, "2026-11": 0} {
+		if got := spentIn(t, s, name).Epsilon; got != want {
+			t.Errorf("%s has spent %v, want %v", name, got, want)
+		}
+	}
+}
+
+// TestRefreshIsInterrupted cancels a REFRESH while it draws for one of the parts. The parts before
+// it stay, and the next REFRESH builds the others. Only the part that was charged and not built is
+// charged again.
+func TestRefreshIsInterrupted(t *testing.T) {
+	t.Parallel()
+	s, _ := growing(t, "")
+	must(t, s, `CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	random := s.DB().Random()
+	s.DB().SetRandom(func() *noise.Source {
+		if r := must(t, s.DB().NewSession(), `SHOW LEDGER`); len(r.Rows) >= 7 { // the declarations, three parts, and a charge
+			cancel()
+		}
+		return noise.NewSource()
+	})
+	_, err := s.Exec(ctx, `REFRESH RELEASE monthly`, nil)
+	if sqlerr.CodeOf(err) != sqlerr.Cancelled {
+		t.Fatal(err)
+	}
+	s.DB().SetRandom(random)
+	t.Log(err)
+	half := epsilonOf(t, "0.5")
+	months := []string{"2026-01", "2026-02", "2026-03", "2026-04", "2026-05", "2026-06"}
+	before := make(map[string]accounting.Epsilon)
+	for _, month := range months {
+		before[month] = spentIn(t, s, month).Epsilon
+	}
+	r := must(t, s, `REFRESH RELEASE monthly`)
+	twice := 0
+	for _, month := range months {
+		got := spentIn(t, s, month).Epsilon
+		switch got {
+		case half:
+		case 2 * half:
+			twice++
+		default:
+			t.Errorf("%s has spent %v", month, got)
+		}
+		if got < before[month] {
+			t.Errorf("%s had spent %v and has spent %v", month, before[month], got)
+		}
+	}
+	if before["2026-01"] != half || before["2026-06"] != 0 || twice > 1 {
+		t.Errorf("it was interrupted with %v, then %s, and %d parts are charged twice", before, r.Note, twice)
+	}
+	noted(t, s, `REFRESH RELEASE monthly`, "monthly: nothing to build; 10 parts")
+}
