@@ -1,9 +1,14 @@
 package engine_test
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"dpsql/engine"
+	"dpsql/internal/pgtest"
 )
 
 // reached returns the row rows of EXPLAIN, and "" if there is none.
@@ -46,4 +51,26 @@ func TestExplainSaysHowRowsAreReached(t *testing.T) {
 	must(t, s, "SET accuracy = 100")
 	must(t, s, month)
 	explain(month, "")
+}
+
+// TestExplainSaysHowAServerReachesRows: by partitions, through a view as well, or by none.
+func TestExplainSaysHowAServerReachesRows(t *testing.T) {
+	t.Parallel()
+	c := pgtest.SharedDatabase(t)
+	c.MustExec(t, `CREATE TABLE raw_visits (sex text, visited date) PARTITION BY RANGE (visited); CREATE TABLE later PARTITION OF raw_visits DEFAULT;
+		CREATE VIEW women AS SELECT sex, visited AS came FROM raw_visits WHERE sex = 'F'; CREATE TABLE other_visits (sex text, visited date)`)
+	s := open(t, filepath.Join(t.TempDir(), "visits.db"), engine.Options{}).NewSession()
+	s.DB().SetNow(func() time.Time { return time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC) })
+	must(t, s, warehouseOf(t, c))
+	must(t, s, `SET accuracy = 100`)
+	for _, table := range []struct{ source, column, want string }{
+		{"raw_visits", "visited", "partitions of raw_visits"}, {"women", "came", "partitions of raw_visits"},
+		{"other_visits", "visited", `whole table; CREATE INDEX ON "public"."other_visits" ("visited") would let it read 2026-10 alone`},
+	} {
+		must(t, s, `CREATE PRIVATE TABLE my_`+table.source+` (sex TEXT IN ('F', 'M'), `+table.column+` DATE BETWEEN '2026-01-01' AND '2027-12-31')
+			FROM warehouse.public.`+table.source+` WITH (epsilon = 4, delta = 1e-6, period = 'month of `+table.column+`')`)
+		if got := reached(t, must(t, s, `EXPLAIN SELECT COUNT(*) FROM my_`+table.source+` WHERE `+table.column+` BETWEEN '2026-10-01' AND '2026-10-31'`).Rows); got != table.want {
+			t.Errorf("%s: %q, want %q", table.source, got, table.want)
+		}
+	}
 }

@@ -83,14 +83,19 @@ func (w *writer) stored(a attribute, c query.Column) (string, bool) {
 
 func julianDay(moment int64) float64 { return float64(moment)/86_400 + 2440587.5 }
 
-const accessText = `SELECT 'partitions', c.relname::text FROM pg_partitioned_table AS p JOIN pg_class AS c ON c.oid = p.partrelid
-		JOIN pg_attribute AS a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0]
-	WHERE p.partrelid = $1::oid AND p.partstrat IN ('r', 'l') AND a.attname = $2
-	UNION ALL SELECT 'index', c.relname::text FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_am AS m ON m.oid = c.relam
-		JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-	WHERE i.indrelid = $1::oid AND i.indisvalid AND i.indpred IS NULL AND m.amname IN ('btree', 'brin') AND a.attname = $2
+// accessText finds the tables that a relation reads, and what finds rows by a column of theirs. Of
+// a view they are those that it and the views below depend on.
+const accessText = `WITH RECURSIVE seen(oid) AS (SELECT $1::oid UNION SELECT d.refobjid FROM seen AS v JOIN pg_rewrite AS w ON w.ev_class = v.oid
+			JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> v.oid),
+		base AS (SELECT c.oid, c.relname::text AS name, n.nspname::text AS nspname, a.attnum FROM seen AS s JOIN pg_class AS c ON c.oid = s.oid AND c.relkind IN ('r', 'p')
+			JOIN pg_namespace AS n ON n.oid = c.relnamespace LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = $2)
+	SELECT 'table', nspname, name FROM base
+	UNION ALL SELECT 'partitions of ', '', b.name FROM base AS b JOIN pg_partitioned_table AS p ON p.partrelid = b.oid
+	WHERE p.partstrat IN ('r', 'l') AND p.partattrs[0] = b.attnum
+	UNION ALL SELECT 'index ', '', c.relname::text FROM base AS b JOIN pg_index AS i ON i.indrelid = b.oid JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_am AS m ON m.oid = c.relam
+	WHERE i.indisvalid AND i.indpred IS NULL AND m.amname IN ('btree', 'brin') AND i.indkey[0] = b.attnum
 		AND ($3 = '' OR i.indcollation[0] = (SELECT oid FROM pg_collation WHERE collname = 'C' AND collnamespace = 'pg_catalog'::regnamespace))
-	ORDER BY 1 DESC, 2`
+	ORDER BY 1 DESC, 3`
 
 // Access implements source.Checker. Whether the server uses an index is for it to say, by what
 // ANALYZE has found.
@@ -103,23 +108,31 @@ func (r *reader) Access(ctx context.Context, t source.Table) (source.Access, err
 	err := r.read(ctx, t, func(rel *relation) error {
 		out = source.Access{}
 		a, err := rel.attribute(part.Name, t.Source)
-		if err != nil || rel.kind != 'r' && rel.kind != 'p' {
+		if err != nil {
 			return err
 		}
-		bytewise := ""
-		if part.Form.IsTime() && part.Form.Stored() == query.StoredISO && (a.typ == "text" || a.typ == "varchar") {
+		column, bytewise, text := a.name, "", a.typ == "text" || a.typ == "varchar"
+		if rel.kind == 'v' {
+			column = t.Period.Partition.Column
+		}
+		if text && part.Form.IsTime() && part.Form.Stored() == query.StoredISO {
 			bytewise = ` COLLATE "C"`
 		}
-		err = r.rows(ctx, statement{accessText, texts(rel.number(), a.name, bytewise), "dpsql_access"}, func(row [][]byte) bool {
-			if what, name := string(row[0]), string(row[1]); out.By == "" && what == "index" {
-				out.By = "index " + name
+		var tables []string
+		err = r.rows(ctx, statement{accessText, texts(rel.number(), column, bytewise), "dpsql_access"}, func(row [][]byte) bool {
+			if what, schema, name := string(row[0]), string(row[1]), string(row[2]); what == "table" {
+				tables = append(tables, query.Quoted(schema)+"."+query.Quoted(name))
 			} else if out.By == "" {
-				out.By = "partitions of " + name
+				out.By = what + name
 			}
 			return true
 		})
-		if err == nil && out.By == "" && (a.typ != "text" && a.typ != "varchar" || bytewise != "" || part.Domain.Type() == query.TypeText) {
-			out.Hint = "CREATE INDEX ON " + query.Quoted(rel.schema) + "." + query.Quoted(rel.name) + " (" + query.Quoted(a.name) + bytewise + ")"
+		switch {
+		case err != nil:
+		case len(tables) != 1: // with periods there is one
+			out = source.Access{}
+		case out.By == "" && (!text || bytewise != "" || part.Domain.Type() == query.TypeText):
+			out.Hint = "CREATE INDEX ON " + tables[0] + " (" + query.Quoted(column) + bytewise + ")"
 		}
 		return err
 	})

@@ -139,13 +139,14 @@ func TestPartsAreLookedUp(t *testing.T) {
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)
 	execute(t, conn, "CREATE TABLE months (d date, x int, person int) PARTITION BY RANGE (d)", "CREATE TABLE raw (d date, x int, person int)", "CREATE INDEX raw_d ON raw (d)",
-		"CREATE TABLE bare (d date, x int, person int)", "CREATE TABLE texts (d text, x int, person int)")
+		"CREATE TABLE bare (d date, x int, person int)", "CREATE TABLE texts (d text, x int, person int)",
+		"CREATE VIEW few AS SELECT x, d AS d, person FROM months WHERE x < 3", "CREATE VIEW fewer AS SELECT * FROM few WHERE x < 2", "CREATE VIEW none AS SELECT * FROM bare")
 	for month := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC); month.Year() < 2030; month = month.AddDate(0, 1, 0) {
 		execute(t, conn, fmt.Sprintf("CREATE TABLE months_%s PARTITION OF months FOR VALUES FROM ('%s') TO ('%s')", month.Format("2006_01"), month.Format(time.DateOnly), month.AddDate(0, 1, 0).Format(time.DateOnly)))
 	}
 	fill := " SELECT '2020-01-01'::date + i % 3650, i % 4, i % 50 FROM generate_series(0, 20000) AS i"
 	execute(t, conn, "INSERT INTO months"+fill, "INSERT INTO raw"+fill, "ANALYZE raw, months")
-	for name, want := range map[string]source.Access{"public.months": {By: "partitions of months"}, "public.raw": {By: "index raw_d"},
+	for name, want := range map[string]source.Access{"public.months": {By: "partitions of months"}, "public.fewer": {By: "partitions of months"}, "public.none": {Hint: `CREATE INDEX ON "public"."bare" ("d")`}, "public.raw": {By: "index raw_d"},
 		"public.bare": {Hint: `CREATE INDEX ON "public"."bare" ("d")`}, "public.texts": {Hint: `CREATE INDEX ON "public"."texts" ("d" COLLATE "C")`}} {
 		whole, part := parted(t, name, query.DateForm(query.StoredISO), "2024-02")
 		must(t, pool.Snapshot(ctx, func(rows source.Reader) error {
@@ -158,7 +159,7 @@ func TestPartsAreLookedUp(t *testing.T) {
 			return nil
 		}))
 	}
-	for name, wanted := range map[string]string{"public.months": "months_2024_02", "public.raw": "raw_d"} {
+	for name, wanted := range map[string]string{"public.months": "months_2024_02", "public.raw": "raw_d", "public.fewer": "months_2024_02"} {
 		_, part := parted(t, name, query.DateForm(query.StoredISO), "2024-02")
 		for _, unit := range []string{"", "person"} {
 			part.Unit, part.MaxRows, part.Key = unit, 2, []byte{1}
