@@ -103,3 +103,32 @@ func TestRefreshIsInterrupted(t *testing.T) {
 	}
 	noted(t, s, `REFRESH RELEASE monthly`, "monthly: nothing to build; 10 parts")
 }
+
+// TestWhoMayRefresh refuses the statements of periods to all but the curator, and to a file that is
+// opened for reading. Nothing is charged.
+func TestWhoMayRefresh(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "visits.db")
+	s, _ := growingAt(t, path, "")
+	must(t, s, `CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`)
+	must(t, s, `REFRESH RELEASE monthly PERIOD '2026-01'`)
+	ana := admits(t, s, `GRANT SELECT ON visits TO %s WITH (rho = 0.01)`)[0]
+	before := ledger(t, s)
+	for code, sessions := range map[sqlerr.Code][]*engine.Session{
+		sqlerr.Forbidden: {ana, open(t, path, engine.Options{Role: engine.Analyst}).NewSession()},
+		sqlerr.ReadOnly:  {open(t, path, engine.Options{ReadOnly: true}).NewSession()},
+	} {
+		for _, session := range sessions {
+			for _, text := range []string{
+				`REFRESH RELEASE monthly`, `REFRESH RELEASE monthly PERIOD '2026-02'`, `REFRESH RELEASE monthly PERIOD '2026-01' AGAIN`,
+				`DROP RELEASE monthly PERIOD '2026-01'`, `RETIRE PERIOD '2026-01' OF visits`,
+				`CREATE RELEASE other ON visits (sex) USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`,
+			} {
+				refused(t, session, code, text)
+			}
+		}
+	}
+	if after := ledger(t, s); after != before {
+		t.Errorf("the ledger was\n%sand is\n%s", before, after)
+	}
+}
