@@ -152,13 +152,21 @@ var verbParsers = sync.OnceValue(func() map[string]func(p *verbParser, v *verb) 
 		"security":   parseRefused,
 		"cluster":    parseRefused,
 		"reindex":    parseRefused,
-		"refresh":    parseRefused,
+		"refresh":    parseRefresh,
 		"load":       parseRefused,
 		"checkpoint": parseRefused,
 		"import":     parseRefused,
 		"reassign":   parseRefused,
 	}
 })
+
+// parseRefresh leaves REFRESH RELEASE to the engine.
+func parseRefresh(p *verbParser, v *verb) (bool, error) {
+	if p.next.is("release") {
+		return false, nil
+	}
+	return parseRefused(p, v)
+}
 
 func parseRefused(_ *verbParser, v *verb) (bool, error) {
 	return false, failure("0A000", "%s is not supported", v.word).at(1).withHint("this server answers SELECT under differential privacy; it has no rows to change")
