@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -130,5 +131,17 @@ func TestWhoMayRefresh(t *testing.T) {
 	}
 	if after := ledger(t, s); after != before {
 		t.Errorf("the ledger was\n%sand is\n%s", before, after)
+	}
+}
+
+// TestWordsOfPeriods offers a release of each period by its own name, and not by those of its parts.
+func TestWordsOfPeriods(t *testing.T) {
+	t.Parallel()
+	s, _ := growing(t, "")
+	must(t, s, `CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 0.1) EACH PERIOD`)
+	must(t, s, `REFRESH RELEASE monthly PERIOD '2026-01'`)
+	must(t, s, `CREATE RELEASE alone ON visits (sex) USING PROJECTION WITH (epsilon = 0.1, period = '2026-01 to 2026-03')`)
+	if v, err := s.Vocabulary(t.Context()); err != nil || !slices.Equal(v.Releases, []string{"alone", "monthly"}) {
+		t.Errorf("the releases are %q, %v", v.Releases, err)
 	}
 }

@@ -687,7 +687,12 @@ func (s *Session) Vocabulary(ctx context.Context) (Vocabulary, error) {
 		out.Tables = append(out.Tables, words)
 	}
 	for _, r := range v.Releases {
-		out.Releases = append(out.Releases, r.Name)
+		if r.Template == 0 { // a part is named by its period
+			out.Releases = append(out.Releases, r.Name)
+		}
+	}
+	for _, m := range v.Templates {
+		out.Releases = append(out.Releases, m.Name)
 	}
 	for _, m := range v.Mechanisms {
 		out.Mechanisms = append(out.Mechanisms, m.Name)

@@ -67,6 +67,8 @@ var (
 	afterColumn = regexp.MustCompile(`(?i)("(?:[^"]|"")+"|[\pL_][\pL\pN_]*)\s*(?:=|<>|!=|<=?|>=?|(?:not\s+)?in\s*\((?:[^()]*,)?|(?:not\s+)?between)\s*$`)
 	// granting matches a statement in which names of users follow.
 	granting = regexp.MustCompile(`(?i)^\s*(grant|revoke|show\s+grants)\b`)
+	// retiring matches a statement in which OF precedes a table.
+	retiring = regexp.MustCompile(`(?i)^\s*retire\s+period\b`)
 	// lastWord matches the word before the one to complete.
 	lastWord = regexp.MustCompile(`(?i)([a-z]+)\s+$`)
 )
@@ -92,6 +94,12 @@ func (c *completer) candidates(before string) []string {
 		return slices.Concat(tableNames(v), v.Publics, v.Sources)
 	case last == "FOR" && strings.EqualFold(strings.Join(strings.Fields(before), " "), "SHOW BUDGET FOR"):
 		return tableNames(v)
+	case last == "OF" && retiring.MatchString(before):
+		return tableNames(v)
+	case last == "REFRESH":
+		return []string{"RELEASE"}
+	case last == "RETIRE":
+		return []string{"PERIOD"}
 	case last == "SHOW":
 		return strings.Fields("TABLES RELEASES MECHANISMS BUDGET LEDGER SETTINGS SOURCES USERS GRANTS")
 	case last == "SET":

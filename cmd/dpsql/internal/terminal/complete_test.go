@@ -45,6 +45,13 @@ func TestComplete(t *testing.T) {
 		{"GRANT SELECT ON visits TO a", 26, []string{"ana"}},
 		{"SHOW GRANTS FOR ", 16, []string{"ana"}},
 		{"show budget  for a", 17, []string{"admissions"}},
+		{"re", 0, []string{"REFRESH", "RETIRE", "REVOKE"}},
+		{"refresh ", 8, []string{"RELEASE"}},
+		{"REFRESH RELEASE a", 16, []string{"adm_zip"}},
+		{"REFRESH RELEASE adm_zip PER", 24, []string{"PERCENTILE_CONT", "PERCENTILE_DISC", "PERIOD"}},
+		{"REFRESH RELEASE adm_zip PERIOD '2026-01' AG", 41, []string{"AGAIN"}},
+		{"RETIRE ", 7, []string{"PERIOD"}},
+		{"RETIRE PERIOD '2026-01' OF ", 27, []string{"admissions"}},
 		{"SHOW S", 5, []string{"SETTINGS", "SOURCES"}},
 		{"nothing", 0, nil},
 	}
