@@ -227,7 +227,14 @@ func (db *Database) fromTemplate(ctx context.Context, v *view.View, r Request, m
 			return c, nil
 		}
 	}
-	all := make([]placed, 0, touched.Count())
+	var of []*catalog.Release
+	for n := range touched.Each() {
+		of = append(of, parts[n])
+	}
+	if _, err := db.loadAll(ctx, r.Table, of); err != nil {
+		return c.failed(err)
+	}
+	all := make([]placed, 0, len(of))
 	support := new(big.Int)
 	for n := range touched.Each() {
 		p, size, refusal, err := db.place(ctx, r, m, parts[n])

@@ -219,42 +219,67 @@ type releaseCache struct {
 
 // Load returns a release. Its first use reads it from the catalog.
 func (db *Database) Load(ctx context.Context, t *view.Table, r *catalog.Release) (Loaded, error) {
+	all, err := db.loadAll(ctx, t, []*catalog.Release{r})
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// loadAll returns several releases of a table. Those that were not used before are read in one
+// transaction.
+func (db *Database) loadAll(ctx context.Context, t *view.Table, releases []*catalog.Release) ([]Loaded, error) {
 	if db.rehearsed != nil { // the copy has no payloads
 		db = db.rehearsed.Original
 	}
 	c := &db.releases
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a, ok := c.byID[r.ID]; ok {
-		return a, nil
-	}
-	if in, ok := db.within(Request{Table: t, Query: query.None(t.Universe)}, r.Span); ok {
-		t = in.Table
-	}
-	var payload []byte
-	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
-		current, err := tx.Release(r.Name)
-		if err != nil {
-			return err
+	loaded := make([]Loaded, len(releases))
+	missing := 0
+	for i, r := range releases {
+		if loaded[i] = c.byID[r.ID]; loaded[i] == nil {
+			missing++
 		}
-		if current == nil || current.ID != r.ID {
-			return sqlerr.New(sqlerr.Unknown, "release %s was dropped meanwhile", r.Name)
-		}
-		payload, err = tx.ReleasePayload(r)
-		return err
-	})
-	if err != nil {
-		return nil, err
 	}
-	a, err := decode(t.Over(r.Columns), r, payload)
-	if err != nil {
-		return nil, err
+	if missing == 0 {
+		return loaded, nil
 	}
 	if c.byID == nil {
 		c.byID = make(map[int64]Loaded)
 	}
-	c.byID[r.ID] = a
-	return a, nil
+	err := db.store.Read(ctx, func(tx *catalog.Tx) error {
+		all, err := tx.Releases(t.ID)
+		if err != nil {
+			return err
+		}
+		there := make(map[int64]bool, len(all))
+		for i := range all {
+			there[all[i].ID] = true
+		}
+		for i, r := range releases {
+			if loaded[i] != nil {
+				continue
+			}
+			if !there[r.ID] {
+				return sqlerr.New(sqlerr.Unknown, "release %s was dropped meanwhile", r.Name)
+			}
+			payload, err := tx.ReleasePayload(r)
+			if err != nil {
+				return err
+			}
+			of := t
+			if in, ok := db.within(Request{Table: t, Query: query.None(t.Universe)}, r.Span); ok {
+				of = in.Table
+			}
+			if loaded[i], err = decode(of.Over(r.Columns), r, payload); err != nil {
+				return err
+			}
+			c.byID[r.ID] = loaded[i]
+		}
+		return nil
+	})
+	return loaded, err
 }
 
 // Marginals returns the sets of columns whose marginals a release measured, each by its places
