@@ -54,11 +54,9 @@ func (t Table) Few() (part query.Column, few bool) {
 // fewest is the number of times that what is read must fit into what is declared.
 const fewest = 4
 
-// For returns the table for queries over it: the periods in which none of them has a weight need
-// not be read. The others are read whole, since the rows that a unit keeps of a period depend on
-// all that it has there, and on none of another.
-func (t Table) For(queries ...query.Query) Table {
-	if t.Period == nil || !t.Columns[t.Period.Column].Domain.Finite() {
+// reading is For for a table with periods.
+func (t Table) reading(queries []query.Query) Table {
+	if !t.Columns[t.Period.Column].Domain.Finite() {
 		return t
 	}
 	var touched period.Ranges
@@ -88,17 +86,9 @@ func (s sqlite) Access(ctx context.Context, t Table) (Access, error) {
 	return Access{r.by, r.hint}, err
 }
 
-// route is how SQLite reaches the rows that are read. The zero route is that of the whole table.
-type route struct {
-	by     string    // as in Access
-	clause string    // behind the table in FROM
-	hint   string    // the statement that makes an index, where there is none
-	where  condition // on the stored value: true of every row that counts; without a text if there is none
-}
-
-// routeOf finds out how to reach the rows of the periods that are read. SQLite is told the index,
-// so that the rows that it reads depend on the schema and not on what ANALYZE has found.
-func routeOf(ctx context.Context, q Querier, t Table) (route, error) {
+// lookUp is routeOf for a table with periods. SQLite is told the index, so that the rows that it
+// reads depend on the schema and not on what ANALYZE has found.
+func lookUp(ctx context.Context, q Querier, t Table) (route, error) {
 	part, few := t.Few()
 	if !few {
 		return route{}, nil
@@ -156,17 +146,6 @@ func hasCompound(ctx context.Context, q Querier, view bool, source string) (yes 
 	}
 	return yes, err
 }
-
-// and returns the condition that a row is to be read and meets another condition.
-func (r route) and(c condition) condition {
-	if r.where.text == "" {
-		return c
-	}
-	return condition{"(" + r.where.text + ") AND " + c.text, append(slices.Clip(r.where.args), c.args...)}
-}
-
-// from returns the source in FROM.
-func (r route) from(source string) string { return from(source) + r.clause }
 
 // storedWithin returns a condition on a column that is true of each stored value that stands for a
 // value of its domain, given how the column is written. It returns false if there is none that an

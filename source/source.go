@@ -140,6 +140,16 @@ type Table struct {
 	Texts bool
 }
 
+// For returns the table for queries over it: the periods in which none of them has a weight need
+// not be read. The others are read whole, since the rows that a unit keeps of a period depend on
+// all that it has there, and on none of another.
+func (t Table) For(queries ...query.Query) Table {
+	if t.Period == nil {
+		return t
+	}
+	return t.reading(queries)
+}
+
 // CheckUnit returns an Invalid error if t has a unit but no MaxRows or no Key.
 func (t Table) CheckUnit() error {
 	switch {
