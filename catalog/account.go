@@ -47,8 +47,10 @@ func scanAccount(row record, bases map[int64][]string) (a Account, err error) {
 	}
 	a.Limits.BuyOff = !buy
 	a.Bases = bases[a.ID]
-	if err := a.decode(a.periods); err != nil {
-		return a, err
+	if a.periods != "" {
+		if err := a.decode(a.periods); err != nil {
+			return a, err
+		}
 	}
 	if a.CreatedAt, err = parseTime(at); err != nil {
 		return a, err
@@ -326,7 +328,7 @@ type Share struct {
 // perPeriod returns the shares of a payment, added up.
 func (p Payment) perPeriod() ([]Share, error) {
 	if p.Shares == nil {
-		return []Share{{Over: period.Whole(), Rho: p.Rho}}, nil
+		return []Share{{Over: period.Ranges{period.All}, Rho: p.Rho}}, nil
 	}
 	all, err := PerPeriod(p.Shares)
 	if err == nil && Most(all) != p.Rho {

@@ -83,10 +83,13 @@ func (tx *Tx) chargeable(account int64, over period.Ranges) (*Account, period.Ra
 	switch {
 	case err != nil:
 		return nil, nil, err
-	case a.Partition == nil && !period.Whole().Within(over):
+	case a.Partition == nil && over[0] != period.All:
 		return nil, nil, sqlerr.New(sqlerr.Internal, "a charge names periods, and the account has none")
 	}
-	return a, over.Coarse(mostLines), nil
+	if len(over) > mostLines {
+		over = over.Coarse(mostLines)
+	}
+	return a, over, nil
 }
 
 // normal returns periods as a set whose ranges ascend, which the checks of caps rely on. Nil
@@ -94,12 +97,15 @@ func (tx *Tx) chargeable(account int64, over period.Ranges) (*Account, period.Ra
 // some periods, and they are not known.
 func normal(over period.Ranges) (period.Ranges, error) {
 	if len(over) == 0 {
-		return period.Whole(), nil
+		return period.Ranges{period.All}, nil
 	}
 	for _, r := range over {
 		if r.First > r.Last {
 			return nil, sqlerr.New(sqlerr.Internal, "a charge is to a range of periods that ends before it begins")
 		}
+	}
+	if len(over) == 1 {
+		return over, nil
 	}
 	return period.Of(over...), nil
 }
@@ -108,8 +114,10 @@ func (tx *Tx) affords(a *Account, over period.Ranges, kind Kind, action string, 
 	if amount.Epsilon < 0 || amount.Delta < 0 || amount.Rho < 0 {
 		return sqlerr.New(sqlerr.Internal, "a charge is negative")
 	}
-	if gone := over.Intersect(a.Retired); len(gone) > 0 {
-		return Retired(a, gone[0])
+	if len(a.Retired) > 0 {
+		if gone := over.Intersect(a.Retired); len(gone) > 0 {
+			return Retired(a, gone[0])
+		}
 	}
 	spent, err := tx.Spent(a.ID)
 	if err != nil || amount == (accounting.Amount{}) {

@@ -4,50 +4,10 @@ import (
 	"encoding/json"
 	"slices"
 
-	"dpsql/catalog/internal/ledger"
 	"dpsql/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
-
-// since returns a column that a version of the schema added, or, in a catalog of an earlier
-// one, the expression that stands for it.
-func (tx *Tx) since(version int, column, before string) string {
-	if tx.version < version {
-		return before
-	}
-	return column
-}
-
-// storedSpan is a range of periods as records have it: NULL for all.
-type storedSpan struct{ first, last *int64 }
-
-// selectSpan selects a storedSpan.
-func (tx *Tx) selectSpan() string {
-	return tx.since(periodsVersion, "period_first, period_last", "NULL, NULL")
-}
-
-func spanOf(r period.Range) storedSpan {
-	if r == period.All {
-		return storedSpan{}
-	}
-	return storedSpan{&r.First, &r.Last}
-}
-
-func (s storedSpan) value() period.Range {
-	if s.first == nil || s.last == nil {
-		return period.All
-	}
-	return period.Range{First: *s.first, Last: *s.last}
-}
-
-// encodeSpan appends a range to a record. Records from before there were periods have none.
-func encodeSpan(e ledger.Encoding, r period.Range) ledger.Encoding {
-	if r == period.All {
-		return e
-	}
-	return e.Texts("periods").Numbers(r.First, r.Last)
-}
 
 // storedPeriods is the JSON form of an account's partition and retired periods.
 type storedPeriods struct {
@@ -91,9 +51,6 @@ func encodePeriods(a *Account) (string, error) {
 
 // decode sets the fields of an account that encodePeriods stores.
 func (a *Account) decode(text string) error {
-	if text == "" {
-		return nil
-	}
 	bad := corrupt("the periods of an account cannot be read")
 	var s storedPeriods
 	if json.Unmarshal([]byte(text), &s) != nil {

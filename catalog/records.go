@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"dpsql/catalog/internal/ledger"
+	"dpsql/period"
 	"dpsql/sqlerr"
 )
 
@@ -307,4 +308,43 @@ func (tx *Tx) deletePayload(owner string, id int64) error {
 func scanBytes(row record) (data []byte, err error) {
 	err = row.Scan(&data)
 	return data, err
+}
+
+// since returns a column that a version of the schema added, or, in a catalog of an earlier
+// one, the expression that stands for it.
+func (tx *Tx) since(version int, column, before string) string {
+	if tx.version < version {
+		return before
+	}
+	return column
+}
+
+// storedSpan is a range of periods as records have it: NULL for all.
+type storedSpan struct{ first, last *int64 }
+
+// selectSpan selects a storedSpan.
+func (tx *Tx) selectSpan() string {
+	return tx.since(periodsVersion, "period_first, period_last", "NULL, NULL")
+}
+
+func spanOf(r period.Range) storedSpan {
+	if r == period.All {
+		return storedSpan{}
+	}
+	return storedSpan{&r.First, &r.Last}
+}
+
+func (s storedSpan) value() period.Range {
+	if s.first == nil || s.last == nil {
+		return period.All
+	}
+	return period.Range{First: *s.first, Last: *s.last}
+}
+
+// encodeSpan appends a range to a record. Records from before there were periods have none.
+func encodeSpan(e ledger.Encoding, r period.Range) ledger.Encoding {
+	if r == period.All {
+		return e
+	}
+	return e.Texts("periods").Numbers(r.First, r.Last)
 }

@@ -373,7 +373,10 @@ func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, all []Sel
 		if err == nil {
 			var b *sqlfront.Bound
 			if b, err = s.bound(schemas.Bindable(ctx, db.store, t, who.Now, db.textsOf(ctx, v, t))); err == nil {
-				if err = begun(t, b, who.Now); err == nil {
+				if t.HasPeriods() {
+					err = begun(t, b, who.Now)
+				}
+				if err == nil {
 					st.add(t, b)
 				}
 			}

@@ -127,7 +127,9 @@ func (st *Statement) priced(bySlot map[int][]int, accuracy float64) []Purchase {
 func (st *Statement) touched(asks []int) (over period.Ranges) {
 	for _, n := range asks {
 		a := &st.Asks[n]
-		over = over.Union(a.Table.Touched(a.Query))
+		if a.Table.HasPeriods() {
+			over = over.Union(a.Table.Touched(a.Query))
+		}
 	}
 	return over
 }
@@ -150,7 +152,7 @@ func Shares(all []Purchase) []catalog.Share {
 	for i, p := range all {
 		shares[i] = catalog.Share{Over: p.Over, Rho: p.Price.cost().Rho}
 		if p.Over == nil {
-			shares[i].Over = period.Whole()
+			shares[i].Over = period.Ranges{period.All}
 		}
 	}
 	return shares
@@ -579,9 +581,9 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 		return c
 	}
 	c.Margin, c.cost = float64(p.Width), p.cost()
-	gone := over.Intersect(r.Table.Retired)
-	if !r.Table.HasPeriods() { // which reads them all
-		gone = r.Table.Retired
+	gone := r.Table.Retired // which a table without periods reads, too
+	if len(gone) > 0 && r.Table.HasPeriods() {
+		gone = over.Intersect(gone)
 	}
 	if len(gone) > 0 {
 		c, _ = c.failed(catalog.Retired(&a.Account, gone[0]))

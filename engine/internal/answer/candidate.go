@@ -471,7 +471,7 @@ func storedSupport(v *view.View, r Request, a catalog.Answer) view.SupportSize {
 func affordable(v *view.View, t *view.Table, over period.Ranges, amount accounting.Amount) string {
 	a := v.Accounts[t.Account]
 	if over == nil {
-		over = period.Whole()
+		over = period.Ranges{period.All}
 	}
 	for s := range a.Spending.In(over) {
 		if a.Caps.Fits(s.Spent, amount) {
@@ -540,4 +540,53 @@ func (r *Rehearsed) candidate(q Request, key Unbuilt, name, kind string, columns
 		c.Note = "is created before: its error is predicted"
 	}
 	return c, true, nil
+}
+
+// asOf returns when rows of some periods were read, if one of the periods had not ended then. It is
+// zero otherwise: what is read later is the same, but for rows that come late.
+func (r Request) asOf(over period.Ranges, read time.Time) (at time.Time) {
+	if t := r.Table; t.HasPeriods() && t.Partition.Clocked() && len(over) > 0 && !t.Partition.Closed(over[len(over)-1].Last, read) {
+		return read
+	}
+	return at
+}
+
+// dated returns the candidate with answers about rows as they were at a time; zero changes nothing.
+func (c Candidate) dated(asOf time.Time) Candidate {
+	if asOf.IsZero() || c.Answer == nil {
+		return c
+	}
+	ask := c.Answer
+	c.Note = JoinNotes(c.Note, "as of "+asOfText(asOf))
+	c.Answer = func(ctx context.Context) (reply, error) {
+		r, err := ask(ctx)
+		r.Estimate.asOf = asOf
+		return r, err
+	}
+	return c
+}
+
+// named returns the query as its answers are stored: over all periods, so that the answer about
+// one of them is never taken for another's.
+func (r Request) named() query.Query {
+	if r.whole != nil {
+		return *r.whole
+	}
+	return r.Query
+}
+
+// about returns the request as a release or mechanism of some periods answers it, or the reason
+// why it does not: it knows no rows of other periods.
+func (db *Database) about(r Request, span period.Range) (_ Request, refusal string) {
+	if !r.Table.HasPeriods() || span == period.All {
+		return r, ""
+	}
+	if missing := r.Table.Touched(r.Query).Minus(period.Ranges{span}); len(missing) > 0 {
+		return r, fmt.Sprintf("it has no rows of %s, only of %s", names(r.Table.Partition, missing), r.Table.Partition.Text(span))
+	}
+	in, ok := db.within(r, span)
+	if !ok {
+		return r, "it has no rows of these periods"
+	}
+	return in, ""
 }

@@ -358,9 +358,11 @@ func (db *Database) fromMechanism(v *view.View, r Request, m *catalog.Mechanism)
 	if r, c.Refusal = db.about(r, m.Span); c.Refusal != "" {
 		return c, nil
 	}
-	if gone := (period.Ranges{m.Span}).Intersect(r.Table.Retired); len(gone) > 0 { // with a table without periods, too
-		c.Refusal = "it reads " + names(v.Accounts[r.Table.Account].Partition, gone) + ", which is retired"
-		return c, nil
+	if len(r.Table.Retired) > 0 { // of a table without periods, too
+		if gone := (period.Ranges{m.Span}).Intersect(r.Table.Retired); len(gone) > 0 {
+			c.Refusal = "it reads " + names(v.Accounts[r.Table.Account].Partition, gone) + ", which is retired"
+			return c, nil
+		}
 	}
 	known := db.params.get(string(m.Params), func() paramsResult {
 		p, err := stored.ReadMechanism(m)

@@ -24,7 +24,7 @@ import (
 // nothing about them is read, bought or stored. Groups that are only of later periods are left
 // out. It depends on the clock and the declaration alone.
 func begun(t *view.Table, b *sqlfront.Bound, now time.Time) error {
-	if !t.HasPeriods() || !t.Partition.Clocked() {
+	if !t.Partition.Clocked() {
 		return nil
 	}
 	all := t.Partition.Periods(t.Columns[t.PeriodColumn].Domain)
@@ -96,15 +96,6 @@ func (db *Database) within(r Request, over period.Range) (Request, bool) {
 	return r, ok
 }
 
-// named returns the query as its answers are stored: over all periods, so that the answer about
-// one of them is never taken for another's.
-func (r Request) named() query.Query {
-	if r.whole != nil {
-		return *r.whole
-	}
-	return r.Query
-}
-
 // asPart makes r a request for a query over all periods of the table whose part r is about, with
 // no rows of others: its support is cut to those.
 func (r Request) asPart(sets []query.ColumnSet) Request {
@@ -127,22 +118,6 @@ type partKey struct {
 	over  period.Range
 }
 
-// about returns the request as a release or mechanism of some periods answers it, or the reason
-// why it does not: it knows no rows of other periods.
-func (db *Database) about(r Request, span period.Range) (_ Request, refusal string) {
-	if !r.Table.HasPeriods() || span == period.All {
-		return r, ""
-	}
-	if missing := r.Table.Touched(r.Query).Minus(period.Ranges{span}); len(missing) > 0 {
-		return r, fmt.Sprintf("it has no rows of %s, only of %s", names(r.Table.Partition, missing), r.Table.Partition.Text(span))
-	}
-	in, ok := db.within(r, span)
-	if !ok {
-		return r, "it has no rows of these periods"
-	}
-	return in, ""
-}
-
 // names lists periods for people.
 func names(p *period.Partition, all period.Ranges) string {
 	const most = 4
@@ -159,32 +134,8 @@ func names(p *period.Partition, all period.Ranges) string {
 	return text
 }
 
-// asOf returns when rows of some periods were read, if one of the periods had not ended then. It is
-// zero otherwise: what is read later is the same, but for rows that come late.
-func (r Request) asOf(over period.Ranges, read time.Time) (at time.Time) {
-	if t := r.Table; t.HasPeriods() && t.Partition.Clocked() && len(over) > 0 && !t.Partition.Closed(over[len(over)-1].Last, read) {
-		return read
-	}
-	return at
-}
-
 // asOfText writes the time of an answer for people.
 func asOfText(at time.Time) string { return at.UTC().Format("2006-01-02 15:04") }
-
-// dated returns the candidate with answers about rows as they were at a time; zero changes nothing.
-func (c Candidate) dated(asOf time.Time) Candidate {
-	if asOf.IsZero() || c.Answer == nil {
-		return c
-	}
-	ask := c.Answer
-	c.Note = JoinNotes(c.Note, "as of "+asOfText(asOf))
-	c.Answer = func(ctx context.Context) (reply, error) {
-		r, err := ask(ctx)
-		r.Estimate.asOf = asOf
-		return r, err
-	}
-	return c
-}
 
 // placed is a part of a release with its share of a query.
 type placed struct {

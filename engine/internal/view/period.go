@@ -9,20 +9,6 @@ import (
 	"dpsql/query"
 )
 
-// setPartition takes over the periods of the table's account.
-func (t *Table) setPartition(a catalog.Account) {
-	t.Retired = a.Retired
-	if i, ok := t.Universe.Index(t.Period); ok && t.Period != "" && a.Partition != nil {
-		t.Partition, t.PeriodColumn, t.PeriodDomain = a.Partition, i, t.Columns[i].Domain
-		if t.Outside == nil && len(a.Bases) == 1 {
-			t.base = a.Bases[0]
-		}
-	}
-}
-
-// HasPeriods reports whether every row of the table lies in a period.
-func (t *Table) HasPeriods() bool { return t.Partition != nil }
-
 // EachPeriod names, for people, the periods of a table by the column that it declares: each month
 // of visited, each value of batch. It is "" without periods.
 func (t *Table) EachPeriod() string {
@@ -41,27 +27,6 @@ func (t *Table) UnitText() string {
 		return UnitText(t.Unit, t.MaxRows)
 	}
 	return UnitText(t.Unit, t.MaxRows) + ", for " + t.EachPeriod()
-}
-
-// PeriodWord says what the periods of the table are: "month", or "batch" for the values of that
-// column; "" if it has none.
-func (t *Table) PeriodWord() string {
-	switch {
-	case !t.HasPeriods():
-		return ""
-	case t.Partition.Clocked():
-		return string(t.Partition.By)
-	}
-	return t.Columns[t.PeriodColumn].Name
-}
-
-// Span returns the periods that a reading of all rows that count is charged to. Nil is every
-// period, and stands for the rows of a table that does not say in which period they lie.
-func (t *Table) Span() period.Ranges {
-	if !t.HasPeriods() {
-		return nil
-	}
-	return period.Ranges{t.Part}
 }
 
 // Within returns the table with the rows of some periods alone: no others count, since their
@@ -95,15 +60,6 @@ func (t *Table) Begun(now time.Time) period.Ranges {
 		return all
 	}
 	return all.Intersect(period.Ranges{{First: period.All.First, Last: t.Partition.Begun(now)}})
-}
-
-// Touched returns the periods in which a query over the table's universe counts rows. It is
-// told from the query and the domain alone. Nil is every period, of a table without them.
-func (t *Table) Touched(q query.Query) period.Ranges {
-	if !t.HasPeriods() {
-		return nil
-	}
-	return t.Partition.Touched(q, t.PeriodColumn)
 }
 
 // Template returns the named template, or nil if there is none.

@@ -94,6 +94,50 @@ type Table struct {
 	Part         period.Range      // the periods whose rows count; All for all rows of the table
 }
 
+// setPartition takes over the periods of the table's account.
+func (t *Table) setPartition(a catalog.Account) {
+	t.Retired = a.Retired
+	if i, ok := t.Universe.Index(t.Period); ok && t.Period != "" && a.Partition != nil {
+		t.Partition, t.PeriodColumn, t.PeriodDomain = a.Partition, i, t.Columns[i].Domain
+		if t.Outside == nil && len(a.Bases) == 1 {
+			t.base = a.Bases[0]
+		}
+	}
+}
+
+// HasPeriods reports whether every row of the table lies in a period.
+func (t *Table) HasPeriods() bool { return t.Partition != nil }
+
+// Span returns the periods that a reading of all rows that count is charged to. Nil is every
+// period, and stands for the rows of a table that does not say in which period they lie.
+func (t *Table) Span() period.Ranges {
+	if !t.HasPeriods() {
+		return nil
+	}
+	return period.Ranges{t.Part}
+}
+
+// Touched returns the periods in which a query over the table's universe counts rows. It is
+// told from the query and the domain alone. Nil is every period, of a table without them.
+func (t *Table) Touched(q query.Query) period.Ranges {
+	if !t.HasPeriods() {
+		return nil
+	}
+	return t.Partition.Touched(q, t.PeriodColumn)
+}
+
+// PeriodWord says what the periods of the table are: "month", or "batch" for the values of that
+// column; "" if it has none.
+func (t *Table) PeriodWord() string {
+	switch {
+	case !t.HasPeriods():
+		return ""
+	case t.Partition.Clocked():
+		return string(t.Partition.By)
+	}
+	return t.Columns[t.PeriodColumn].Name
+}
+
 // UnreadError says that a SELECT of a rehearsal needs the rows of an Unread table, or the keys of
 // a release that is not built.
 type UnreadError struct {
@@ -246,7 +290,7 @@ func (v *View) readAccounts(tx *catalog.Tx) error {
 		if err != nil {
 			return err
 		}
-		v.Accounts[a.ID] = Account{Account: a, Spent: spent.Most(period.Whole()), Spending: spent}
+		v.Accounts[a.ID] = Account{Account: a, Spent: spent.Most(period.Ranges{period.All}), Spending: spent}
 	}
 	return nil
 }
