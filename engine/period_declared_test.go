@@ -160,6 +160,7 @@ func TestPeriodColumnsOfDeclarations(t *testing.T) {
 		{`region TEXT`, `period = 'region'`},
 		{`region TEXT IN ('north') OR OTHER`, `period = 'region'`},
 		{`region TEXT IN ('north', NULL)`, `period = 'region'`},
+		{`region TEXT IN ('north', '')`, `period = 'region'`},
 		{`region TEXT COLLATE NOCASE IN ('north')`, `period = 'region'`},
 		{`paid REAL BETWEEN 0 AND 9 STEP 0.5`, `period = 'paid'`},
 		{`age BOOLEAN`, `period = 'age'`},

@@ -95,6 +95,9 @@ func (p periods) partition(t catalog.Table) (*period.Partition, error) {
 		if c.Domain.Size() > maxTexts {
 			return nil, refuse("it has many values", fmt.Sprintf("at most %d texts can be periods; many periods are those of a date, or integers", maxTexts))
 		}
+		if c.Domain.Contains(query.Text("")) {
+			return nil, refuse("'' is among its values", "a period needs a name: leave the empty text out, or give it another in the rows")
+		}
 		for v := range c.Domain.All().Each() {
 			out.Texts = append(out.Texts, v.Str())
 		}
