@@ -582,3 +582,19 @@ func TestRehearsalOfPeriods(t *testing.T) {
 		t.Errorf("the rehearsal charged %v", got)
 	}
 }
+
+// TestOutlookOfAPart: EXPLAIN CREATE RELEASE … EACH PERIOD is about one part, costs nothing and makes
+// nothing.
+func TestOutlookOfAPart(t *testing.T) {
+	t.Parallel()
+	s, _ := growing(t, "")
+	one := must(t, s, `EXPLAIN CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 0.5, early = on) EACH PERIOD`)
+	other := must(t, s, `EXPLAIN CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 0.5, period = '2026-10')`)
+	if a, b := fmt.Sprint(one.Rows), fmt.Sprint(other.Rows); a != b {
+		t.Errorf("%s\nof one month\n%s", a, b)
+	}
+	refused(t, s, sqlerr.Unknown, `REFRESH RELEASE monthly`)
+	refused(t, s, sqlerr.Unsupported, `CREATE RELEASE monthly ON visits (sex) USING MARGINALS WITH (epsilon = 0.5, workload = 'x.sql') EACH PERIOD`)
+	must(t, s, `CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`)
+	refused(t, s, sqlerr.Invalid, `EXPORT RELEASE monthly TO '`+filepath.Join(t.TempDir(), "x.db")+`'`)
+}

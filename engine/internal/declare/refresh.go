@@ -68,6 +68,10 @@ func (s *Statement) createTemplate(ctx context.Context, st *syntax.CreateRelease
 	}
 	early, rest := splitEarly(st.Options)
 	o := newOptions(early, "early")
+	if file := (&options{list: rest}).find("workload"); file != nil {
+		return nil, sqlerr.New(sqlerr.Unsupported, "a release of each period has no workload: each REFRESH would read the file anew").
+			WithHint("name the columns of its marginals, or give their degree").At(file.Name.Position)
+	}
 	m := &catalog.Template{Name: st.Name.Text, TableID: t.ID, Columns: columns, Using: string(st.Using), Early: o.word("early", "off", "on") == "on"}
 	if err := o.done(); err != nil {
 		return nil, err
@@ -75,11 +79,7 @@ func (s *Statement) createTemplate(ctx context.Context, st *syntax.CreateRelease
 	if m.Early && !t.Partition.Clocked() {
 		return nil, sqlerr.New(sqlerr.Invalid, "early has no meaning with the values of a column as periods, which do not end").At(early[0].Name.Position)
 	}
-	first := t.Partition.Periods(t.Columns[t.PeriodColumn].Domain)[0].First
-	some, _ := t.Within(period.Only(first))
-	trial := *st
-	trial.Options, trial.EachPeriod = rest, false
-	plan, err := s.PlanRelease(ctx, &trial, v.With(some))
+	plan, err := s.PlanRelease(ctx, st, v)
 	if err != nil {
 		return nil, err
 	}
@@ -90,10 +90,31 @@ func (s *Statement) createTemplate(ctx context.Context, st *syntax.CreateRelease
 	if m.Options, err = json.Marshal(rest); err != nil {
 		return nil, err
 	}
-	if a, ok := s.Rows.Access(ctx, some); ok && a.Hint != "" {
+	if a, ok := s.Rows.Access(ctx, plan.Table); ok && a.Hint != "" {
 		warnings = append(warnings, "REFRESH reads the whole table for each part; "+a.Hint+" would let it read one "+t.PeriodWord()+" alone")
 	}
 	return warnings, s.Store.Write(ctx, func(tx *catalog.Tx) error { return tx.AddTemplate(m) })
+}
+
+// onePart returns the statement of a part of a release of each period, and the view that the part
+// would be built over: that of the last period that has ended, or of the first one if none has.
+func (s *Statement) onePart(st *syntax.CreateRelease, v *view.View) (*syntax.CreateRelease, *view.View) {
+	t := v.Private(st.Table.Text)
+	if !st.EachPeriod || t == nil || !t.HasPeriods() {
+		return st, v
+	}
+	all := t.Partition.Periods(t.Columns[t.PeriodColumn].Domain)
+	n := all[0].First
+	if ended := all.Intersect(period.Ranges{{First: period.All.First, Last: t.Partition.Begun(s.Now()) - 1}}); t.Partition.Clocked() && len(ended) > 0 {
+		n = ended[len(ended)-1].Last
+	}
+	if some, ok := t.Within(period.Only(n)); ok {
+		v = v.With(some)
+	}
+	one := *st
+	_, one.Options = splitEarly(st.Options)
+	one.EachPeriod = false
+	return &one, v
 }
 
 // splitEarly takes the option early out of the options.

@@ -242,6 +242,7 @@ type Plan struct {
 // PlanRelease plans a release from public data alone. If the number of rows or a domain is
 // unknown, the cost is an upper bound.
 func (s *Statement) PlanRelease(ctx context.Context, st *syntax.CreateRelease, v *view.View) (Plan, error) {
+	st, v = s.onePart(st, v)
 	st, v, err := s.spannedRelease(st, v)
 	if err != nil {
 		return Plan{}, err
