@@ -247,33 +247,6 @@ func newPlan(ctx context.Context, q Querier, t Table, columns []int) (p plan, er
 	return p, nil
 }
 
-// route is how SQLite reaches the rows that are read. The zero route is that of the whole table.
-type route struct {
-	by     string    // as in Access
-	clause string    // behind the table in FROM
-	hint   string    // the statement that makes an index, where there is none
-	where  condition // on the stored value: true of every row that counts; without a text if there is none
-}
-
-// routeOf finds out how to reach the rows that are read.
-func routeOf(ctx context.Context, q Querier, t Table) (route, error) {
-	if t.Period == nil {
-		return route{}, nil
-	}
-	return lookUp(ctx, q, t)
-}
-
-// and returns the condition that a row is to be read and meets another condition.
-func (r route) and(c condition) condition {
-	if r.where.text == "" {
-		return c
-	}
-	return condition{"(" + r.where.text + ") AND " + c.text, append(slices.Clip(r.where.args), c.args...)}
-}
-
-// from returns the source in FROM.
-func (r route) from(source string) string { return from(source) + r.clause }
-
 func (p plan) text(source string) string {
 	return "SELECT " + p.fields() + p.route.from(source) + " WHERE " + p.where.text
 }
