@@ -269,6 +269,8 @@ func TestPartsAreLookedUp(t *testing.T) {
 		{query.DateForm(query.StoredISO), "CREATE TABLE raw (d TEXT, x INTEGER, person); CREATE INDEX z ON raw (d COLLATE NOCASE); CREATE INDEX a ON raw (d, length(x)); CREATE INDEX y ON raw (person, d, x)", "INDEX z (d>? AND d<?)", source.Access{By: "index z"}},
 		{query.DateForm(query.StoredISO), "CREATE TABLE raw (d TEXT, x INTEGER, person); CREATE INDEX a ON raw (d); CREATE INDEX z ON raw (d, person, x)", "COVERING INDEX z (d>? AND d<?)", source.Access{By: "index z"}},
 		{query.DateForm(query.StoredISO), "CREATE TABLE raw (d TEXT, x INTEGER, person, PRIMARY KEY (d, x, person)) WITHOUT ROWID", "PRIMARY KEY (d>? AND d<?)", source.Access{By: "index sqlite_autoindex_raw_1"}},
+		{query.DateForm(query.StoredISO), "CREATE TABLE raw (d TEXT, x INTEGER, person, UNIQUE (D, person, x))", "COVERING INDEX sqlite_autoindex_raw_1 (d>? AND d<?)", source.Access{By: "index sqlite_autoindex_raw_1"}},
+		{query.DateForm(query.StoredISO), `CREATE TABLE Raw ("D" TEXT, x INTEGER, person); CREATE INDEX "an ""index""" ON raw (D)`, `INDEX an "index" (D>? AND D<?)`, source.Access{By: `index an "index"`}},
 		{query.DateForm(query.StoredUnix), "CREATE TABLE raw (d, x INTEGER, person); CREATE INDEX on_d ON raw (d)", "INDEX on_d (d>? AND d<?)", source.Access{By: "index on_d"}},
 		{query.DateForm(query.StoredUnix), "CREATE TABLE raw (d INTEGER PRIMARY KEY, x INTEGER, person)", "INTEGER PRIMARY KEY (rowid>? AND rowid<?)", source.Access{By: "primary key"}},
 		{query.DateForm(query.StoredISO), "CREATE TABLE base (d TEXT COLLATE RTRIM, x INTEGER, person); CREATE INDEX on_d ON base (d); CREATE VIEW raw AS SELECT d, x, person FROM base WHERE x >= 0", "INDEX on_d (d>? AND d<?)", source.Access{By: "index on_d"}},
