@@ -124,7 +124,7 @@ func TestStoredDatesRandom(t *testing.T) {
 // TestStoredTimestamps holds which texts are timestamps. The moments come from package time.
 func TestStoredTimestamps(t *testing.T) {
 	t.Parallel()
-	db := memory(t, "CREATE TABLE raw (c)")
+	db := memory(t, "CREATE TABLE raw (c, n INTEGER, d DATE)")
 	for text, want := range map[string]string{
 		"2024-02-29": "2024-02-29 00:00:00", "2024-02-29 12:30": "2024-02-29 12:30:00", "2024-02-29T12:30": "2024-02-29 12:30:00", "2024-02-29 12:30Z": "2024-02-29 12:30:00",
 		"2024-02-29 23:59:59": "2024-02-29 23:59:59", "2024-02-29T23:59:59Z": "2024-02-29 23:59:59", "2024-02-29 12:30:00.999999": "2024-02-29 12:30:00",
@@ -140,11 +140,8 @@ func TestStoredTimestamps(t *testing.T) {
 				t.Fatal(err)
 			}
 			run(t, db, "DELETE FROM raw")
-			run(t, db, "INSERT INTO raw VALUES (?)", text)
-			var got, expected source.Cell
-			if err := db.QueryRow(source.CanonicalTime("raw", "c", f)).Scan(&got); err != nil {
-				t.Fatal(err)
-			}
+			run(t, db, "INSERT INTO raw VALUES (?, ?, ?)", text, text, text)
+			var expected source.Cell
 			if want != "" {
 				at, err := time.Parse(time.DateTime, want)
 				if err != nil {
@@ -152,8 +149,14 @@ func TestStoredTimestamps(t *testing.T) {
 				}
 				expected = source.Cell{Value: query.Int(at.Truncate(time.Duration(step)*time.Second).Unix() / step), OK: true}
 			}
-			if got != expected {
-				t.Errorf("%q in steps of %d s: got %v (%v), want %v (%v)", text, step, got.Value, got.OK, expected.Value, expected.OK)
+			for _, column := range []string{"c", "n", "d"} {
+				var got source.Cell
+				if err := db.QueryRow(source.CanonicalTime("raw", column, f)).Scan(&got); err != nil {
+					t.Fatal(err)
+				}
+				if got != expected {
+					t.Errorf("%q in %s in steps of %d s: got %v (%v), want %v (%v)", text, column, step, got.Value, got.OK, expected.Value, expected.OK)
+				}
 			}
 		}
 	}

@@ -264,10 +264,11 @@ func clamped(form string, of query.Column) string {
 // it is clamped once it is a step at all.
 //
 // The date in a text must be what date() makes of it. That excludes a day that does not
-// exist and words such as 'now'. A DATE is nothing but a date. A TIMESTAMP may have a
-// time behind it, whose fractions of a second are cut off. A number must lie in the years
-// 1 to 9999. Julian days are rounded to milliseconds, as SQLite's own functions do.
-// Everything is counted from the year 1, because division cuts towards 0.
+// exist and words such as 'now'. The plus sign keeps a column of numbers from comparing the
+// text with the number 1. A DATE is nothing but a date. A TIMESTAMP may have a time behind
+// it, whose fractions of a second are cut off. A number must lie in the years 1 to 9999.
+// Julian days are rounded to milliseconds, as SQLite's own functions do. Everything is
+// counted from the year 1, because division cuts towards 0.
 func canonicalTime(of query.Column) string {
 	f := of.Form
 	valid, seconds := validISO, secondsISO
@@ -318,12 +319,12 @@ func canonicalSteps(of query.Column) string {
 }
 
 const (
-	validISO   = `typeof(?) = 'text' AND length(?) = 10 AND ? >= '0001' AND (date(?)) COLLATE BINARY = ?`
+	validISO   = `typeof(?) = 'text' AND length(?) = 10 AND +? >= '0001' AND (date(?)) COLLATE BINARY = ?`
 	secondsISO = `CAST(julianday(?) - 1721425.5 AS INTEGER) * 86400`
 
 	// The first line excludes texts with a NUL, behind which no function looks.
 	validTime = `typeof(?) = 'text' AND length(?) = length(CAST(? AS BLOB))` +
-		` AND ? >= '0001' AND date(substr(?, 1, 10)) = substr(?, 1, 10) AND (length(?) = 10` +
+		` AND +? >= '0001' AND date(substr(?, 1, 10)) = substr(?, 1, 10) AND (length(?) = 10` +
 		` OR substr(?, 11) GLOB '[ T][0-2][0-9]:[0-5][0-9]*' AND substr(?, 12, 2) < '24'` +
 		` AND (substr(?, 17) IN ('', 'Z') OR substr(?, 17) GLOB ':[0-5][0-9]' OR substr(?, 17) GLOB ':[0-5][0-9]Z'` +
 		` OR substr(?, 17) GLOB ':[0-5][0-9].[0-9]*' AND ltrim(substr(?, 21), '0123456789') IN ('', 'Z')))`
