@@ -395,3 +395,67 @@ func TestPeriodsThroughViews(t *testing.T) {
 		}
 	}
 }
+
+// TestWeeksOfMoments has TIMESTAMPs as the rows of the file and of a server store them, and compares
+// the counts of ISO weeks, from their parts and from the rows, with package time.
+func TestWeeksOfMoments(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	s := open(t, filepath.Join(t.TempDir(), "weeks.db"), engine.Options{}).NewSession()
+	s.DB().SetNow(func() time.Time { return time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC) }) // in week 9
+	quieten(s.DB())
+	c := pgtest.SharedDatabase(t)
+	var file, server []string
+	want := make(map[string]int64)
+	for range 300 {
+		at := time.Date(2023, 12, 28, 0, 0, 0, 0, time.UTC).Add(time.Duration(random.IntN(80*24*3600)) * time.Second)
+		if at.Minute() == 0 && at.Second() == 0 {
+			continue // julian days are not exact to a second, and this could fall into the hour before
+		}
+		file = append(file, fmt.Sprintf("('%s', %d, julianday(%[2]d, 'unixepoch'))", at.Format(time.DateTime), at.Unix()))
+		server = append(server, fmt.Sprintf("('%sZ', '%[1]s')", at.Format(time.DateTime)))
+		if year, week := at.ISOWeek(); at.Year() == 2024 && (week == 1 || week == 5 || week == 9) {
+			want[fmt.Sprintf("%d-W%02d", year, week)]++
+		}
+	}
+	fill(t, s, `CREATE TABLE raw (iso TEXT, unix INTEGER, julian REAL)`, `INSERT INTO raw VALUES `+strings.Join(file, ", "))
+	c.MustExec(t, `CREATE TABLE raw (tz timestamptz, plain timestamp); INSERT INTO raw VALUES `+strings.Join(server, ", "))
+	must(t, s, warehouseOf(t, c))
+	must(t, s, `SET accuracy = 1000`)
+	for _, column := range []struct{ place, name, stored string }{
+		{"raw", "iso", ""}, {"raw", "unix", " STORED AS unix"}, {"raw", "julian", " STORED AS julian"},
+		{"warehouse.public.raw", "tz", ""}, {"warehouse.public.raw", "plain", ""},
+	} {
+		table := "t" + fmt.Sprint(len(must(t, s, `SHOW TABLES`).Rows))
+		place := column.place
+		if place == "raw" { // each column is that of the periods of its own base table
+			place = "raw_" + column.name
+			fill(t, s, fmt.Sprintf(`CREATE TABLE %s AS SELECT %s FROM raw`, place, column.name))
+		} else {
+			place = "warehouse.public.raw_" + column.name
+			c.MustExec(t, fmt.Sprintf(`CREATE TABLE raw_%s AS SELECT %[1]s FROM raw`, column.name))
+		}
+		must(t, s, fmt.Sprintf(`CREATE PRIVATE TABLE %s (%s TIMESTAMP BETWEEN '2024-01-01' AND '2024-12-31 23:00' STEP '1 hour'%s) FROM %s
+			WITH (epsilon = 4, delta = 1e-6, period = 'week of %[2]s')`, table, column.name, column.stored, place))
+		must(t, s, fmt.Sprintf(`CREATE RELEASE %s_parts ON %[1]s USING PROJECTION WITH (epsilon = 0.5, early = on) EACH PERIOD`, table))
+		must(t, s, fmt.Sprintf(`REFRESH RELEASE %s_parts`, table))
+		for week, n := range want {
+			monday := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+			for {
+				if y, w := monday.ISOWeek(); fmt.Sprintf("%d-W%02d", y, w) == week {
+					break
+				}
+				monday = monday.AddDate(0, 0, 7)
+			}
+			where := fmt.Sprintf("%s >= '%s' AND %[1]s < '%[3]s'", column.name, monday.Format(time.DateOnly), monday.AddDate(0, 0, 7).Format(time.DateOnly))
+			for _, mechanism := range []string{"direct", table + "_parts"} {
+				must(t, s, `SET mechanism = `+mechanism)
+				if got := count(t, s, fmt.Sprintf(`SELECT COUNT(*) FROM %s WHERE %s`, table, where)); got != n {
+					t.Errorf("%s of %s by %s has %d rows, want %d", week, place, mechanism, got, n)
+				}
+			}
+		}
+	}
+}
