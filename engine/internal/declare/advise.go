@@ -89,10 +89,11 @@ func (s *Statement) Advise(ctx context.Context, st *syntax.Advise, v *view.View,
 			return sqlerr.New(sqlerr.Unsupported, "a workload of more than %d statements is outside the dialect", maxAdvised).
 				WithHint("leave those out that are alike")
 		}
-		t, asked, err := s.asks(ctx, in, v)
+		now, t, asked, err := s.asks(ctx, in, v)
 		if err != nil {
 			return inWorkload(err, st.Workload, in)
 		}
+		v = now
 		asked.Number = number
 		i := slices.IndexFunc(all, func(a *Advice) bool { return a.Table.ID == t.ID })
 		if i < 0 {
@@ -134,27 +135,33 @@ func (s *Statement) Advise(ctx context.Context, st *syntax.Advise, v *view.View,
 }
 
 // asks binds a statement of a workload. A statement that cannot be bound has no margin; one that
-// is no SELECT on a private table is an error.
-func (s *Statement) asks(ctx context.Context, in syntax.Input, v *view.View) (*view.Table, Asked, error) {
+// is no SELECT on a private table is an error. In the view that it returns the table is cut to the
+// periods that have begun, as the releases of the proposals would be.
+func (s *Statement) asks(ctx context.Context, in syntax.Input, v *view.View) (*view.View, *view.Table, Asked, error) {
 	a := Asked{Text: strings.Join(strings.Fields(in.Text), " ")}
 	sel, at, err := workloadSelect(in)
 	if err != nil {
-		return nil, a, err
+		return v, nil, a, err
 	}
 	if sel == nil {
-		return nil, a, sqlerr.New(sqlerr.Invalid, "a workload holds SELECT statements only").At(1)
+		return v, nil, a, sqlerr.New(sqlerr.Invalid, "a workload holds SELECT statements only").At(1)
 	}
 	t, err := v.Selected(sel)
 	if err != nil {
-		return nil, a, err
+		return v, nil, a, err
 	}
+	v, _, err = spanned(v, syntax.Name{Text: t.Name}, nil, s.Now())
+	if err != nil {
+		return nil, nil, a, err
+	}
+	t = v.TableByID(t.ID)
 	b, err := s.bind(ctx, sel, at, t)
 	if code := sqlerr.CodeOf(err); err != nil && code != sqlerr.Invalid && code != sqlerr.Unsupported {
-		return nil, a, err
+		return v, nil, a, err
 	}
 	if err != nil {
 		a.Why = err.Error()
-		return t, a, nil
+		return v, t, a, nil
 	}
 	a.bound, a.queries = b, b.Queries
 	for _, slot := range b.Slots {
@@ -162,7 +169,7 @@ func (s *Statement) asks(ctx context.Context, in syntax.Input, v *view.View) (*v
 			a.queries, a.Why = nil, unforeseen[slot.Question]
 		}
 	}
-	return t, a, nil
+	return v, t, a, nil
 }
 
 // unforeseen says why the margin of what is no count or sum is not predicted.
@@ -306,7 +313,7 @@ func (s *Statement) propose(ctx context.Context, p *Proposal, v *view.View, a *A
 	err := s.Store.Read(ctx, func(tx *catalog.Tx) error {
 		return tx.Affords(a.Table.Account, a.Table.Span(), catalog.KindReleases, "create release", cost)
 	})
-	if err != nil && sqlerr.CodeOf(err) != sqlerr.Budget {
+	if code := sqlerr.CodeOf(err); err != nil && code != sqlerr.Budget && code != sqlerr.Invalid { // of retired periods
 		return err
 	}
 	p.Refused = err
