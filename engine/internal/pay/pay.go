@@ -15,6 +15,7 @@ import (
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
+	"dpsql/period"
 	"dpsql/source"
 	"dpsql/sqlerr"
 )
@@ -60,6 +61,7 @@ func (d *Desk) one(ctx context.Context, what kind, b *Bill, sn Snapshot, k catal
 // nil where there is nothing to pay. A snapshot without a payment has no receipt.
 func (d *Desk) Answers(ctx context.Context, b *Bill, sns []Snapshot, by *Buyers, payments func(*catalog.Tx) ([]*catalog.Payment, error)) ([]*Receipt, error) {
 	var due []*catalog.Payment
+	taken := make(takings, 1)
 	err := d.Store.Write(ctx, func(tx *catalog.Tx) (err error) {
 		for _, sn := range sns {
 			if err := sn.Unchanged(ctx, tx); err != nil {
@@ -69,17 +71,17 @@ func (d *Desk) Answers(ctx context.Context, b *Bill, sns []Snapshot, by *Buyers,
 		if due, err = payments(tx); err != nil {
 			return err
 		}
-		taken := make(map[int64]accounting.Rho, 1) // by the payments before
+		clear(taken)
 		for _, p := range due {
 			if p == nil {
 				continue
 			}
+			taken.add(p)
 			buyer := *by.Of(p.Account)
-			buyer.Taken += taken[p.Account]
+			buyer.Taken += taken.most(p.Account) - p.Cost()
 			if err := tx.Buy(buyer, *p); err != nil {
 				return err
 			}
-			taken[p.Account] += p.Cost()
 		}
 		return nil
 	})
@@ -91,12 +93,35 @@ func (d *Desk) Answers(ctx context.Context, b *Bill, sns []Snapshot, by *Buyers,
 		if p == nil {
 			continue
 		}
-		by.Of(p.Account).Taken += p.Cost()
 		cost := accounting.Amount{Rho: p.Rho}
 		b.Add(cost)
 		receipts[i] = newReceipt(answer, sns[i], cost)
 	}
+	for account := range taken {
+		by.Of(account).Taken += taken.most(account)
+	}
 	return receipts, nil
+}
+
+// takings are the payments of one charge by account. Two tables of one account that are read in
+// different periods take from each only what they read there.
+type takings map[int64][]*catalog.Payment
+
+func (t takings) add(p *catalog.Payment) { t[p.Account] = append(t[p.Account], p) }
+
+// most returns the most that the payments from an account take from any one period.
+func (t takings) most(account int64) accounting.Rho {
+	if all := t[account]; len(all) == 1 {
+		return all[0].Cost()
+	}
+	var shares []catalog.Share
+	for _, p := range t[account] {
+		if p.Shares == nil {
+			shares = append(shares, catalog.Share{Over: period.Ranges{period.All}, Rho: p.Rho})
+		}
+		shares = append(shares, p.Shares...)
+	}
+	return catalog.Most(shares)
 }
 
 // Buyers are the buyers of one statement: one for each account that it buys from.

@@ -1,0 +1,166 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"dpsql/accounting"
+	"dpsql/engine"
+	"dpsql/engine/internal/view"
+	"dpsql/sqlerr"
+)
+
+// priceOfCount buys a count of rows of 2026-10 and returns what it took from that period.
+func priceOfCount(t testing.TB, s *engine.Session) accounting.Rho {
+	t.Helper()
+	must(t, s, `SELECT COUNT(*) FROM visits WHERE visited = '2026-10-10'`)
+	price := spentIn(t, s, "2026-10").Rho
+	if price == 0 {
+		t.Fatal("a count is free")
+	}
+	return price
+}
+
+// takes compares what periods have spent of ρ.
+func takes(t testing.TB, s *engine.Session, want map[string]accounting.Rho) {
+	t.Helper()
+	for name, rho := range want {
+		if got := spentIn(t, s, name).Rho; got != rho {
+			t.Errorf("%s has spent %v, want %v", name, got, rho)
+		}
+	}
+}
+
+// TestLimitsCountOnePeriod: max_charge and the quota of a user count the most that a statement
+// takes from any one period.
+func TestLimitsCountOnePeriod(t *testing.T) {
+	t.Parallel()
+	s, _ := growing(t, "")
+	must(t, s, `SET accuracy = 100`)
+	price := priceOfCount(t, s)
+	must(t, s, fmt.Sprintf(`ALTER PRIVATE TABLE visits SET (max_charge = %v)`, price))
+	user := admits(t, s, fmt.Sprintf(`GRANT SELECT ON visits TO %%s WITH (rho = %v)`, 2*price))[0]
+	must(t, user, `SET accuracy = 100`)
+	const counts = `SELECT COUNT(CASE WHEN visited < '2026-01-%[1]s' THEN 1 END), COUNT(CASE WHEN visited BETWEEN '2026-%[2]s-02' AND '2026-%[2]s-%[1]s' THEN 1 END) FROM visits`
+	if e := refused(t, user, sqlerr.Budget, fmt.Sprintf(counts, "20", "01")); !strings.Contains(e.Message, "max_charge") {
+		t.Errorf("refused by %q", e.Message)
+	}
+	takes(t, s, map[string]accounting.Rho{"2026-01": 0, "2026-02": 0})
+	must(t, user, fmt.Sprintf(counts, "21", "02"))
+	takes(t, s, map[string]accounting.Rho{"2026-01": price, "2026-02": price, "2026-03": 0})
+	if left, spent := quotaOf(t, s, "user0"); left != price || spent != price {
+		t.Errorf("the quota has %v left and %v spent, want %v", left, spent, price)
+	}
+	must(t, s, `ALTER PRIVATE TABLE visits SET (max_charge = none)`)
+	if e := refused(t, user, sqlerr.Budget, fmt.Sprintf(counts, "20", "01")); !strings.Contains(e.Message, "quota") {
+		t.Errorf("refused by %q", e.Message)
+	}
+	must(t, user, fmt.Sprintf(counts, "22", "03"))
+	refused(t, user, sqlerr.Budget, `SELECT COUNT(*) FROM visits WHERE visited = '2026-07-07'`)
+	takes(t, s, map[string]accounting.Rho{"2026-01": 2 * price, "2026-02": price, "2026-03": price, "2026-07": 0})
+}
+
+// TestTwoTablesOfOnePeriod: two tables over the same rows pay from the same periods, and a
+// statement about both takes from each what it reads there.
+func TestTwoTablesOfOnePeriod(t *testing.T) {
+	t.Parallel()
+	s, _ := growing(t, "")
+	must(t, s, `CREATE PRIVATE TABLE calls (sex TEXT IN ('F', 'M'), visited DATE BETWEEN '2026-01-01' AND '2026-12-31')
+		FROM raw_visits WITH (epsilon = 4, delta = 1e-6, period = 'month of visited')`)
+	must(t, s, `SET accuracy = 100`)
+	price := priceOfCount(t, s)
+	must(t, s, fmt.Sprintf(`ALTER PRIVATE TABLE visits SET (max_charge = %v)`, price))
+	const both = `SELECT (SELECT COUNT(*) FROM visits WHERE visited = '2026-01-%[1]s'), (SELECT COUNT(*) FROM calls WHERE visited = '2026-%[2]s-%[1]s')`
+	if e := refused(t, s, sqlerr.Budget, fmt.Sprintf(both, "03", "01")); !strings.Contains(e.Message, "max_charge") {
+		t.Errorf("refused by %q", e.Message)
+	}
+	takes(t, s, map[string]accounting.Rho{"2026-01": 0})
+	if got := must(t, s, fmt.Sprintf(both, "04", "02")); got.Answer.Cost.Rho == 0 {
+		t.Error("the statement cost nothing")
+	}
+	takes(t, s, map[string]accounting.Rho{"2026-01": price, "2026-02": price, "2026-03": 0})
+	must(t, s, `ALTER PRIVATE TABLE visits SET (max_charge = none)`)
+	must(t, s, fmt.Sprintf(both, "05", "01"))
+	takes(t, s, map[string]accounting.Rho{"2026-01": 3 * price, "2026-02": price})
+	must(t, s, `RETIRE PERIOD '2026-01' OF calls`)
+	refused(t, s, sqlerr.Invalid, fmt.Sprintf(both, "06", "02"))
+	takes(t, s, map[string]accounting.Rho{"2026-01": 3 * price, "2026-02": price})
+}
+
+// TestAnswersAfterACrash: a direct answer that was charged and not stored costs its periods again,
+// and no other.
+func TestAnswersAfterACrash(t *testing.T) {
+	t.Parallel()
+	s, c := growing(t, "")
+	must(t, s, `SET accuracy = 100`)
+	price := priceOfCount(t, s)
+	crashed := copiedAtDraw(t, s)
+	const ask = `SELECT COUNT(*) FROM visits WHERE visited BETWEEN '2026-02-10' AND '2026-03-10'`
+	must(t, s, ask)
+	again := open(t, crashed, engine.Options{}).NewSession()
+	again.DB().SetNow(func() time.Time { return c.now })
+	must(t, again, `SET accuracy = 100`)
+	takes(t, again, map[string]accounting.Rho{"2026-01": 0, "2026-02": price, "2026-03": price, "2026-04": 0})
+	for range 2 { // the second time it is stored
+		must(t, again, ask)
+		takes(t, again, map[string]accounting.Rho{"2026-01": 0, "2026-02": 2 * price, "2026-03": 2 * price, "2026-04": 0})
+	}
+}
+
+// TestMechanismsReturnToTheirPeriods: what a mechanism has not used goes back to the periods that
+// were charged, retired ones too. The number of rows is bought once for each span.
+func TestMechanismsReturnToTheirPeriods(t *testing.T) {
+	t.Parallel()
+	s, _ := growing(t, "")
+	quieten(s.DB())
+	const create = `CREATE MECHANISM m ON visits (sex) USING SMW WITH (epsilon = 0.5, max_updates = 4, queries = 100, prior = uniform, period = '2026-02 to %s')`
+	must(t, s, fmt.Sprintf(create, "2026-03"))
+	reserved := spentIn(t, s, "2026-02").Rho
+	takes(t, s, map[string]accounting.Rho{"2026-01": 0, "2026-03": reserved, "2026-04": 0})
+	must(t, s, `RETIRE PERIOD '2026-03' OF visits`)
+	must(t, s, `DROP MECHANISM m`)
+	counted := spentIn(t, s, "2026-02").Rho // N̂ stays paid for
+	if counted == 0 || counted >= reserved/4 {
+		t.Errorf("%v of %v is spent after the drop", counted, reserved)
+	}
+	takes(t, s, map[string]accounting.Rho{"2026-01": 0, "2026-03": counted, "2026-04": 0})
+	const rounding = 4 // less than a unit of each run
+	for i := range 2 {
+		must(t, s, fmt.Sprintf(create, "2026-02"))
+		must(t, s, `DROP MECHANISM m`) // N̂ of February alone was bought by the first
+		if got := spentIn(t, s, "2026-02").Rho; got < 2*counted-rounding || got > 2*counted+rounding*accounting.Rho(i+1) {
+			t.Errorf("after %d drops February has spent %v, want about %v", i+2, got, 2*counted)
+		}
+	}
+	takes(t, s, map[string]accounting.Rho{"2026-03": counted})
+}
+
+// TestAdviceForPeriods: ADVISE says the margins that the releases which it proposes have in the
+// periods that have begun, and refuses those of retired ones.
+func TestAdviceForPeriods(t *testing.T) {
+	t.Parallel()
+	s, _ := growing(t, "")
+	const bySex, early = `SELECT sex, COUNT(*) FROM visits GROUP BY sex`, `SELECT COUNT(*) FROM visits WHERE visited < '2026-03-01'`
+	advise := `ADVISE '` + workloadOf(t, bySex, early) + `' WITH (epsilon = 1)`
+	creates, margins := advised(t, must(t, s, advise))
+	for _, create := range creates {
+		must(t, s, create)
+	}
+	for i, text := range []string{bySex, early} {
+		if got := view.Counts(must(t, s, text).Answer.Margins[0][len(must(t, s, text).Columns)-1].(float64)); margins[i] != got {
+			t.Errorf("%s: margin %v, and %v was said", text, got, margins[i])
+		}
+	}
+	must(t, s, `RETIRE PERIOD '2026-01' OF visits`)
+	said := adviceOf(t, must(t, s, advise))[0].proposals
+	for _, p := range said {
+		if p.name != "direct" && !strings.Contains(p.note, "2026-01 of raw_visits is retired") {
+			t.Errorf("%s: %q, though January is retired", p.name, p.note)
+		}
+	}
+	if len(said) < 2 {
+		t.Errorf("the advice is %v", said)
+	}
+}
