@@ -121,7 +121,11 @@ func TestUnitCost(t *testing.T) {
 // without a fault.
 func TestUnitCostIsABound(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	for range 30 {
+	histories := 30
+	if testing.Short() {
+		histories = 5
+	}
+	for range histories {
 		s := open(t, dbPath(t))
 		account, table := declareMonths(t, s)
 		now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
