@@ -164,3 +164,34 @@ func TestAdviceForPeriods(t *testing.T) {
 		t.Errorf("the advice is %v", said)
 	}
 }
+
+// TestGuardsOfOtherPeriods: a mechanism starts from a release of its own periods, or is refused
+// before anything is charged.
+func TestGuardsOfOtherPeriods(t *testing.T) {
+	t.Parallel()
+	s, _ := growing(t, "")
+	quieten(s.DB())
+	must(t, s, `CREATE RELEASE monthly ON visits (sex, visited) USING MARGINALS WITH (epsilon = 0.25) EACH PERIOD`)
+	must(t, s, `REFRESH RELEASE monthly PERIOD '2026-02'`)
+	must(t, s, `CREATE RELEASE early ON visits (sex, visited) USING MARGINALS WITH (epsilon = 0.25, period = '2026-01 to 2026-02')`)
+	const create = `CREATE MECHANISM m ON visits (%s) USING SMW WITH (epsilon = 0.5, max_updates = 4, queries = 100, prior = %s, period = '%s')`
+	before := spentIn(t, s, "2026-03")
+	for _, columns := range []string{"sex", "sex, visited"} {
+		for _, span := range []string{"2026-01", "2026-03", "2026-01 to 2026-03"} {
+			e := refused(t, s, sqlerr.Invalid, fmt.Sprintf(create, columns, "early", span))
+			if !strings.Contains(e.Message, "release early has the rows of 2026-01 to 2026-02") {
+				t.Errorf("%s of %s: %s", columns, span, e.Message)
+			}
+		}
+		must(t, s, fmt.Sprintf(create, columns, "early", "2026-01 to 2026-02"))
+		must(t, s, `SET mechanism = m`)
+		if got := count(t, s, `SELECT COUNT(*) FROM visits WHERE sex = 'F' AND visited < '2026-03-01'`); columns != "sex" && got != 10*59 {
+			t.Errorf("%d rows, want %d", got, 10*59)
+		}
+		must(t, s, `DROP MECHANISM m`)
+		must(t, s, `SET mechanism = auto`)
+	}
+	if got := spentIn(t, s, "2026-03"); got != before {
+		t.Errorf("2026-03 has spent %v, and %v before", got, before)
+	}
+}

@@ -131,7 +131,7 @@ func (p *mechanismPlan) readOptions(st *syntax.CreateMechanism, v *view.View) er
 var priors = []string{"auto", stored.PriorOfClasses, stored.UniformPrior}
 
 // guarded returns the release whose fitted table a mechanism over some columns starts
-// from. The release is on the same table, and has these columns; its table is summed over
+// from. The release is on the same table, of the same periods, and has these columns; its table is summed over
 // the others, or fitted over these columns where it is fitted on demand. It decides from the
 // view alone.
 func guarded(name string, v *view.View, t *view.Table, columns []int) (*catalog.Release, error) {
@@ -142,6 +142,10 @@ func guarded(name string, v *view.View, t *view.Table, columns []int) (*catalog.
 			WithHint("SHOW RELEASES lists the releases")
 	case r.TableID != t.ID:
 		return nil, sqlerr.New(sqlerr.Invalid, "release %s is of the table %s", r.Name, r.Table)
+	case r.Span != t.Part:
+		of := t.Partition.Text(r.Span)
+		return nil, sqlerr.New(sqlerr.Invalid, "release %s has the rows of %s, and the mechanism would have those of %s", r.Name, of, t.Partition.Text(t.Part)).
+			WithHint("write period = '%s'", of)
 	case !stored.HasFit(r):
 		return nil, sqlerr.New(sqlerr.Invalid, "release %s has no fitted table to start from", r.Name).
 			WithHint("CREATE RELEASE … USING MARGINALS, or USING PROJECTION with estimate = fitted")

@@ -10,7 +10,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"time"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -311,7 +310,7 @@ func (s *Statement) boundQueries(ctx context.Context, sel *syntax.Select, at fun
 
 // bind binds a SELECT of a workload.
 func (s *Statement) bind(ctx context.Context, sel *syntax.Select, at func(position int) int, t *view.Table) (*sqlfront.Bound, error) {
-	b, err := sqlfront.Bind(sel, schemas.Bindable(ctx, s.Store, t, time.Now(), s.textsOf(ctx, t)), nil)
+	b, err := sqlfront.Bind(sel, schemas.Bindable(ctx, s.Store, t, s.Now(), s.textsOf(ctx, t)), nil)
 	return b, sqlerr.Move(err, at)
 }
 
