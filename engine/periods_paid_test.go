@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -193,5 +195,46 @@ func TestGuardsOfOtherPeriods(t *testing.T) {
 	}
 	if got := spentIn(t, s, "2026-03"); got != before {
 		t.Errorf("2026-03 has spent %v, and %v before", got, before)
+	}
+}
+
+// TestMechanismsOfPeriodsGoOn: a mechanism of some periods is read back as it was, after a crash
+// too, and asks the rows of its periods alone.
+func TestMechanismsOfPeriodsGoOn(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "visits.db")
+	s, c := growingAt(t, path, "")
+	quieten(s.DB())
+	must(t, s, `CREATE MECHANISM m ON visits (sex, visited) USING SMW WITH (epsilon = 1, max_updates = 6, queries = 100, prior = uniform, period = '2026-02 to 2026-03')`)
+	reserved := spentIn(t, s, "2026-02").Rho
+	const ask = `SELECT COUNT(*) FROM visits WHERE sex = 'F' AND visited BETWEEN '2026-02-10' AND '2026-%02d-%02d'`
+	must(t, s, `SET mechanism = m`)
+	if got := count(t, s, fmt.Sprintf(ask, 2, 28)); got != 10*19 {
+		t.Errorf("%d rows, want %d", got, 10*19)
+	}
+	crashed := filepath.Join(t.TempDir(), "crashed.db")
+	for _, suffix := range []string{"", "-wal", "-mark"} {
+		if data, err := os.ReadFile(path + suffix); err == nil {
+			if err := os.WriteFile(crashed+suffix, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	again := open(t, crashed, engine.Options{}).NewSession()
+	again.DB().SetNow(func() time.Time { return c.now })
+	quieten(again.DB())
+	must(t, again, `SET mechanism = m`)
+	for day := 1; day <= 4; day++ {
+		if got := count(t, again, fmt.Sprintf(ask, 3, day)); got != int64(10*(19+day)) {
+			t.Errorf("%d rows, want %d", got, 10*(19+day))
+		}
+	}
+	refused(t, again, sqlerr.Uncovered, fmt.Sprintf(ask, 4, 1))
+	takes(t, again, map[string]accounting.Rho{"2026-01": 0, "2026-02": reserved, "2026-03": reserved, "2026-04": 0})
+	must(t, again, `RETIRE PERIOD '2026-02' OF visits`)
+	refused(t, again, sqlerr.Uncovered, fmt.Sprintf(ask, 3, 9)) // its run is open
+	must(t, again, `DROP MECHANISM m`)
+	if got := spentIn(t, again, "2026-03").Rho; got >= reserved || got != spentIn(t, again, "2026-02").Rho {
+		t.Errorf("%v of %v is spent after the drop", got, reserved)
 	}
 }
