@@ -238,3 +238,44 @@ func TestMechanismsOfPeriodsGoOn(t *testing.T) {
 		t.Errorf("%v of %v is spent after the drop", got, reserved)
 	}
 }
+
+// TestRehearsalPaysByPeriod: a rehearsal refuses what the run of a script refuses, for the same
+// periods.
+func TestRehearsalPaysByPeriod(t *testing.T) {
+	t.Parallel()
+	s, _ := growing(t, "")
+	must(t, s, `SET accuracy = 100`)
+	r, err := s.Rehearse(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	const mechanism = `CREATE MECHANISM m ON visits (sex) USING SMW WITH (epsilon = 2, max_updates = 4, queries = 100, prior = uniform, period = '2026-02 to 2026-03')`
+	for _, step := range []struct {
+		text string
+		code sqlerr.Code
+	}{
+		{mechanism, ""},
+		{`SELECT COUNT(*) FROM visits WHERE visited = '2026-02-02'`, sqlerr.Budget},
+		{`SELECT COUNT(*) FROM visits WHERE visited BETWEEN '2026-03-31' AND '2026-04-01'`, sqlerr.Budget},
+		{`SELECT COUNT(*) FROM visits WHERE visited = '2026-04-01'`, ""},
+		{`SELECT COUNT(CASE WHEN visited < '2026-02-01' THEN 1 END), COUNT(CASE WHEN visited > '2026-05-01' THEN 1 END) FROM visits`, ""},
+		{`DROP MECHANISM m`, ""},
+		{`SELECT COUNT(*) FROM visits WHERE visited = '2026-02-02'`, ""},
+		{`RETIRE PERIOD '2026-05' OF visits`, ""},
+		{`SELECT COUNT(*) FROM visits WHERE visited = '2026-05-02'`, sqlerr.Invalid},
+		{`CREATE MECHANISM m ON visits (sex) USING SMW WITH (epsilon = 0.1, max_updates = 4, queries = 100, prior = uniform)`, sqlerr.Invalid},
+	} {
+		planned := ""
+		out, err := r.Plan(t.Context(), step.text, nil)
+		if err == nil {
+			planned = fmt.Sprint(out.Rows)
+		}
+		if got := sqlerr.CodeOf(err); err != nil && got != step.code || err == nil && step.code != "" && !strings.Contains(planned, "not: ") {
+			t.Errorf("%s: rehearsed as %v %s, want %q", step.text, err, planned, step.code)
+		}
+		if _, err := s.Exec(t.Context(), step.text, nil); err == nil && step.code != "" || err != nil && sqlerr.CodeOf(err) != step.code {
+			t.Errorf("%s: run as %v, want %q", step.text, err, step.code)
+		}
+	}
+}
