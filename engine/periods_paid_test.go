@@ -279,3 +279,21 @@ func TestRehearsalPaysByPeriod(t *testing.T) {
 		}
 	}
 }
+
+// TestExplainOfPeriodsToCome: EXPLAIN shows the queries that are counted, of the periods that have
+// begun alone.
+func TestExplainOfPeriodsToCome(t *testing.T) {
+	t.Parallel()
+	s, _ := growing(t, "")
+	must(t, s, `SET accuracy = 100`)
+	for _, text := range []string{
+		`SELECT COUNT(*) FROM visits WHERE visited > '2026-05-01'`,
+		`SELECT COUNT(CASE WHEN visited < '2026-02-01' THEN 1 END), COUNT(CASE WHEN visited > '2026-05-01' THEN 1 END) FROM visits`,
+		`SELECT sex, COUNT(*) FROM visits WHERE visited > '2026-05-01' GROUP BY sex`,
+	} {
+		shown := fmt.Sprint(must(t, s, `EXPLAIN `+text).Rows)
+		if !strings.Contains(shown, "'2026-05-02'..'2026-11-30'") || strings.Contains(shown, "2027") {
+			t.Errorf("%s: %s", text, shown)
+		}
+	}
+}

@@ -63,7 +63,13 @@ func begun(t *view.Table, b *sqlfront.Bound, now time.Time) error {
 		}
 		queries, groups = append(queries, cut...), append(groups, keys)
 	}
-	b.Queries, b.Groups, b.Sets = queries, groups, sets
+	b.Queries, b.Groups, b.Sets, b.Slots = queries, groups, sets, slices.Clone(b.Slots)
+	for k := range b.Slots {
+		var err error
+		if b.Slots[k].Base, err = b.Slots[k].Base.And(in); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
