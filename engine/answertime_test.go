@@ -137,7 +137,7 @@ func TestAnswersAreHeld(t *testing.T) {
 				}
 			}
 			for _, text := range []string{askDirect, askAgreeing, askFiring, askGroups, askAround} {
-				if err := c.takes(100*time.Millisecond, c.ana, text); err != nil {
+				if err := c.takes(125*time.Millisecond, c.ana, text); err != nil {
 					c.Error(err)
 				}
 				if err := c.takes(0, c.bob, text); err != nil { // it is stored
@@ -148,7 +148,7 @@ func TestAnswersAreHeld(t *testing.T) {
 				c.Errorf("the runs are %v", runs)
 			}
 			c.fails = true
-			if err := c.takes(100*time.Millisecond, c.ana, strings.Replace(askDirect, "15210", "15211", 1)); sqlerr.CodeOf(err) != sqlerr.IO {
+			if err := c.takes(125*time.Millisecond, c.ana, strings.Replace(askDirect, "15210", "15211", 1)); sqlerr.CodeOf(err) != sqlerr.IO {
 				c.Error(err)
 			}
 			if shown := must(c.T, c.curator, `SHOW TABLES`).Rows[0][8]; shown != "answer_time = '100 ms'" {
@@ -163,14 +163,14 @@ func TestNoLoadInASlot(t *testing.T) {
 	t.Parallel()
 	inTime(t, func(c *timed) {
 		loadNow(c.curator, 1)
-		if err := c.takes(100*time.Millisecond, c.ana, askDirect); err != nil || inMemory(c.curator) {
+		if err := c.takes(125*time.Millisecond, c.ana, askDirect); err != nil || inMemory(c.curator) {
 			c.Errorf("cells are loaded in a slot (%v)", err)
 		}
 		must(c.T, c.curator, strings.Replace(askDirect, "15210", "15211", 1))
 		if !inMemory(c.curator) {
 			c.Error("a session that does not wait loads no cells, either")
 		}
-		if err := c.takes(100*time.Millisecond, c.ana, strings.Replace(askDirect, "15210", "15212", 1)); err != nil || !inMemory(c.curator) {
+		if err := c.takes(125*time.Millisecond, c.ana, strings.Replace(askDirect, "15210", "15212", 1)); err != nil || !inMemory(c.curator) {
 			c.Error("the cells are gone", err)
 		}
 	})

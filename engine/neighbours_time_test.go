@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -16,6 +17,11 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine"
 	"dpsql/noise"
+)
+
+var (
+	timedPairs   = flag.Int("timed.pairs", 0, "pairs of statements that TestNeighboursAnswerAtTheSameTimes times; 0 means 60, or 10,000 with -long")
+	timedAnswers = flag.Duration("timed.answers", 25*time.Millisecond, "the answer time with -timed.pairs")
 )
 
 // timedNeighbour is one of two databases that differ in one unit, with sessions that answer the same
@@ -204,6 +210,9 @@ func TestNeighboursAnswerAtTheSameTimes(t *testing.T) {
 	pairs, unheld, answerTime, longer, level, most := 60, 60, 40*time.Millisecond, 20*time.Millisecond, 1e-6, 0.2 // times that even a busy machine keeps to
 	if *long {
 		pairs, unheld, answerTime, longer, most = 10_000, 2000, 5*time.Millisecond, time.Millisecond/2, 0.05
+	}
+	if *timedPairs > 0 {
+		pairs, unheld, answerTime, longer, most = *timedPairs, 2000, *timedAnswers, *timedAnswers/10, 0.05
 	}
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 17))

@@ -2,10 +2,11 @@
 //
 // A statement that reads private rows takes a turn. A table has one turn at a time. The work of a
 // turn is done in slots, whose length is the answer time of its tables. What the work finds is
-// shown at the end of its slot, never before: that is what Publish and End wait for. Work that
-// is not done by then is late. At that moment the answer times of its tables are doubled, and the
-// slot has the doubled length, from the time when it began. So when a slot ends follows from when
-// it began, and from how often it was doubled.
+// shown at the end of its slot, never before: that is what Publish and End wait for. A turn ends,
+// and the reply goes, a public time after its last slot. Work that is not done by the end of its
+// slot is late. At that moment the answer times of its tables are doubled, and the slot has the
+// doubled length, from the time when it began. So when a slot ends follows from when it began, and
+// from how often it was doubled.
 //
 // That is predictive mitigation (Askarov, Zhang and Myers, Predictive Black-Box Mitigation of
 // Timing Channels, CCS 2010) with doubling, a schedule of its own for each table, and no way
@@ -14,6 +15,7 @@ package slots
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -49,6 +51,8 @@ type Turn struct {
 	ids      []int64 // of the tables, ascending
 	tables   []Table // in any order
 	raise    func([]Table) error
+
+	ended time.Time // the end of the last slot; zero before
 
 	mu    sync.Mutex
 	slot  *slot    // nil between slots
@@ -246,17 +250,51 @@ func (t *Turn) wait() {
 	s.ready = now
 	t.mu.Unlock()
 	<-s.over
-	t.slot = nil
+	t.slot, t.ended = nil, s.end
 	for _, f := range t.later {
 		f()
 	}
 	t.later = nil
 }
 
-// End waits for the end of the slot, and gives up the turn. It must be called once.
+// mostSettling bounds the time between the end of a turn's last slot and the end of the turn.
+const mostSettling = 25 * time.Millisecond
+
+// End waits for the end of the slot and gives up the turn, after as long again as the slot, at most
+// mostSettling. What the slot found is committed meanwhile, and the machine forgets how much
+// it worked in the slot: a processor that has just read rows answers quicker or slower than one that
+// waited. It must be called once.
 func (t *Turn) End() {
 	if t.slot != nil {
 		t.wait()
 	}
+	if !t.ended.IsZero() {
+		sleepUntil(t.ended.Add(min(t.length(), mostSettling)))
+	}
 	t.schedule.leave(t.ids)
 }
+
+// coarse is more than a timer of the runtime is late on a machine that has nothing else to do.
+const coarse = 3 * time.Millisecond
+
+// sleepUntil waits for a moment. The runtime waits for timers in whole milliseconds, which it counts
+// from when the process had nothing to do any more: that is when work ended, so a timer alone
+// would tell it. So the last milliseconds are watched.
+func sleepUntil(at time.Time) {
+	time.Sleep(time.Until(at) - coarse)
+	stood := 0
+	for now := time.Now(); now.Before(at); {
+		runtime.Gosched()
+		next := time.Now()
+		if stood++; next.After(now) {
+			now, stood = next, 0
+		} else if stood == standing {
+			time.Sleep(at.Sub(next))
+			return
+		}
+	}
+}
+
+// standing is how often a clock is looked at that stands still, as clocks of tests do, before it is
+// left to the runtime.
+const standing = 10_000

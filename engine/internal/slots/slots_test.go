@@ -82,7 +82,7 @@ func (w *world) at(what string, want time.Duration) {
 	}
 }
 
-// The end of a slot is that of its length, however long its work took.
+// The end of a slot is that of its length, however long its work took, and the turn ends as long after.
 func TestSlotsEndOnTime(t *testing.T) {
 	for _, work := range []time.Duration{0, 1, 9 * ms, 10*ms - 1} {
 		run(t, func(w *world) {
@@ -94,11 +94,11 @@ func TestSlotsEndOnTime(t *testing.T) {
 			turn.Publish()
 			w.at("nothing was read since", 10*ms)
 			turn.End()
-			w.at("the end", 10*ms)
+			w.at("the end", 20*ms)
 			if turn := w.must(1); turn != nil {
 				turn.End()
 			}
-			w.at("the end of a turn without reading", 20*ms)
+			w.at("the end of a turn without reading", 40*ms)
 		})
 	}
 }
@@ -119,14 +119,15 @@ func TestLateWorkDoubles(t *testing.T) {
 			}
 			turn.Read()
 			turn.End()
-			w.at("the second slot", 2*c.want)
+			settling := min(c.want, 25*ms)
+			w.at("the second slot", 2*c.want+settling)
 			var other slots.Schedule
 			again, err := other.Take(w.Context(), []int64{1}, w.of(1), w.raise)
 			if err != nil {
 				t.Fatal(err)
 			}
 			again.End()
-			w.at("another process", 3*c.want)
+			w.at("another process", 3*c.want+2*settling)
 		})
 	}
 }
@@ -149,7 +150,7 @@ func TestDoublingIsStoredAtTheEndOfTheSlot(t *testing.T) {
 		}
 		time.Sleep(50 * ms)
 		turn.End()
-		w.at("the end", 80*ms)
+		w.at("the end", 105*ms)
 	})
 }
 
@@ -160,18 +161,18 @@ func TestDoublingThatCannotBeStored(t *testing.T) {
 		turn := w.must(1)
 		time.Sleep(15 * ms)
 		turn.End()
-		w.at("the end", 20*ms)
+		w.at("the end", 40*ms)
 		w.must(1).End()
-		w.at("the end of the next", 40*ms)
+		w.at("the end of the next", 80*ms)
 		w.fails = false
 		w.must(1).End()
-		w.at("the end of the third", 60*ms)
+		w.at("the end of the third", 120*ms)
 		if w.times[1] != 20*ms {
 			t.Errorf("the answer times are %v", w.times)
 		}
 		w.times[1] = 10 * ms // a curator sets it back
 		w.must(1).End()
-		w.at("the end of the fourth", 70*ms)
+		w.at("the end of the fourth", 140*ms)
 	})
 }
 
@@ -202,14 +203,14 @@ func TestTurnsAreInOrder(t *testing.T) {
 				turn := w.must(1)
 				time.Sleep(time.Duration(5-i) * ms)
 				turn.End()
-				w.at("an end", time.Duration(i+1)*10*ms)
+				w.at("an end", time.Duration(i+1)*20*ms)
 				mu.Lock()
 				defer mu.Unlock()
 				order = append(order, i)
 			})
 			synctest.Wait()
 		}
-		wait.Go(func() { w.must(3).End(); w.at("another table", 10*ms) })
+		wait.Go(func() { w.must(3).End(); w.at("another table", 20*ms) })
 		wait.Wait()
 		if !slices.Equal(order, []int{0, 1, 2, 3, 4}) {
 			t.Errorf("the order is %v", order)
@@ -222,15 +223,15 @@ func TestTurnsAreInOrder(t *testing.T) {
 func TestTurnsOnSeveralTables(t *testing.T) {
 	run(t, func(w *world) {
 		var wait sync.WaitGroup
-		wait.Go(func() { w.must(2, 1).End(); w.at("both", 40*ms) })
+		wait.Go(func() { w.must(2, 1).End(); w.at("both", 65*ms) })
 		synctest.Wait()
-		wait.Go(func() { w.must(1).End(); w.at("one of them", 50*ms) })
+		wait.Go(func() { w.must(1).End(); w.at("one of them", 85*ms) })
 		synctest.Wait()
 		wait.Go(func() {
 			turn := w.must(1, 2, 2, 1)
 			time.Sleep(45 * ms)
 			turn.End()
-			w.at("both, late", 130*ms)
+			w.at("both, late", 190*ms)
 		})
 		wait.Wait()
 		if w.times[1] != 20*ms || w.times[2] != 80*ms || w.times[3] != 10*ms {
@@ -259,7 +260,7 @@ func TestCancelledWhileWaiting(t *testing.T) {
 			w.at("cancelled", 5*ms)
 		})
 		synctest.Wait()
-		wait.Go(func() { w.must(1).End(); w.at("the next", 20*ms) })
+		wait.Go(func() { w.must(1).End(); w.at("the next", 40*ms) })
 		first.End()
 		wait.Wait()
 		ended, cancel := context.WithCancel(w.Context())
@@ -272,7 +273,7 @@ func TestCancelledWhileWaiting(t *testing.T) {
 			t.Error("the answer times cannot be read")
 		}
 		w.must(1).End()
-		w.at("a turn after those", 30*ms)
+		w.at("a turn after those", 60*ms)
 	})
 }
 
