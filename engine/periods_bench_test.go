@@ -11,7 +11,7 @@ import (
 	"dpsql/engine"
 )
 
-var rowsOfMonth = flag.Int("monthly", 1000, "rows of each of the 120 months of BenchmarkCountOverParts; docs/benchmarks.md has 100000")
+var rowsOfMonth = flag.Int("monthly", 1000, "rows of each of the 120 months of BenchmarkCountOverParts; docs/periods.md has 100000")
 
 // decade is a table of ten years with two releases of each month, and an index on the date.
 var decade = struct {
