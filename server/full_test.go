@@ -14,8 +14,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"dpsql/engine"
 )
 
 // TestDiskFull serves a file that may not grow any more after a while, as on a full disk: writes
@@ -69,7 +67,7 @@ func TestDiskFull(t *testing.T) {
 		err = c.QueryRow(ctx, "SELECT COUNT(*) FROM visits WHERE "+condition, pgx.QueryExecModeSimpleProtocol).Scan(&n)
 		return n, err
 	}
-	received := make(map[string]int64)
+	received := make(map[string]string)
 	var first string
 	var full *pgconn.PgError
 	for i := 0; i < 4000 && full == nil; i++ {
@@ -77,7 +75,7 @@ func TestDiskFull(t *testing.T) {
 		n, err := ask(condition)
 		switch {
 		case err == nil:
-			received[condition] = n
+			received[condition] = fmt.Sprint(n)
 			if first == "" {
 				first = condition
 			}
@@ -93,8 +91,8 @@ func TestDiskFull(t *testing.T) {
 	case len(received) == 0:
 		t.Fatal("nothing was answered before: the test shows nothing")
 	}
-	if n, err := ask(first); err != nil || n != received[first] {
-		t.Errorf("after %s (%s) a stored answer is %d, %v; want %d", full.Code, full.Message, n, err, received[first])
+	if n, err := ask(first); err != nil || fmt.Sprint(n) != received[first] {
+		t.Errorf("after %s (%s) a stored answer is %d, %v; want %s", full.Code, full.Message, n, err, received[first])
 	}
 	if _, err := ask("age = 1 AND sex = 'F'"); err == nil {
 		t.Error("a new answer is sold, which could not be stored")
@@ -102,24 +100,6 @@ func TestDiskFull(t *testing.T) {
 	c.Close(context.Background())
 	in.Close()
 	cmd.Wait()
-	db, err := engine.Open(path, engine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	s := db.NewSession()
-	s.SetFree(true)
-	for _, set := range [][2]string{{"mechanism", "direct"}, {"accuracy", "5000"}} {
-		if err := s.Set(set[0], set[1]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for condition, n := range received {
-		r, err := s.Exec(context.Background(), "SELECT COUNT(*) FROM visits WHERE "+condition, nil)
-		if err != nil || r.Rows[0][0] != n {
-			t.Errorf("%s was answered %d, and is not stored so: %v", condition, n, err)
-		}
-	}
 	t.Logf("%d answers, then %s: %s", len(received), full.Code, full.Message)
-	checkSums(t, s)
+	checkReceived(t, path, "5000", received)
 }

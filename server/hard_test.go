@@ -189,6 +189,17 @@ func TestKilled(t *testing.T) {
 		in.Close()
 		clients.Wait()
 	}
+	t.Logf("%d answers received over %d kills", len(received), kills)
+	if len(received) == 0 {
+		t.Error("nothing was answered: the test shows nothing")
+	}
+	checkReceived(t, path, "600", received)
+}
+
+// checkReceived checks that answers which clients received, by condition, are stored in a file, and
+// that the sums are exact.
+func checkReceived(t *testing.T, path, accuracy string, received map[string]string) {
+	t.Helper()
 	db, err := engine.Open(path, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +207,7 @@ func TestKilled(t *testing.T) {
 	defer db.Close()
 	s := db.NewSession()
 	s.SetFree(true)
-	for _, set := range [][2]string{{"mechanism", "direct"}, {"accuracy", "600"}} {
+	for _, set := range [][2]string{{"mechanism", "direct"}, {"accuracy", accuracy}} {
 		if err := s.Set(set[0], set[1]); err != nil {
 			t.Fatal(err)
 		}
@@ -206,10 +217,6 @@ func TestKilled(t *testing.T) {
 		if err != nil || fmt.Sprint(r.Rows[0][0]) != value {
 			t.Errorf("%s was answered %s, and is not stored so: %v", condition, value, err)
 		}
-	}
-	t.Logf("%d answers received over %d kills", len(received), kills)
-	if len(received) == 0 {
-		t.Error("nothing was answered: the test shows nothing")
 	}
 	checkSums(t, s)
 }
