@@ -84,7 +84,7 @@ func TestRandomWeights(t *testing.T) {
 		for range rapid.IntRange(1, 3).Draw(t, "aggregates") {
 			columns = append(columns, drawOf(t, "aggregate", "SUM(w)", "AVG(w)", "TOTAL(w)", "SUM(w * 2)", "SUM(w - v)", "SUM(-w + 1)", "SUM(w * m)", "AVG(v * n + w)",
 				"SUM(w * v)", "COUNT(w)", "COUNT(*)", "SUM(w > 0.5)", "SUM(CASE WHEN s = 'a' THEN w WHEN n > 0 THEN v END)", "AVG(CASE WHEN m > 5 THEN w ELSE v * 3 END)",
-				"SUM(w) / COUNT(*)", "TOTAL(w) + TOTAL(v)", "ROUND(AVG(w), 2)"))
+				"SUM(w) / COUNT(*)", "TOTAL(w) + TOTAL(v)", "ROUND(AVG(w) + 0.0003141, 2)")) // no tie, which the last bit of an average decides
 		}
 		number := func() string {
 			s := p.Steps[1]
