@@ -2,11 +2,11 @@
 //
 // A statement that reads private rows takes a turn. A table has one turn at a time. The work of a
 // turn is done in slots, whose length is the answer time of its tables. What the work finds is
-// shown at the end of its slot, never before: that is what Publish and End wait for. A turn ends,
-// and the reply goes, a public time after its last slot. Work that is not done by the end of its
-// slot is late. At that moment the answer times of its tables are doubled, and the slot has the
-// doubled length, from the time when it began. So when a slot ends follows from when it began, and
-// from how often it was doubled.
+// shown at the end of its slot, never before: that is what Publish and End wait for. The next slot of
+// the turn begins, or the turn ends and the reply goes, a public time after that. Work that is not done
+// by the end of its slot is late. At that moment the answer times of its tables are doubled, and the
+// slot has the doubled length, from the time when it began. So when a slot ends follows from when it
+// began, and from how often it was doubled.
 //
 // That is predictive mitigation (Askarov, Zhang and Myers, Predictive Black-Box Mitigation of
 // Timing Channels, CCS 2010) with doubling, a schedule of its own for each table, and no way
@@ -189,13 +189,13 @@ func (t *Turn) Covers(tables []int64) bool {
 
 // begin begins a slot.
 func (t *Turn) begin() {
-	s := &slot{begin: time.Now(), over: make(chan struct{})}
+	s := &slot{begin: t.settle(), over: make(chan struct{})}
 	length := t.length()
 	s.end = s.begin.Add(length)
 	t.slot = s
 	t.mu.Lock() // the timer may fire before it is kept
 	defer t.mu.Unlock()
-	s.timer = time.AfterFunc(length, func() { t.expire(s) })
+	s.timer = time.AfterFunc(time.Until(s.end)-coarse, func() { t.expire(s) })
 }
 
 // length returns the longest of the answer times.
@@ -209,6 +209,7 @@ func (t *Turn) length() time.Duration {
 
 // expire ends a slot whose work was done before its end, and doubles any other.
 func (t *Turn) expire(s *slot) {
+	sleepUntil(s.end)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !s.ready.IsZero() && s.ready.Before(s.end) {
@@ -220,7 +221,7 @@ func (t *Turn) expire(s *slot) {
 	}
 	s.end = s.begin.Add(t.length())
 	t.schedule.store(t) // work that is done meanwhile waits for it
-	s.timer.Reset(time.Until(s.end))
+	s.timer.Reset(time.Until(s.end) - coarse)
 }
 
 // Read says that private rows are about to be read. It begins a slot if none has begun.
@@ -257,20 +258,35 @@ func (t *Turn) wait() {
 	t.later = nil
 }
 
-// mostSettling bounds the time between the end of a turn's last slot and the end of the turn.
+// mostSettling bounds how long a turn settles.
 const mostSettling = 25 * time.Millisecond
 
-// End waits for the end of the slot and gives up the turn, after as long again as the slot, at most
-// mostSettling. What the slot found is committed meanwhile, and the machine forgets how much
-// it worked in the slot: a processor that has just read rows answers quicker or slower than one that
-// waited. It must be called once.
+// settling returns how long a turn does nothing more after a slot: as long as the slot was, at most
+// mostSettling. What the slot found is committed meanwhile, and the machine forgets how much it worked
+// in the slot: a processor that has just read rows answers quicker or slower than one that waited.
+func (t *Turn) settling() time.Duration { return min(t.length(), mostSettling) }
+
+// settle waits until the turn has settled after its last slot. It returns that time, or the present
+// if commits took longer or there was no slot.
+func (t *Turn) settle() time.Time {
+	now := time.Now()
+	if t.ended.IsZero() {
+		return now
+	}
+	settled := t.ended.Add(t.settling())
+	if settled.Before(now) {
+		return now
+	}
+	sleepUntil(settled)
+	return settled
+}
+
+// End waits for the end of the slot, settles and gives up the turn. It must be called once.
 func (t *Turn) End() {
 	if t.slot != nil {
 		t.wait()
 	}
-	if !t.ended.IsZero() {
-		sleepUntil(t.ended.Add(min(t.length(), mostSettling)))
-	}
+	t.settle()
 	t.schedule.leave(t.ids)
 }
 

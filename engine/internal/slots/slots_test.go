@@ -120,14 +120,32 @@ func TestLateWorkDoubles(t *testing.T) {
 			turn.Read()
 			turn.End()
 			settling := min(c.want, 25*ms)
-			w.at("the second slot", 2*c.want+settling)
+			w.at("the second slot", 2*(c.want+settling))
 			var other slots.Schedule
 			again, err := other.Take(w.Context(), []int64{1}, w.of(1), w.raise)
 			if err != nil {
 				t.Fatal(err)
 			}
 			again.End()
-			w.at("another process", 3*c.want+2*settling)
+			w.at("another process", 3*(c.want+settling))
+		})
+	}
+}
+
+// A slot begins a public time after the one before, whatever is committed meanwhile, unless that takes longer.
+func TestNextSlotBeginsOnTime(t *testing.T) {
+	for commit, want := range map[time.Duration]time.Duration{0: 20 * ms, 9 * ms: 20 * ms, 15 * ms: 25 * ms} {
+		run(t, func(w *world) {
+			turn := w.must(1)
+			turn.Read()
+			turn.Publish()
+			time.Sleep(commit)
+			turn.Read()
+			w.at("the second slot", want)
+			turn.Publish()
+			w.at("its end", want+10*ms)
+			turn.End()
+			w.at("the end", want+20*ms)
 		})
 	}
 }
