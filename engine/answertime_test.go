@@ -158,6 +158,38 @@ func TestAnswersAreHeld(t *testing.T) {
 	}
 }
 
+// EXPLAIN says when an answer comes, to those who have to wait for it.
+func TestExplainSaysWhenAnswersCome(t *testing.T) {
+	t.Parallel()
+	inTime(t, func(c *timed) {
+		said := func(s *engine.Session, text string) string {
+			for _, row := range must(c.T, s, `EXPLAIN `+text).Rows {
+				if row[0] == "answer time" {
+					return row[len(row)-1].(string)
+				}
+			}
+			return ""
+		}
+		const turns = ": a table has one statement at a time that reads rows"
+		for text, want := range map[string]string{
+			askDirect: "125 ms from when its turn comes" + turns,
+			askFiring: "125 ms from when its turn comes, and as long again behind a comparison that fires" + turns,
+			askFree:   "",
+		} {
+			if got := said(c.ana, text); got != want {
+				c.Errorf("%s: %q, want %q", text, got, want)
+			}
+			if got := said(c.curator, text); got != "" {
+				c.Errorf("%s does not wait for a curator, but %q", text, got)
+			}
+		}
+		must(c.T, c.curator, `ALTER PRIVATE TABLE admissions SET (answer_time = 7)`)
+		if got := said(c.ana, askDirect); got != "14 ms from when its turn comes"+turns {
+			c.Errorf("%q", got)
+		}
+	})
+}
+
 // No cells are loaded in a slot, where it would be late. Those that are there are used.
 func TestNoLoadInASlot(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,8 @@ package answer
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"dpsql/catalog"
 	"dpsql/engine/internal/slots"
@@ -72,13 +74,17 @@ func (st *Statement) leaveHeld() {
 // explainedTurn returns the row of EXPLAIN that says when a held answer comes, none if the statement
 // reads no private row.
 func (st *Statement) explainedTurn() [][]any {
-	if len(st.lanes()) == 0 {
+	lanes := st.lanes()
+	if len(lanes) == 0 {
 		return nil
 	}
 	longest := st.Parts[0].Table.AnswerTime
 	for i := range st.Parts {
 		longest = max(longest, st.Parts[i].Table.AnswerTime)
 	}
-	return [][]any{{"answer time", nil, nil, nil, nil, nil,
-		view.AnswerTime(longest) + " from when its turn comes: a table has one statement at a time that reads rows"}}
+	text := strings.Trim(view.AnswerTime(longest+slots.Settling(longest)), "'") + " from when its turn comes"
+	if slices.Contains(lanes, slots.Mechanisms) {
+		text += ", and as long again behind a comparison that fires"
+	}
+	return [][]any{{"answer time", nil, nil, nil, nil, nil, text + ": a table has one statement at a time that reads rows"}}
 }

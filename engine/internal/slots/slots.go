@@ -258,13 +258,10 @@ func (t *Turn) wait() {
 	t.later = nil
 }
 
-// mostSettling bounds how long a turn settles.
-const mostSettling = 25 * time.Millisecond
-
-// settling returns how long a turn does nothing more after a slot: as long as the slot was, at most
-// mostSettling. What the slot found is committed meanwhile, and the machine forgets how much it worked
-// in the slot: a processor that has just read rows answers quicker or slower than one that waited.
-func (t *Turn) settling() time.Duration { return min(t.length(), mostSettling) }
+// Settling returns how long a turn does nothing more after a slot of a length: as long, at most
+// 25 ms. What the slot found is committed meanwhile, and the machine forgets how much it worked in the
+// slot: a processor that has just read rows answers quicker or slower than one that waited.
+func Settling(length time.Duration) time.Duration { return min(length, 25*time.Millisecond) }
 
 // settle waits until the turn has settled after its last slot. It returns that time, or the present
 // if commits took longer or there was no slot.
@@ -273,7 +270,7 @@ func (t *Turn) settle() time.Time {
 	if t.ended.IsZero() {
 		return now
 	}
-	settled := t.ended.Add(t.settling())
+	settled := t.ended.Add(Settling(t.length()))
 	if settled.Before(now) {
 		return now
 	}
