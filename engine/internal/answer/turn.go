@@ -34,8 +34,8 @@ func (st *Statement) lanes() (ids []int64) {
 
 // takeTurn waits for a turn on the statement's tables.
 func (st *Statement) takeTurn(ctx context.Context) (*slots.Turn, error) {
-	ids := st.lanes()
-	return st.Database.turns.Take(ctx, ids, func() ([]slots.Table, error) {
+	user := st.Buyers.Of(st.Parts[0].Table.Account).User
+	return st.Database.turns.Take(ctx, user, st.lanes(), func() ([]slots.Table, error) {
 		now, err := st.Database.Current(ctx, 0)
 		if err != nil {
 			return nil, err

@@ -23,7 +23,7 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Most is how many statements may wait for one table.
+// Most is how many statements of a user may wait for one table.
 const Most = 64
 
 // Mechanisms is a table's place among lanes that no table has: that of all mechanisms.
@@ -42,8 +42,24 @@ type Schedule struct {
 	least map[int64]time.Duration // doubled answer times that could not be stored
 }
 
-// lane is a table that has a turn. Those who wait get it in their order.
-type lane struct{ waiting []chan struct{} }
+// lane is a table that has a turn.
+type lane struct {
+	waiting []*waiter     // in the order in which they came
+	turns   int           // that it had
+	last    map[int64]int // of users: the number of their last turn
+}
+
+// waiter is a statement that waits for a turn, which is closed when it comes.
+type waiter struct {
+	user int64
+	turn chan struct{}
+}
+
+// give gives the turn to a user.
+func (l *lane) give(user int64) {
+	l.turns++
+	l.last[user] = l.turns
+}
 
 // Turn is the right to read the rows of some tables, in slots. One goroutine uses it.
 type Turn struct {
@@ -68,13 +84,14 @@ type slot struct {
 	over       chan struct{}
 }
 
-// Take waits for a turn on tables. It asks for their answer times once it has the turn, and begins
+// Take waits for a turn of a user on tables. Of those who wait for a table the user gets it whose last
+// turn is longest ago, so who asks much does not keep others waiting for all of that. It asks for their answer times once it has the turn, and begins
 // the first slot. raise is to store answer times, and not to lower any. Errors: Busy if too
-// many wait; the context's, and that of answerTimes, with which there is no turn.
-func (s *Schedule) Take(ctx context.Context, tables []int64, answerTimes func() ([]Table, error), raise func([]Table) error) (*Turn, error) {
+// many of the user wait; the context's, and that of answerTimes, with which there is no turn.
+func (s *Schedule) Take(ctx context.Context, user int64, tables []int64, answerTimes func() ([]Table, error), raise func([]Table) error) (*Turn, error) {
 	ids := slices.Compact(slices.Sorted(slices.Values(tables)))
 	for i, id := range ids { // in this order, so that no two turns wait for each other
-		if err := s.enter(ctx, id); err != nil {
+		if err := s.enter(ctx, user, id); err != nil {
 			s.leave(ids[:i])
 			return nil, err
 		}
@@ -94,31 +111,39 @@ func (s *Schedule) Take(ctx context.Context, tables []int64, answerTimes func() 
 }
 
 // enter waits until a table has no turn.
-func (s *Schedule) enter(ctx context.Context, id int64) error {
+func (s *Schedule) enter(ctx context.Context, user, id int64) error {
 	s.mu.Lock()
 	l := s.lanes[id]
 	if l == nil {
 		if s.lanes == nil {
 			s.lanes = make(map[int64]*lane)
 		}
-		s.lanes[id] = new(lane)
+		l = &lane{last: make(map[int64]int)}
+		l.give(user)
+		s.lanes[id] = l
 		s.mu.Unlock()
 		return nil
 	}
-	if len(l.waiting) >= Most {
-		s.mu.Unlock()
-		return sqlerr.New(sqlerr.Busy, "%d statements wait for the rows already, the most that may", Most).WithHint("try again")
+	own := 0
+	for _, w := range l.waiting {
+		if w.user == user {
+			own++
+		}
 	}
-	turn := make(chan struct{})
-	l.waiting = append(l.waiting, turn)
+	if own >= Most {
+		s.mu.Unlock()
+		return sqlerr.New(sqlerr.Busy, "%d of your statements wait for the rows already, the most that may", Most).WithHint("try again")
+	}
+	w := &waiter{user, make(chan struct{})}
+	l.waiting = append(l.waiting, w)
 	s.mu.Unlock()
 	select {
-	case <-turn:
+	case <-w.turn:
 		return nil
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
-	i := slices.Index(l.waiting, turn)
+	i := slices.Index(l.waiting, w)
 	if i >= 0 {
 		l.waiting = slices.Delete(l.waiting, i, i+1)
 	}
@@ -129,7 +154,7 @@ func (s *Schedule) enter(ctx context.Context, id int64) error {
 	return ctx.Err()
 }
 
-// leave gives the tables to those who wait longest.
+// leave gives the tables to those whose turn is next.
 func (s *Schedule) leave(tables []int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,8 +164,10 @@ func (s *Schedule) leave(tables []int64) {
 			delete(s.lanes, id)
 			continue
 		}
-		close(l.waiting[0])
-		l.waiting = l.waiting[1:]
+		next := slices.MinFunc(l.waiting, func(a, b *waiter) int { return l.last[a.user] - l.last[b.user] }) // the first of these
+		l.waiting = slices.DeleteFunc(l.waiting, func(w *waiter) bool { return w == next })
+		l.give(next.user)
+		close(next.turn)
 	}
 }
 

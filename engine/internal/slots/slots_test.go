@@ -62,8 +62,15 @@ func run(t *testing.T, f func(*world)) {
 }
 
 func (w *world) take(ctx context.Context, ids ...int64) (*slots.Turn, error) {
-	return w.Take(ctx, ids, w.of(ids...), w.raise)
+	return w.Take(ctx, ana, ids, w.of(ids...), w.raise)
 }
+
+// Users.
+const (
+	ana = iota + 1
+	bob
+	eve
+)
 
 // must takes a turn that has to come.
 func (w *world) must(ids ...int64) *slots.Turn {
@@ -122,7 +129,7 @@ func TestLateWorkDoubles(t *testing.T) {
 			settling := min(c.want, 25*ms)
 			w.at("the second slot", 2*(c.want+settling))
 			var other slots.Schedule
-			again, err := other.Take(w.Context(), []int64{1}, w.of(1), w.raise)
+			again, err := other.Take(w.Context(), ana, []int64{1}, w.of(1), w.raise)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -286,7 +293,7 @@ func TestCancelledWhileWaiting(t *testing.T) {
 		if _, err := w.take(ended, 1, 2); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		_, err := w.Take(w.Context(), []int64{1, 2}, func() ([]slots.Table, error) { return nil, errors.New("unreadable") }, w.raise)
+		_, err := w.Take(w.Context(), ana, []int64{1, 2}, func() ([]slots.Table, error) { return nil, errors.New("unreadable") }, w.raise)
 		if err == nil {
 			t.Error("the answer times cannot be read")
 		}
@@ -318,7 +325,36 @@ func TestCancelledAsTheTurnComes(t *testing.T) {
 	})
 }
 
-// So many may wait, and no more.
+// Users have turns one after another, however many statements of one wait, and of a user in the order in
+// which they were asked for. One who asks for the first time comes next.
+func TestTurnsAreShared(t *testing.T) {
+	run(t, func(w *world) {
+		var wait sync.WaitGroup
+		var order []int64
+		ask := func(user int64) {
+			wait.Go(func() {
+				turn, err := w.Take(w.Context(), user, []int64{1}, w.of(1), w.raise)
+				if err != nil {
+					t.Error(err)
+				}
+				order = append(order, user) // who has the turn is alone
+				turn.End()
+			})
+			synctest.Wait()
+		}
+		for _, user := range []int64{ana, ana, ana, ana, bob, ana, bob, bob} {
+			ask(user)
+		}
+		time.Sleep(50 * ms) // ana, bob, ana
+		ask(eve)
+		wait.Wait()
+		if want := []int64{ana, bob, ana, eve, bob, ana, bob, ana, ana}; !slices.Equal(order, want) {
+			t.Errorf("the order is %v, want %v", order, want)
+		}
+	})
+}
+
+// So many statements of a user may wait, and no more. Others may still.
 func TestQueueIsLimited(t *testing.T) {
 	run(t, func(w *world) {
 		var wait sync.WaitGroup
@@ -329,6 +365,16 @@ func TestQueueIsLimited(t *testing.T) {
 		if _, err := w.take(w.Context(), 3, 1); sqlerr.CodeOf(err) != sqlerr.Busy {
 			t.Error(err)
 		}
+		wait.Go(func() {
+			turn, err := w.Take(w.Context(), bob, []int64{3, 1}, w.of(3, 1), w.raise)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			turn.End()
+			w.at("another user", 40*ms)
+		})
+		synctest.Wait()
 		w.must(3).End() // the turn on the other table was given up
 		wait.Wait()
 		w.must(1).End()
