@@ -511,7 +511,7 @@ func (s *Session) declare(ctx context.Context, statement syntax.Statement) (*Res
 // declaration returns a declaration of this session for package declare.
 func (s *Session) declaration() *declare.Statement {
 	d := &declare.Statement{Store: s.db.store, Desk: s.db.desk, Rows: s.db.rows, Random: s.db.random,
-		Bill: &s.bill, Path: s.path, Progress: s.progress, Now: s.db.now}
+		Bill: &s.bill, Path: s.path, Progress: s.progress, Now: s.db.now, Patience: s.db.answers.Live.Patience}
 	if s.db.rehearsal != nil {
 		d.Unknown = s.db.rehearsal
 	}

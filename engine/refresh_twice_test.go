@@ -15,7 +15,8 @@ import (
 )
 
 // TestRefreshTwiceAtOnce has three databases over one file, as processes have, refresh a release at the
-// same time. Each part is built and charged once. Who finds another at it is told so.
+// same time. Each part is built and charged once. Who finds another at it waits, and then has nothing
+// left to do.
 func TestRefreshTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "visits.db")
@@ -27,23 +28,23 @@ func TestRefreshTwiceAtOnce(t *testing.T) {
 		other.DB().SetNow(func() time.Time { return c.now })
 		sessions = append(sessions, other)
 	}
-	errs := make([]error, len(sessions))
+	notes := make([]string, len(sessions))
 	var all sync.WaitGroup
 	for i, session := range sessions {
-		all.Go(func() { _, errs[i] = session.Exec(t.Context(), `REFRESH RELEASE monthly`, nil) })
+		all.Go(func() {
+			r, err := session.Exec(t.Context(), `REFRESH RELEASE monthly`, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			notes[i] = r.Note
+		})
 	}
 	all.Wait()
-	done := 0
-	for _, err := range errs {
-		switch {
-		case err == nil:
-			done++
-		case sqlerr.CodeOf(err) != sqlerr.Busy:
-			t.Error(err)
-		}
-	}
-	if done == 0 {
-		t.Error("nobody refreshed")
+	slices.Sort(notes)
+	want := []string{"monthly: built 2026-01 to 2026-10; 10 parts", "monthly: nothing to build; 10 parts", "monthly: nothing to build; 10 parts"}
+	if !slices.Equal(notes, want) {
+		t.Errorf("they say %q", notes)
 	}
 	for _, session := range sessions {
 		noted(t, session, `REFRESH RELEASE monthly`, "monthly: nothing to build; 10 parts")
@@ -54,6 +55,40 @@ func TestRefreshTwiceAtOnce(t *testing.T) {
 			t.Errorf("%s has spent %v, want %v", name, got, want)
 		}
 	}
+}
+
+// TestRefreshBesideAnother: while one REFRESH draws, AGAIN and a session that does not wait for others are
+// told so, at no cost, and one that waits can be cancelled.
+func TestRefreshBesideAnother(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "visits.db")
+	s, c := growingAt(t, path, "")
+	must(t, s, `CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`)
+	must(t, s, `REFRESH RELEASE monthly PERIOD '2026-01'`)
+	beside := func(options engine.Options) *engine.Session {
+		other := open(t, path, options).NewSession()
+		other.DB().SetNow(func() time.Time { return c.now })
+		return other
+	}
+	waits, hasty := beside(engine.Options{}), beside(engine.Options{BusyTimeout: -1})
+	drawn := 0
+	s.DB().SetRandom(func() *noise.Source {
+		if drawn++; drawn == 1 {
+			refused(t, waits, sqlerr.Busy, `REFRESH RELEASE monthly PERIOD '2026-01' AGAIN`)
+			refused(t, hasty, sqlerr.Busy, `REFRESH RELEASE monthly`)
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			defer cancel()
+			if _, err := waits.Exec(ctx, `REFRESH RELEASE monthly`, nil); sqlerr.CodeOf(err) != sqlerr.Cancelled {
+				t.Error(err)
+			}
+		}
+		return noise.NewSource()
+	})
+	noted(t, s, `REFRESH RELEASE monthly`, "monthly: built 2026-02 to 2026-10; 10 parts")
+	if got := spentIn(t, s, "2026-01").Epsilon; got != epsilonOf(t, "0.5") || drawn == 0 {
+		t.Errorf("2026-01 has spent %v", got)
+	}
+	noted(t, waits, `REFRESH RELEASE monthly PERIOD '2026-01' AGAIN`, "monthly: built 2026-01; 10 parts")
 }
 
 // TestRefreshIsInterrupted cancels a REFRESH while it draws for one of the parts. The parts before

@@ -124,7 +124,8 @@ type Request struct {
 	now       time.Time    // when the statement began
 	statement func() []int // the columns of the table that queries of the statement are on, ascending
 	Planning
-	file *file
+	file     *file
+	template *catalog.Template // whose part is asked; nil for none
 }
 
 // Buyer returns the buyer that pays for the request.

@@ -32,7 +32,7 @@ type LiveMechanisms struct {
 	byID     map[int64]*live
 	memory   answerMemory
 	yields   time.Time     // when the lease was last given back for other processes
-	patience time.Duration // how long to wait for the turn
+	Patience time.Duration // how long to wait for the turn
 }
 
 const (
@@ -47,12 +47,12 @@ func newLiveMechanisms(busy time.Duration) *LiveMechanisms {
 	if busy == 0 {
 		busy = catalog.DefaultBusyTimeout
 	}
-	return &LiveMechanisms{Turn: make(chan struct{}, 1), byID: make(map[int64]*live), patience: 10 * max(0, busy)}
+	return &LiveMechanisms{Turn: make(chan struct{}, 1), byID: make(map[int64]*live), Patience: 10 * max(0, busy)}
 }
 
-// Enter waits for the turn, at most for patience.
+// Enter waits for the turn, at most for Patience.
 func (m *LiveMechanisms) Enter(ctx context.Context) error {
-	timeout := time.NewTimer(m.patience)
+	timeout := time.NewTimer(m.Patience)
 	defer timeout.Stop()
 	select {
 	case m.Turn <- struct{}{}:

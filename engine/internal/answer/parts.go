@@ -173,6 +173,7 @@ func (db *Database) fromTemplate(ctx context.Context, v *view.View, r Request, m
 			c.Refusal = refusal
 			return c, nil
 		}
+		in.template = m
 		one, err := db.ofRelease(ctx, in, parts[hull.First])
 		one.Name, one.Columns = m.Name, m.Columns
 		one.Note = JoinNotes(one.Note, "part "+r.Table.Partition.Text(hull))
@@ -199,7 +200,7 @@ func (db *Database) fromTemplate(ctx context.Context, v *view.View, r Request, m
 			return c.failed(err)
 		}
 		if refusal != "" {
-			c.Refusal = refusal + ", in " + r.Table.Partition.Name(n)
+			c.Refusal = refusal
 			return c, nil
 		}
 		support.Add(support, size)
@@ -246,19 +247,21 @@ func (db *Database) place(ctx context.Context, r Request, m *catalog.Template, p
 	if part.Using != "marginals" {
 		see = view.Cover(in.Query, part.Columns, part.MaxSupport)
 	}
+	where := ", in " + r.Table.Partition.Text(part.Span)
 	if see.Refusal != "" {
-		return p, nil, see.Refusal, nil
+		return p, nil, see.Refusal + where, nil
 	}
 	if p.Loaded, err = db.Load(ctx, in.Table, part); err != nil {
 		return p, nil, "", err
 	}
 	if f, ok := p.Loaded.(interface{ Universe() *query.Universe }); ok && part.Using == "marginals" {
 		if see = see.Over(f.Universe()); see.Refusal != "" {
-			return p, nil, see.Refusal, nil
+			return p, nil, see.Refusal + where, nil
 		}
 	}
 	if f, ok := p.Loaded.(fitted); ok && !f.HasTable() {
-		return p, nil, "its fit was interrupted: REFRESH RELEASE " + syntax.WriteName(m.Name) + " goes on with it, and costs nothing", nil
+		in.template = m
+		return p, nil, interrupted(in, part), nil
 	}
 	if p.query, size = see.Query, see.Size.M; size == nil {
 		size = new(big.Int)
@@ -267,6 +270,15 @@ func (db *Database) place(ctx context.Context, r Request, m *catalog.Template, p
 		}
 	}
 	return p, size, "", nil
+}
+
+// interrupted says that a release waits for its fit, and which statement finishes it.
+func interrupted(r Request, rel *catalog.Release) string {
+	finish := "the same CREATE RELEASE"
+	if r.template != nil {
+		finish = view.RefreshPart(r.template, r.Table.Partition, rel.Span.First)
+	}
+	return "its fit was interrupted: " + finish + " goes on with it, and costs nothing"
 }
 
 // lacks says which parts a query needs and the release does not have, and how it gets them or the
@@ -281,9 +293,9 @@ func (db *Database) lacks(r Request, m *catalog.Template, missing period.Ranges)
 	statement := "REFRESH RELEASE " + syntax.WriteName(m.Name)
 	switch {
 	case !p.Clocked():
-		return fmt.Sprintf("%s: %s PERIOD '%s' builds it", text, statement, p.Name(last))
+		return fmt.Sprintf("%s: %s builds it", text, view.RefreshPart(m, p, last))
 	case missing.Count() == 1 && (p.Closed(last, r.now) || m.Early):
-		return fmt.Sprintf("%s: %s PERIOD '%s' builds it", text, statement, p.Name(last))
+		return fmt.Sprintf("%s: %s builds it", text, view.RefreshPart(m, p, last))
 	case p.Closed(last, r.now) || m.Early:
 		return text + ": " + statement + " builds what is due"
 	}

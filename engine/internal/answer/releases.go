@@ -361,7 +361,7 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 		}
 	}
 	if f, ok := a.(fitted); ok && !f.HasTable() {
-		c.Refusal = "its fit was interrupted: the same CREATE RELEASE goes on with it, and costs nothing"
+		c.Refusal = interrupted(r, rel)
 		return c, nil
 	}
 	shows := r.Settings.Margins == Simulated

@@ -39,6 +39,7 @@ type Statement struct {
 	Path     func(name string) string // resolves a file name relative to the script
 	Progress func(done, all int64)    // may be nil
 	Now      func() time.Time         // the clock, which ends periods
+	Patience time.Duration            // how long to wait for another session's REFRESH
 	Unknown  Unknown                  // nil except in a rehearsal
 
 	part *part // nil except while a part of a template is built
@@ -673,13 +674,17 @@ func (s *Statement) Exported(ctx context.Context, st *syntax.Export) (*catalog.R
 	if r == nil {
 		return nil, nil, sqlerr.New(sqlerr.Unknown, "there is no release %s", st.Release.Text).At(st.Release.Position)
 	}
-	if stored.Unfitted(r) {
-		return nil, nil, sqlerr.New(sqlerr.Invalid, "the fit of release %s was interrupted", r.Name).
-			WithHint("the same CREATE RELEASE goes on with it, and costs nothing").At(st.Release.Position)
-	}
 	t := v.TableByID(r.TableID)
 	if t == nil {
 		return nil, nil, sqlerr.New(sqlerr.Corrupt, "the private table of release %s is missing", r.Name)
+	}
+	if stored.Unfitted(r) {
+		finish := "the same CREATE RELEASE"
+		if i := slices.IndexFunc(v.Templates, func(m catalog.Template) bool { return m.ID == r.Template }); i >= 0 {
+			finish = view.RefreshPart(&v.Templates[i], t.Partition, r.Span.First)
+		}
+		return nil, nil, sqlerr.New(sqlerr.Invalid, "the fit of release %s was interrupted", r.Name).
+			WithHint("%s goes on with it, and costs nothing", finish).At(st.Release.Position)
 	}
 	return r, t, nil
 }

@@ -132,13 +132,19 @@ func splitEarly(options []syntax.Option) (early, rest []syntax.Option) {
 // Refresh builds the parts of a release that are due: for every period that has ended, or with
 // early = on has begun, that never had a part and is not retired, the oldest first. Each part is
 // charged to its period and stored before the next one begins, so a Refresh that is interrupted
-// or runs twice builds nothing twice. It returns what it did, in one line.
+// or runs twice builds nothing twice. It waits for one that is at the same release, and then does
+// what is left. Only AGAIN, which would pay once more, does not wait. Refresh returns what it did,
+// in one line. Errors: Busy, if the other takes longer than statements wait.
 func (s *Statement) Refresh(ctx context.Context, st *syntax.RefreshRelease) (note string, warnings []string, err error) {
 	r, err := s.refreshing(ctx, st.Name)
 	if err != nil {
 		return "", nil, err
 	}
-	flight, err := s.Store.AcquireFlight(ctx, sha256.Sum256([]byte("refresh "+r.template.Name)), 0)
+	patience := s.Patience
+	if st.Again {
+		patience = 0
+	}
+	flight, err := s.Store.AcquireFlight(ctx, sha256.Sum256([]byte("refresh "+r.template.Name)), patience)
 	if err != nil {
 		if sqlerr.CodeOf(err) == sqlerr.Busy {
 			err = sqlerr.New(sqlerr.Busy, "%s is being refreshed elsewhere", r.template.Name).WithHint("try again when it is done")
@@ -155,7 +161,7 @@ func (s *Statement) Refresh(ctx context.Context, st *syntax.RefreshRelease) (not
 	}
 	var built period.Ranges
 	for _, n := range due {
-		more, err := s.buildPart(ctx, st.Name, n, st.Again)
+		done, more, err := s.buildPart(ctx, st, n)
 		for _, w := range more {
 			if !slices.Contains(warnings, w) {
 				warnings = append(warnings, w)
@@ -164,7 +170,9 @@ func (s *Statement) Refresh(ctx context.Context, st *syntax.RefreshRelease) (not
 		if err != nil {
 			return "", warnings, after(err, r, built)
 		}
-		built = built.Union(period.Ranges{period.Only(n)})
+		if done {
+			built = built.Union(period.Ranges{period.Only(n)})
+		}
 		s.Bill.Settle()
 	}
 	if r, err = s.refreshing(ctx, st.Name); err != nil {
@@ -243,21 +251,17 @@ func (s *Statement) due(ctx context.Context, r refreshing, st *syntax.RefreshRel
 	p := r.table.Partition
 	if !p.Clocked() {
 		return nil, sqlerr.New(sqlerr.Invalid, "nothing tells when a value of %s has all its rows", p.Column).
-			WithHint("name it: REFRESH RELEASE %s PERIOD '%s'", syntax.WriteName(r.template.Name), p.Name(r.all()[0].First)).At(st.Name.Position)
+			WithHint("name it: %s", view.RefreshPart(r.template, p, r.all()[0].First)).At(st.Name.Position)
 	}
 	last := p.Begun(s.Now())
 	if !r.template.Early {
 		last--
 	}
-	var ever period.Ranges
-	err = s.Store.Read(ctx, func(tx *catalog.Tx) (err error) {
-		ever, err = tx.PartsEver(r.template.ID)
-		return err
-	})
+	open, err := s.neverBuilt(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	open := r.all().Intersect(period.Ranges{{First: period.All.First, Last: last}}).Minus(ever).Minus(r.table.Retired)
+	open = open.Intersect(period.Ranges{{First: period.All.First, Last: last}})
 	for n, old := range r.parts {
 		if stored.Unfitted(old) {
 			open = open.Union(period.Ranges{period.Only(n)})
@@ -292,26 +296,46 @@ func (s *Statement) duePeriod(r refreshing, st *syntax.RefreshRelease) (int64, e
 	return n, sqlerr.Locate(err, st.Period.Position)
 }
 
-// buildPart builds the part of one period, or finishes it.
-func (s *Statement) buildPart(ctx context.Context, name syntax.Name, n int64, again bool) (warnings []string, err error) {
-	r, err := s.refreshing(ctx, name)
+// buildPart builds the part of a period that is due, or finishes it. It does nothing where another
+// session meanwhile dropped the part or retired the period: such a part has to be named.
+func (s *Statement) buildPart(ctx context.Context, refresh *syntax.RefreshRelease, n int64) (done bool, warnings []string, err error) {
+	r, err := s.refreshing(ctx, refresh.Name)
 	if err != nil {
-		return nil, err
-	}
-	st, v, err := r.partOf(n, name)
-	if err != nil {
-		return nil, err
+		return false, nil, err
 	}
 	old := r.parts[n]
+	if old == nil && refresh.Period.Text == "" {
+		if never, err := s.neverBuilt(ctx, r); err != nil || !never.Contains(n) {
+			return false, nil, err
+		}
+	}
+	st, v, err := r.partOf(n, refresh.Name)
+	if err != nil {
+		return false, nil, err
+	}
 	one := *s
 	one.part = &part{template: r.template}
-	if old != nil && again {
+	switch {
+	case old == nil:
+		warnings, err = one.build(ctx, st, v)
+	case refresh.Again:
 		one.part.replaces = old.ID
+		s.Bill.Resume = view.RefreshPart(r.template, r.table.Partition, n) // AGAIN would pay once more
+		warnings, err = one.build(ctx, st, v)
+	default:
+		warnings, err = one.resume(ctx, st, v, old)
 	}
-	if old != nil && !again {
-		return one.resume(ctx, st, v, old)
-	}
-	return one.build(ctx, st, v)
+	return true, warnings, err
+}
+
+// neverBuilt returns the periods that never had a part and are not retired.
+func (s *Statement) neverBuilt(ctx context.Context, r refreshing) (open period.Ranges, err error) {
+	err = s.Store.Read(ctx, func(tx *catalog.Tx) error {
+		ever, err := tx.PartsEver(r.template.ID)
+		open = r.all().Minus(ever).Minus(r.table.Retired)
+		return err
+	})
+	return open, err
 }
 
 // partOf returns the statement that builds a part, and the view that it is built over.

@@ -4,6 +4,7 @@
 package pay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/big"
@@ -194,7 +195,8 @@ func (d *Desk) Reserve(ctx context.Context, sn Snapshot, name string, rho accoun
 // Bill adds up the charges of a statement, so that one that fails can say what it cost.
 // A charge is added once it is on disk. The zero Bill is empty.
 type Bill struct {
-	Quota bool // it is a user's, who sees no ledger
+	Quota  bool   // it is a user's, who sees no ledger
+	Resume string // the statement that goes on with an interrupted fit; "" for the same one
 
 	gone accounting.Amount // charged without anything stored for it
 	nhat accounting.Amount // charged for the number of rows, which is stored
@@ -243,7 +245,7 @@ func (b *Bill) Tell(e *sqlerr.Error) *sqlerr.Error {
 	if b.kept != (accounting.Amount{}) {
 		told = append(told, view.Amount(b.kept)+" was charged for its noisy counts, which are kept")
 		if e.Hint == "" {
-			e = e.WithHint("the same statement goes on with the fit, and costs nothing")
+			e = e.WithHint("%s goes on with the fit, and costs nothing", cmp.Or(b.Resume, "the same statement"))
 		}
 	}
 	if b.told != (accounting.Amount{}) {

@@ -2,11 +2,13 @@ package view
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"dpsql/catalog"
 	"dpsql/period"
 	"dpsql/query"
+	"dpsql/sqlfront/syntax"
 )
 
 // EachPeriod names, for people, the periods of a table by the column that it declares: each month
@@ -81,6 +83,12 @@ func (v *View) Parts(template int64) map[int64]*catalog.Release {
 		}
 	}
 	return parts
+}
+
+// RefreshPart returns the statement that builds the part of a template for a period, or goes on
+// with its fit.
+func RefreshPart(m *catalog.Template, p *period.Partition, n int64) string {
+	return "REFRESH RELEASE " + syntax.WriteName(m.Name) + " PERIOD '" + strings.ReplaceAll(p.Name(n), "'", "''") + "'"
 }
 
 // With returns the view with another form of one of its tables.
