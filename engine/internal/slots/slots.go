@@ -222,7 +222,7 @@ func (t *Turn) begin() {
 	t.slot = s
 	t.mu.Lock() // the timer may fire before it is kept
 	defer t.mu.Unlock()
-	s.timer = time.AfterFunc(time.Until(s.end)-coarse, func() { t.expire(s) })
+	s.timer = time.AfterFunc(t.untilWatch(s), func() { t.expire(s) })
 }
 
 // length returns the longest of the answer times.
@@ -234,7 +234,14 @@ func (t *Turn) length() time.Duration {
 	return longest
 }
 
-// expire ends a slot whose work was done before its end, and doubles any other.
+// untilWatch returns how long it takes until the end of a slot is watched whose work goes on: for a quarter of it at
+// most, since watching takes a processor from work.
+func (t *Turn) untilWatch(s *slot) time.Duration {
+	return time.Until(s.end) - min(coarse, t.length()/4)
+}
+
+// expire doubles a slot whose work was not done before its end. If it is done now, the slot is over at the
+// end that it has then.
 func (t *Turn) expire(s *slot) {
 	sleepUntil(s.end)
 	t.mu.Lock()
@@ -248,7 +255,7 @@ func (t *Turn) expire(s *slot) {
 	}
 	s.end = s.begin.Add(t.length())
 	t.schedule.store(t) // work that is done meanwhile waits for it
-	s.timer.Reset(time.Until(s.end) - coarse)
+	s.timer.Reset(t.untilWatch(s))
 }
 
 // Read says that private rows are about to be read. It begins a slot if none has begun.
@@ -270,14 +277,19 @@ func (t *Turn) Publish() {
 // Later has f called at the end of the slot.
 func (t *Turn) Later(f func()) { t.later = append(t.later, f) }
 
-// wait waits for the end of the slot.
+// wait waits for the end of the slot, itself unless its end is watched already.
 func (t *Turn) wait() {
 	s := t.slot
 	now := time.Now() // the work is done now, whatever it has to wait for
 	t.mu.Lock()
 	s.ready = now
+	stopped := now.Before(s.end) && s.timer.Stop()
 	t.mu.Unlock()
-	<-s.over
+	if stopped {
+		sleepUntil(s.end)
+	} else {
+		<-s.over
+	}
 	t.slot, t.ended = nil, s.end
 	for _, f := range t.later {
 		f()
