@@ -90,7 +90,7 @@ var testArrows = map[string][]string{
 	"cmd/dpsql":     {"noise", "internal/admissions", "internal/pgtest"}, // an audited mechanism draws from a source
 
 	"driver":           {"internal/pgtest"},
-	"engine":           {"internal/pgtest", "mechanisms/marginals", "mechanisms/projection", "post"},
+	"engine":           {"internal/pgtest", "mechanisms/marginals", "mechanisms/projection", "post", "server"}, // a server's clock is what a user has
 	"server":           {"internal/pgtest"},
 	"source/postgres":  {"internal/pgtest"},
 	"server/pgcatalog": {"internal/pgtest"},

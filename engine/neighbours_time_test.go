@@ -8,15 +8,21 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"net"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
+
 	"dpsql/catalog"
 	"dpsql/engine"
 	"dpsql/noise"
+	"dpsql/server"
 )
 
 var (
@@ -24,37 +30,42 @@ var (
 	timedAnswers = flag.Duration("timed.answers", 25*time.Millisecond, "the answer time with -timed.pairs")
 )
 
-// timedNeighbour is one of two databases that differ in one unit, with sessions that answer the same
-// statements: one whose answers are held, and one whose answers are not.
+// timedNeighbour is one of some databases, of which two differ in one unit, with a server on it and
+// connections: of a user, whose answers are held, and of a curator, whose answers are not.
 type timedNeighbour struct {
 	testing.TB
 	db         *engine.DB
+	curator    *engine.Session
+	rows       int // of the unit
 	answerTime time.Duration
-	held       *engine.Session
-	unheld     *engine.Session
-	work       time.Duration // that the next draw takes
-	fails      bool          // the system's random source
+	asked      int    // of questions
+	url        string // of the server, for the user
+	held       *pgx.Conn
+	unheld     *pgx.Conn
+	work       atomic.Int64 // ns that each draw takes
+	fails      atomic.Bool  // the system's random source
 }
 
 // newNeighbour makes a database of 60 persons with two rows each, and of another with so many rows.
 func newNeighbour(t testing.TB, rows int, answerTime time.Duration) *timedNeighbour {
 	s := open(t, filepath.Join(t.TempDir(), "visits.db"), engine.Options{}).NewSession()
-	fill(t, s, `CREATE TABLE raw (person INTEGER, a INTEGER, b INTEGER)`,
-		`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120) INSERT INTO raw SELECT i / 2, i % 100, i % 89 FROM n`,
-		fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) INSERT INTO raw SELECT 1000, i %% 100, i %% 89 FROM n WHERE %[1]d > 0`, rows))
-	must(t, s, fmt.Sprintf(`CREATE PRIVATE TABLE visits (a INTEGER BETWEEN 0 AND 99, b INTEGER BETWEEN 0 AND 99)
-		FROM raw WITH (epsilon = 1000, delta = 1e-6, interactive = 0.9, unit = person, max_rows = 200, answer_time = %d)`, answerTime.Milliseconds()))
-	n := &timedNeighbour{TB: t, db: s.DB(), unheld: s, answerTime: answerTime}
-	n.held = admits(t, s, `GRANT SELECT ON visits TO %s WITH (rho = 100)`)[0]
-	for _, s := range []*engine.Session{n.held, n.unheld} {
-		if err := s.Set("accuracy", "1000000"); err != nil {
-			t.Fatal(err)
-		}
+	n := &timedNeighbour{TB: t, db: s.DB(), curator: s, rows: rows, answerTime: answerTime}
+	must(t, s, `CREATE USER ana PASSWORD 's3cret'`)
+	n.private("visits", "i % 100 AS a, i % 89 AS b", "a INTEGER BETWEEN 0 AND 99, b INTEGER BETWEEN 0 AND 99", rows)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
+	served := server.New(server.Config{Database: n.db, Name: "visits", Curator: func(_ net.Conn, user string) bool { return user == "curator" }})
+	ctx, cancel := context.WithCancel(context.Background())
+	go served.Serve(ctx, l)
+	t.Cleanup(cancel)
+	n.url = fmt.Sprintf("postgres://ana:s3cret@%s/visits", l.Addr())
+	n.held, n.unheld = n.connect(n.url), n.connect(fmt.Sprintf("postgres://curator@%s/visits", l.Addr()))
 	random := n.db.Random()
 	n.db.SetRandom(func() *noise.Source {
-		time.Sleep(n.work)
-		if n.fails {
+		time.Sleep(time.Duration(n.work.Load()))
+		if n.fails.Load() {
 			return noise.NewSourceFrom(iotest.ErrReader(errors.New("no random bits")))
 		}
 		return random()
@@ -62,41 +73,112 @@ func newNeighbour(t testing.TB, rows int, answerTime time.Duration) *timedNeighb
 	return n
 }
 
-// The endings in which statements end.
+// private makes a private table of the persons' rows, of the other with so many, for the user.
+func (n *timedNeighbour) private(name, columns, declared string, rows int) {
+	fill(n, n.curator, fmt.Sprintf(`CREATE TABLE raw_%s AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+		SELECT CASE WHEN i > 120 THEN 1000 ELSE i / 2 END AS person, %s FROM n`, name, 120+rows, columns))
+	must(n, n.curator, fmt.Sprintf(`CREATE PRIVATE TABLE %s (%s) FROM raw_%[1]s WITH (epsilon = 1000, delta = 1e-6, interactive = 0.9, unit = person, max_rows = %[3]d, answer_time = %[4]d)`,
+		name, declared, max(2, rows), n.answerTime.Milliseconds()))
+	must(n, n.curator, fmt.Sprintf(`GRANT SELECT ON %s TO ana WITH (rho = 1000)`, name))
+}
+
+// connect connects, and sets the accuracy.
+func (n *timedNeighbour) connect(url string) *pgx.Conn {
+	c, err := pgx.Connect(context.Background(), url)
+	if err != nil {
+		n.Fatal(err)
+	}
+	n.Cleanup(func() { c.Close(context.Background()) })
+	if err := request(c, `SET accuracy = 1000000`); err != nil {
+		n.Fatal(err)
+	}
+	return c
+}
+
+// request has statements executed and reads all replies.
+func request(c *pgx.Conn, text string) error {
+	_, err := c.PgConn().Exec(context.Background(), text).ReadAll()
+	return err
+}
+
+// count returns a question that was not asked before.
+func (n *timedNeighbour) count() string {
+	n.asked++
+	return fmt.Sprintf(`SELECT COUNT(DISTINCT person) FROM visits WHERE a * 100 + b NOT IN (%d, %d)`, n.asked%10_000, 10_000+n.asked)
+}
+
+// The ways in which statements end.
 const (
-	endsPlain = iota
-	endsCancelled
+	endsPlain     = iota
+	endsTwice     // a comparison fires, and the next one does in a slot of its own
+	endsCancelled // by a request to cancel, while rows are read or the answer is held
+	endsLeft      // the client leaves then, and another asks at once
 	endsFailing
 	endsLate
 	endings
 )
 
-// time returns how long a statement of a session takes. It sets the answer time back, and reports how long it was
+// time returns how long a statement takes. It sets the answer times back, and reports how long they were
 // after the statement.
-func (n *timedNeighbour) time(s *engine.Session, way int, text string, cancel, longer time.Duration) (took, answerTimeThen time.Duration) {
-	ctx := context.Background()
-	if way == endsCancelled {
-		var end context.CancelFunc
-		ctx, end = context.WithTimeout(ctx, cancel)
-		defer end()
+func (n *timedNeighbour) time(c *pgx.Conn, way int, disturb, longer time.Duration) (took, answerTimeThen time.Duration) {
+	text := n.count()
+	work := longer
+	switch way {
+	case endsTwice:
+		table := fmt.Sprintf("steps%d", n.asked) // each has a budget
+		n.private(table, "i % 3 AS b, i % 2 AS c", "b INTEGER BETWEEN 0 AND 99, c INTEGER BETWEEN 0 AND 1", min(n.rows, 2))
+		must(n, n.curator, fmt.Sprintf(`CREATE MECHANISM live ON %s (b, c) USING SMW WITH (epsilon = 400, max_updates = 2, queries = 100, max_support = 200, prior = uniform)`, table))
+		text = fmt.Sprintf(`SELECT /*+ mechanism(live) */ c, COUNT(*) FROM %s WHERE b < 3 GROUP BY c`, table)
+		defer func() {
+			if fired := must(n, n.curator, `SHOW MECHANISMS`).Rows[0][4]; fired != "2 of 2" {
+				n.Errorf("the runs are %v", fired)
+			}
+			must(n, n.curator, `DROP MECHANISM live`)
+			must(n, n.curator, `DROP PRIVATE TABLE `+table)
+		}()
+	case endsLeft:
+		c = n.connect(n.url)
+	case endsLate:
+		work += n.answerTime * 6 / 5
 	}
-	n.fails, n.work = way == endsFailing, longer
-	if way == endsLate {
-		n.work += n.answerTime * 6 / 5
-	}
+	n.work.Store(int64(work))
+	n.fails.Store(way == endsFailing)
+	var err error
+	cancelled := make(chan error, 1)
 	begun := time.Now()
-	_, err := s.Exec(ctx, text, nil)
+	switch way {
+	case endsLeft:
+		c.PgConn().Frontend().SendQuery(&pgproto3.Query{String: text})
+		if err = c.PgConn().Frontend().Flush(); err != nil {
+			break
+		}
+		time.Sleep(disturb)
+		c.PgConn().Conn().Close()
+		err = request(n.held, n.count())
+	case endsCancelled:
+		time.AfterFunc(disturb, func() { cancelled <- c.PgConn().CancelRequest(context.Background()) })
+		err = request(c, text)
+	default:
+		err = request(c, text)
+	}
 	took = time.Since(begun)
+	n.work.Store(0)
+	n.fails.Store(false)
+	if way == endsCancelled {
+		if err := <-cancelled; err != nil {
+			n.Fatal(err)
+		}
+	}
 	if (err != nil) != (way == endsFailing) && way != endsCancelled {
 		n.Fatalf("%s: %v", text, err)
 	}
 	err = n.db.Store().Write(context.Background(), func(tx *catalog.Tx) error {
-		t, err := tx.Table("visits")
-		if err != nil {
-			return err
+		all, err := tx.Tables()
+		for _, t := range all {
+			answerTimeThen = max(answerTimeThen, t.AnswerTime)
+			err = errors.Join(err, tx.SetAnswerTime(t.ID, n.answerTime))
 		}
-		answerTimeThen = t.AnswerTime
-		return tx.SetAnswerTime(t.ID, n.answerTime)
+		return err
 	})
 	if err != nil {
 		n.Fatal(err)
@@ -110,34 +192,32 @@ type timings struct {
 	took [2]time.Duration
 }
 
-// timeBoth times statements in two databases, one right after the other. Pairs of which one was doubled and the
-// other was not, or more often, are left out and counted: this is what
-// doublings tell. Where more than most of them are, it ends after 500.
-func timeBoth(random *rand.Rand, of [2]*timedNeighbour, pairs int, longer time.Duration, most float64, session func(*timedNeighbour) *engine.Session) (all []timings, doubled int) {
+// timeAll times statements in databases, one right after the other. It returns the times of the first beside
+// those of each other. Pairs of which one was doubled and the other was not, or more often, are left out and
+// counted: this is what doublings tell. Where more than most of them are, it ends after 500.
+func timeAll(random *rand.Rand, of []*timedNeighbour, pairs int, longer []time.Duration, most float64, c func(*timedNeighbour) *pgx.Conn) (all [][]timings, doubled []int) {
 	answerTime := of[0].answerTime
+	all, doubled = make([][]timings, len(of)), make([]int, len(of))
 	for i := range pairs {
-		if i >= 500 && float64(doubled) > most*float64(i) {
+		if i >= 500 && float64(doubled[1]) > most*float64(i) {
 			break
 		}
-		way := max(endsPlain, random.IntN(10)-9+endsLate)                                           // one in ten each
-		text := fmt.Sprintf(`SELECT COUNT(DISTINCT person) FROM visits WHERE a * 100 + b <> %d`, i) // each is new
-		if session(of[0]) == of[0].unheld {
-			text = fmt.Sprintf(`SELECT COUNT(DISTINCT person) FROM visits WHERE a * 100 + b NOT IN (%d, 10)`, 100+i)
+		way := endsPlain
+		if c(of[0]) == of[0].held {
+			way = max(endsPlain, random.IntN(12)-12+endings) // one in twelve each
 		}
-		p := timings{way: way}
-		var then [2]time.Duration
-		cancel := answerTime/2 + time.Duration(random.Int64N(int64(answerTime/2)))
-		first := random.IntN(2)
-		for _, d := range []int{first, 1 - first} {
-			p.took[d], then[d] = of[d].time(session(of[d]), way, text, cancel, time.Duration(d)*longer)
+		took, then := make([]time.Duration, len(of)), make([]time.Duration, len(of))
+		disturb := answerTime/2 + time.Duration(random.Int64N(int64(answerTime/2)))
+		for _, d := range random.Perm(len(of)) {
+			took[d], then[d] = of[d].time(c(of[d]), way, disturb, longer[d])
 		}
-		if then[0] != then[1] {
-			doubled++
-			continue
+		for d := range of {
+			if then[0] != then[d] {
+				doubled[d]++
+			} else if d > 0 {
+				all[d] = append(all[d], timings{way, [2]time.Duration{took[0] - (then[0] - answerTime), took[d] - (then[d] - answerTime)}}) // relative to the slots
+			}
 		}
-		p.took[0] -= then[0] - answerTime // relative to the slots
-		p.took[1] -= then[1] - answerTime
-		all = append(all, p)
 	}
 	return all, doubled
 }
@@ -202,10 +282,11 @@ func toldApart(all []timings) (p float64, by string) {
 	return min(1, p*tests), cmp.Or(by, "nothing")
 }
 
-// Two databases that differ in one unit answer users at the same times. The unit has all the rows
-// that it may have, and makes answers take longer: toldApart finds no difference. If there is none it fails with probability at most 1e-6. On a machine so busy that
-// many answers are late it is skipped. Statements are cancelled, fail and are late among others.
-// The same tests find the difference in answers that are not held.
+// Two databases that differ in one unit answer users at the same times, over the wire. The unit has all the
+// rows that it may have, and makes answers take longer: toldApart finds no difference. If there is none it fails
+// with probability at most 1e-6. Statements are cancelled, left, fail and are late among others, and some take
+// two slots. On a machine so busy that many answers are late it is skipped. A third database is like the first: two
+// such that were told apart would show a fault of the test. The same tests find the difference in answers that are not held.
 func TestNeighboursAnswerAtTheSameTimes(t *testing.T) {
 	pairs, unheld, answerTime, longer, level, most := 60, 60, 40*time.Millisecond, 20*time.Millisecond, 1e-6, 0.2 // times that even a busy machine keeps to
 	if *long {
@@ -216,18 +297,27 @@ func TestNeighboursAnswerAtTheSameTimes(t *testing.T) {
 	}
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 17))
-	of := [2]*timedNeighbour{newNeighbour(t, 0, answerTime), newNeighbour(t, 200, answerTime)}
-	all, doubled := timeBoth(random, of, pairs, longer, most, func(n *timedNeighbour) *engine.Session { return n.held })
-	if n := len(all) + doubled; float64(doubled) > most*float64(n) {
-		t.Skipf("seed %d: of %d pairs %d were doubled differently: the machine is too busy for %v", seed, n, doubled, answerTime)
+	of := []*timedNeighbour{newNeighbour(t, 0, answerTime), newNeighbour(t, 200, answerTime)}
+	works := []time.Duration{0, longer}
+	if *long || *timedPairs > 0 {
+		of, works = append(of, newNeighbour(t, 0, answerTime)), append(works, 0)
 	}
-	p, by := toldApart(all)
-	t.Logf("seed %d: %d pairs, and %d of which one was doubled more often; p = %.2g by %s", seed, len(all), doubled, p, by)
-	if p < level {
-		t.Errorf("the neighbours are told apart: p = %.2g by %s", p, by)
+	all, doubled := timeAll(random, of, pairs, works, most, func(n *timedNeighbour) *pgx.Conn { return n.held })
+	if n := len(all[1]) + doubled[1]; float64(doubled[1]) > most*float64(n) {
+		t.Skipf("seed %d: of %d pairs %d were doubled differently: the machine is too busy for %v", seed, n, doubled[1], answerTime)
 	}
-	all, _ = timeBoth(random, of, unheld, longer, 1, func(n *timedNeighbour) *engine.Session { return n.unheld })
-	if p, by := toldApart(all); p > level {
+	for d, what := range []string{"", "the neighbours", "two databases with the same rows"} {
+		if d == 0 || d >= len(of) {
+			continue
+		}
+		p, by := toldApart(all[d])
+		t.Logf("seed %d, %s: %d pairs, and %d of which one was doubled more often; p = %.2g by %s", seed, what, len(all[d]), doubled[d], p, by)
+		if p < level {
+			t.Errorf("%s are told apart: p = %.2g by %s", what, p, by)
+		}
+	}
+	all, _ = timeAll(random, of[:2], unheld, works, 1, func(n *timedNeighbour) *pgx.Conn { return n.unheld })
+	if p, by := toldApart(all[1]); p > level {
 		t.Errorf("answers that are not held are not told apart, either: p = %.2g by %s", p, by)
 	}
 }
