@@ -147,7 +147,7 @@ type periodsState struct {
 
 // statesOf divides the periods of a table's domain by what was spent and by their state.
 func statesOf(t *view.Table, a view.Account, now time.Time) (all []periodsState) {
-	domain := t.Partition.Periods(t.Columns[t.PeriodColumn].Domain)
+	domain := t.Periods()
 	add := func(in period.Ranges, state string) {
 		for s := range a.Spending.In(in) {
 			all = append(all, periodsState{s.Over, s.Spent, state})
@@ -178,17 +178,7 @@ func statesOf(t *view.Table, a view.Account, now time.Time) (all []periodsState)
 // begunOf returns the periods in which a unit of an account can have rows that were counted so
 // far: those of its tables' domains that have begun, and those that were charged in their own.
 func begunOf(v *view.View, a view.Account, now time.Time) (all period.Ranges) {
-	for _, t := range v.Tables {
-		if t.Account == a.ID && t.HasPeriods() {
-			all = all.Union(t.Partition.Periods(t.Columns[t.PeriodColumn].Domain))
-		}
-	}
-	before := a.Spending.Most(period.Ranges{period.Only(math.MinInt64)}) // what is charged to all
-	for s := range a.Spending.Steps() {                                  // of tables that were dropped, too
-		if s.Spent != before && s.Over.Last < math.MaxInt64 {
-			all = all.Union(period.Ranges{s.Over})
-		}
-	}
+	all = v.PeriodsOf(a)
 	if a.Partition.Clocked() {
 		all = all.Intersect(period.Ranges{{First: math.MinInt64, Last: a.Partition.Begun(now)}})
 	}

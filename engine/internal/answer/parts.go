@@ -27,7 +27,7 @@ func begun(t *view.Table, b *sqlfront.Bound, now time.Time) error {
 	if !t.Partition.Clocked() {
 		return nil
 	}
-	all := t.Partition.Periods(t.Columns[t.PeriodColumn].Domain)
+	all := t.Periods()
 	some := t.Begun(now)
 	if all.Within(some) {
 		return nil
@@ -299,7 +299,7 @@ func (db *Database) lacks(r Request, m *catalog.Template, missing period.Ranges)
 	case p.Closed(last, r.now) || m.Early:
 		return text + ": " + statement + " builds what is due"
 	}
-	if all := p.Periods(r.Table.Columns[r.Table.PeriodColumn].Domain); last == all[0].First {
+	if all := r.Table.Periods(); last == all[0].First {
 		return fmt.Sprintf("%s, which ends at %s: %s builds it then", text, p.End(last).Format(time.RFC3339), statement)
 	}
 	first := p.FirstDay(last)

@@ -103,7 +103,7 @@ func (s *Statement) onePart(st *syntax.CreateRelease, v *view.View) (*syntax.Cre
 	if !st.EachPeriod || t == nil || !t.HasPeriods() {
 		return st, v
 	}
-	all := t.Partition.Periods(t.Columns[t.PeriodColumn].Domain)
+	all := t.Periods()
 	n := all[0].First
 	if ended := all.Intersect(period.Ranges{{First: period.All.First, Last: t.Partition.Begun(s.Now()) - 1}}); t.Partition.Clocked() && len(ended) > 0 {
 		n = ended[len(ended)-1].Last
@@ -251,7 +251,7 @@ func (s *Statement) due(ctx context.Context, r refreshing, st *syntax.RefreshRel
 	p := r.table.Partition
 	if !p.Clocked() {
 		return nil, sqlerr.New(sqlerr.Invalid, "nothing tells when a value of %s has all its rows", p.Column).
-			WithHint("name it: %s", view.RefreshPart(r.template, p, r.all()[0].First)).At(st.Name.Position)
+			WithHint("name it: %s", view.RefreshPart(r.template, p, r.table.Periods()[0].First)).At(st.Name.Position)
 	}
 	last := p.Begun(s.Now())
 	if !r.template.Early {
@@ -270,20 +270,15 @@ func (s *Statement) due(ctx context.Context, r refreshing, st *syntax.RefreshRel
 	return slices.Collect(open.Each()), nil
 }
 
-// all returns the periods of the table's domain.
-func (r refreshing) all() period.Ranges {
-	return r.table.Partition.Periods(r.table.Columns[r.table.PeriodColumn].Domain)
-}
-
 // duePeriod returns the period that a statement names, if a part may be built for it.
 func (s *Statement) duePeriod(r refreshing, st *syntax.RefreshRelease) (int64, error) {
 	p, now := r.table.Partition, s.Now()
 	n, err := p.Named(st.Period.Text)
 	switch {
 	case err != nil:
-	case !r.all().Contains(n):
+	case !r.table.Periods().Contains(n):
 		err = sqlerr.New(sqlerr.Invalid, "no row of %s lies in %s", r.table.Name, p.Name(n)).
-			WithHint("its periods are %s", named(p, r.all()))
+			WithHint("its periods are %s", named(p, r.table.Periods()))
 	case r.table.Retired.Contains(n) && (r.parts[n] == nil || st.Again):
 		a := r.view.Accounts[r.table.Account].Account
 		err = catalog.Retired(&a, period.Only(n))
@@ -313,6 +308,11 @@ func (s *Statement) buildPart(ctx context.Context, refresh *syntax.RefreshReleas
 	if err != nil {
 		return false, nil, err
 	}
+	if old == nil {
+		if _, err := v.NameFree(st.Name, false, false); err != nil {
+			return false, nil, err
+		}
+	}
 	one := *s
 	one.part = &part{template: r.template}
 	switch {
@@ -332,7 +332,7 @@ func (s *Statement) buildPart(ctx context.Context, refresh *syntax.RefreshReleas
 func (s *Statement) neverBuilt(ctx context.Context, r refreshing) (open period.Ranges, err error) {
 	err = s.Store.Read(ctx, func(tx *catalog.Tx) error {
 		ever, err := tx.PartsEver(r.template.ID)
-		open = r.all().Minus(ever).Minus(r.table.Retired)
+		open = r.table.Periods().Minus(ever).Minus(r.table.Retired)
 		return err
 	})
 	return open, err
@@ -443,7 +443,8 @@ func partitionOf(tx *catalog.Tx, m *catalog.Template) (*period.Partition, error)
 }
 
 // Retire ends the readings of a period's rows, through every table of the same rows, for ever.
-// The period must have ended. It returns what it did, in one line.
+// The period must have ended, and one of these tables must have it, or have had it and been charged
+// for it. It returns what it did, in one line, with the releases that have no part for the period.
 func (s *Statement) Retire(ctx context.Context, st *syntax.RetirePeriod) (note string, err error) {
 	v, err := s.view(ctx)
 	if err != nil {
@@ -456,17 +457,23 @@ func (s *Statement) Retire(ctx context.Context, st *syntax.RetirePeriod) (note s
 	if !t.HasPeriods() {
 		return "", sqlerr.New(sqlerr.Invalid, "the budget of %s does not belong to periods", t.Name).At(st.Table.Position)
 	}
-	p := t.Partition
+	p, a := t.Partition, v.Accounts[t.Account]
 	n, err := p.Named(st.Period.Text)
-	if err == nil && p.Clocked() && !p.Closed(n, s.Now()) {
+	if err == nil && t.Retired.Contains(n) {
+		return p.Name(n) + " of " + t.Name + " is retired already", nil
+	}
+	all := v.PeriodsOf(a)
+	switch {
+	case err != nil:
+	case !all.Contains(n):
+		err = sqlerr.New(sqlerr.Invalid, "no table over %s has rows of %s", strings.Join(a.Bases, ", "), p.Name(n)).
+			WithHint("they have those of %s", named(p, all))
+	case p.Clocked() && !p.Closed(n, s.Now()):
 		err = sqlerr.New(sqlerr.Invalid, "%s has not ended, and rows of it may still come", p.Name(n)).
 			WithHint("it ends at %s", p.End(n).Format(time.RFC3339))
 	}
 	if err != nil {
 		return "", sqlerr.Locate(err, st.Period.Position)
-	}
-	if t.Retired.Contains(n) {
-		return p.Name(n) + " of " + t.Name + " is retired already", nil
 	}
 	err = s.Store.Write(ctx, func(tx *catalog.Tx) error { return tx.Retire(t.Account, t.Name, period.Only(n)) })
 	if err != nil {
@@ -474,7 +481,8 @@ func (s *Statement) Retire(ctx context.Context, st *syntax.RetirePeriod) (note s
 	}
 	var without []string
 	for _, m := range v.Templates {
-		if m.TableID == t.ID && v.Parts(m.ID)[n] == nil {
+		of := v.TableByID(m.TableID)
+		if of != nil && of.Account == t.Account && of.Periods().Contains(n) && v.Parts(m.ID)[n] == nil {
 			without = append(without, m.Name)
 		}
 	}

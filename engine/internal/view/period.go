@@ -54,10 +54,35 @@ func (t *Table) Within(over period.Range) (*Table, bool) {
 	return &part, true
 }
 
+// Periods returns the periods of the table's domain; nil for a table without periods.
+func (t *Table) Periods() period.Ranges {
+	if !t.HasPeriods() {
+		return nil
+	}
+	return t.Partition.Periods(t.Columns[t.PeriodColumn].Domain)
+}
+
+// PeriodsOf returns the periods of the domains of an account's tables, and those that were charged
+// in their own: of tables that were dropped, too.
+func (v *View) PeriodsOf(a Account) (all period.Ranges) {
+	for _, t := range v.Tables {
+		if t.Account == a.ID {
+			all = all.Union(t.Periods())
+		}
+	}
+	everywhere := a.Spending.Most(period.Ranges{period.Only(period.All.First)})
+	for s := range a.Spending.Steps() {
+		if s.Spent != everywhere && s.Over.Last < period.All.Last {
+			all = all.Union(period.Ranges{s.Over})
+		}
+	}
+	return all
+}
+
 // Begun returns the periods of the table's domain that have begun at a time: those whose rows
 // count. Where periods have no clock it returns all.
 func (t *Table) Begun(now time.Time) period.Ranges {
-	all := t.Partition.Periods(t.Columns[t.PeriodColumn].Domain)
+	all := t.Periods()
 	if !t.Partition.Clocked() {
 		return all
 	}
