@@ -130,12 +130,9 @@ const minShown = time.Millisecond
 
 // confirm tells a person that a statement without rows was carried out.
 func (c *console) confirm(statement string, r *engine.Result) {
-	if r.Note != "" {
-		c.line(r.Note)
-		c.warn(r.Warnings)
-		return
-	}
 	switch {
+	case r.Note != "":
+		c.notice(r.Note)
 	case c.format.ForPeople() && c.outTTY:
 		text := tag(statement)
 		if c.timer && r.Elapsed > 0 || r.Elapsed >= minShown {
