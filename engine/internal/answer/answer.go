@@ -361,7 +361,7 @@ func (st *Statement) fresh(ctx context.Context) []bool {
 		for n := range queries {
 			queries[n] = st.Asks[p.asks+n].text()
 		}
-		copy(fresh[p.asks:], st.Database.store.Unanswered(ctx, p.Table.ID, queries))
+		copy(fresh[p.asks:], st.view.Unanswered(ctx, st.Database.store, p.Table.ID, queries))
 	}
 	return fresh
 }

@@ -37,6 +37,7 @@ type View struct {
 	User       *catalog.User // who sees this much; nil for all of the catalog
 	whole      *View         // what a user's view is a part of; nil for all of the catalog
 	granted    *granted      // the parts that users may see; nil in a part
+	unanswered *unanswered   // what is known of stored answers; nil in a part
 	missing    string        // the name of the database file if it does not exist; else ""
 }
 
@@ -46,6 +47,65 @@ func (v *View) State() any {
 		return v.whole
 	}
 	return v
+}
+
+// Unanswered is catalog.Store.Unanswered for a view that was current when the statement began. What a
+// statement looked up holds for the next ones, as long as nothing is committed. Look-ups are one after
+// another, so they are a third of a prepared count beside others (BenchmarkPrepared of package server).
+func (v *View) Unanswered(ctx context.Context, store *catalog.Store, table int64, queries []string) []bool {
+	if v.whole != nil {
+		v = v.whole
+	}
+	return v.unanswered.among(table, queries, func() []bool { return store.Unanswered(ctx, table, queries) })
+}
+
+// maxUnanswered bounds the texts, in bytes, of the queries that a view remembers to have no stored answer.
+const maxUnanswered = 1 << 20
+
+// unanswered are queries that have no stored answer in a state of the catalog.
+type unanswered struct {
+	mu      sync.Mutex
+	queries map[tableQuery]bool // true
+	size    int                 // of their texts, in bytes
+}
+
+// tableQuery is the text of a query on a table.
+type tableQuery struct {
+	table int64
+	text  string
+}
+
+// among reports which queries have no stored answer. It looks them up unless that is known of all.
+func (u *unanswered) among(table int64, queries []string, lookUp func() []bool) []bool {
+	u.mu.Lock()
+	known := 0
+	for _, text := range queries {
+		if !u.queries[tableQuery{table, text}] {
+			break
+		}
+		known++
+	}
+	u.mu.Unlock()
+	if known == len(queries) {
+		all := make([]bool, known)
+		for i := range all {
+			all[i] = true
+		}
+		return all
+	}
+	all := lookUp()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.queries == nil {
+		u.queries = make(map[tableQuery]bool)
+	}
+	for i, text := range queries {
+		if q := (tableQuery{table, text}); all[i] && !u.queries[q] && u.size+len(text) <= maxUnanswered {
+			u.queries[q] = true
+			u.size += len(text)
+		}
+	}
+	return all
 }
 
 // Account is a table's budget and how much of it has been spent.
@@ -203,7 +263,7 @@ func (t *Table) Sensitivity() int64 { return max(1, t.MaxRows) }
 
 // Read reads the public catalog in a transaction.
 func Read(tx *catalog.Tx) (*View, error) {
-	v := &View{Accounts: make(map[int64]Account), granted: new(granted)}
+	v := &View{Accounts: make(map[int64]Account), granted: new(granted), unanswered: new(unanswered)}
 	var err error
 	if v.Publics, err = tx.Publics(); err != nil {
 		return nil, err
