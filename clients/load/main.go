@@ -4,8 +4,9 @@
 //
 //	SELECT COUNT(*) FROM visits WHERE age = :age AND sex = 'F'
 //
-// dpsql answers from an identity release, PostgreSQL by reading rows, with an index and
-// without. Servers and pgbench share the machine's processors.
+// dpsql answers from an identity release of a table that has a stored answer too, and in one line beside
+// a client that asks one question after the other for which rows are read. PostgreSQL reads rows, with an
+// index and without. Servers and pgbench share the machine's processors.
 //
 //	go run ./clients/load
 package main
@@ -109,11 +110,26 @@ func (m meter) dpsql(ctx context.Context, rows int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	grant := exec.CommandContext(ctx, filepath.Join(m.dir, "dpsql"), "clinic.db", "GRANT SELECT ON visits TO ana WITH (rho = 1)")
+	grant.Dir = m.dir
+	if said, err := grant.CombinedOutput(); err != nil {
+		return fmt.Errorf("GRANT: %w: %s", err, said)
+	}
+	if err := buy(ctx, s, 1, nil); err != nil { // what is stored is looked for from then on
+		return err
+	}
 	server := s.Server
 	for _, n := range []int{64, 1, 8, 256, 1000} {
 		if err := m.line("dpsql", server, s.PID, n); err != nil {
 			return err
 		}
+	}
+	stop, bought := make(chan struct{}), make(chan error, 1)
+	go func() { bought <- buy(ctx, s, 1_000_000, stop) }()
+	err = m.line("dpsql, beside answers for which rows are read", server, s.PID, 64)
+	close(stop)
+	if err := errors.Join(err, <-bought); err != nil {
+		return err
 	}
 	server.TLS = true
 	if err := m.line("dpsql, TLS", server, s.PID, 64); err != nil {
@@ -123,6 +139,27 @@ func (m meter) dpsql(ctx context.Context, rows int) (err error) {
 		return err
 	}
 	return idle(ctx, s, 900)
+}
+
+// buy asks so many questions for which rows are read, until it is told to stop.
+func buy(ctx context.Context, s *clients.Service, n int, stop <-chan struct{}) error {
+	c, err := pgx.Connect(ctx, dsn(s)+"disable")
+	if err != nil {
+		return err
+	}
+	defer c.Close(ctx)
+	for i := range n {
+		select {
+		case <-stop:
+			return nil
+		default:
+		}
+		_, err := c.Exec(ctx, fmt.Sprintf("SELECT /*+ accuracy(5000) mechanism(direct) */ COUNT(*) FROM visits WHERE age NOT IN (%d, %d)", i%100, 100+i+n))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // line measures one row of the table. A server of one process has a pid.
@@ -206,17 +243,21 @@ func (m meter) times(prefix string) (out []float64, err error) {
 	return out, nil
 }
 
+// dsn says how to connect to a service, but for the mode of TLS.
+func dsn(s *clients.Service) string {
+	return fmt.Sprintf("host=%s port=%s user=%s password=%s dbname=%s sslmode=", s.Host, s.Port, s.User, s.Password, s.Database)
+}
+
 // idle prints how much memory the server takes for each of n connections that wait.
 func idle(ctx context.Context, s *clients.Service, n int) error {
 	before, err := resident(s.PID)
 	if err != nil {
 		return err
 	}
-	dsn := fmt.Sprintf("host=%s port=%s user=%s password=%s dbname=%s sslmode=", s.Host, s.Port, s.User, s.Password, s.Database)
 	for _, mode := range []string{"disable", "require"} {
 		var open []*pgx.Conn
 		for range n {
-			c, err := pgx.Connect(ctx, dsn+mode)
+			c, err := pgx.Connect(ctx, dsn(s)+mode)
 			if err != nil {
 				return err
 			}
