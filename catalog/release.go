@@ -184,7 +184,7 @@ func (tx *Tx) checkTable(id int64) error {
 // checkName refuses a name that a release, a template or a mechanism has: statements refer
 // to them by name alone.
 func (tx *Tx) checkName(name string) error {
-	release, err := tx.Release(name)
+	releases, err := tx.releaseNames()
 	if err != nil {
 		return err
 	}
@@ -193,9 +193,11 @@ func (tx *Tx) checkName(name string) error {
 		return err
 	}
 	mechanism, err := tx.Mechanism(name)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	release := pick(releases, func(r *Release) bool { return query.SameName(r.Name, name) })
+	switch {
 	case template != nil:
 		return sqlerr.New(sqlerr.Invalid, "the release %s exists", template.Name)
 	case release != nil:
@@ -204,6 +206,19 @@ func (tx *Tx) checkName(name string) error {
 		return sqlerr.New(sqlerr.Invalid, "the mechanism %s exists", mechanism.Name)
 	}
 	return nil
+}
+
+// releaseNames lists the releases with their ID and Name alone. A release of each day has thousands
+// of parts, and each new one looks for its name among them.
+func (tx *Tx) releaseNames() ([]Release, error) {
+	all, err := list(tx, func(row record) (r Release, err error) {
+		err = row.Scan(&r.ID, &r.Name)
+		return r, err
+	}, `SELECT id, name FROM dpsql_releases NOT INDEXED WHERE dropped_at IS NULL`)
+	if err == nil {
+		err = checkComplete(tx, rollReleases, all, func(r *Release) string { return key(r.ID) })
+	}
+	return all, err
 }
 
 // ExportRelease writes a new SQLite file with what is needed to answer from the

@@ -165,7 +165,7 @@ func (s *Statement) Refresh(ctx context.Context, st *syntax.RefreshRelease) (not
 	}
 	var built period.Ranges
 	for _, n := range due {
-		done, more, err := s.buildPart(ctx, st, n)
+		done, more, err := s.buildPart(ctx, st, n, r.parts[n] != nil)
 		for _, w := range more {
 			if !slices.Contains(warnings, w) {
 				warnings = append(warnings, w)
@@ -261,11 +261,15 @@ func (s *Statement) due(ctx context.Context, r refreshing, st *syntax.RefreshRel
 	if !r.template.Early {
 		last--
 	}
-	open, err := s.neverBuilt(ctx, r)
+	var ever period.Ranges
+	err = s.Store.Read(ctx, func(tx *catalog.Tx) (err error) {
+		ever, err = tx.PartsEver(r.template.ID)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	open = open.Intersect(period.Ranges{{First: period.All.First, Last: last}})
+	open := r.table.Periods().Intersect(period.Ranges{{First: period.All.First, Last: last}}).Minus(ever).Minus(r.table.Retired)
 	for n, old := range r.parts {
 		if stored.Unfitted(old) {
 			open = open.Union(period.Ranges{period.Only(n)})
@@ -296,17 +300,16 @@ func (s *Statement) duePeriod(r refreshing, st *syntax.RefreshRelease) (int64, e
 }
 
 // buildPart builds the part of a period that is due, or finishes it. It does nothing where another
-// session meanwhile dropped the part or retired the period: such a part has to be named.
-func (s *Statement) buildPart(ctx context.Context, refresh *syntax.RefreshRelease, n int64) (done bool, warnings []string, err error) {
+// session meanwhile dropped the part that was to be finished, or retired the period: such a part
+// has to be named. No other session can have built one.
+func (s *Statement) buildPart(ctx context.Context, refresh *syntax.RefreshRelease, n int64, begun bool) (done bool, warnings []string, err error) {
 	r, err := s.refreshing(ctx, refresh.Name)
 	if err != nil {
 		return false, nil, err
 	}
 	old := r.parts[n]
-	if old == nil && refresh.Period.Text == "" {
-		if never, err := s.neverBuilt(ctx, r); err != nil || !never.Contains(n) {
-			return false, nil, err
-		}
+	if old == nil && refresh.Period.Text == "" && (begun || r.table.Retired.Contains(n)) {
+		return false, nil, nil
 	}
 	st, v, err := r.partOf(n, refresh.Name)
 	if err != nil {
@@ -330,16 +333,6 @@ func (s *Statement) buildPart(ctx context.Context, refresh *syntax.RefreshReleas
 		warnings, err = one.resume(ctx, st, v, old)
 	}
 	return true, warnings, err
-}
-
-// neverBuilt returns the periods that never had a part and are not retired.
-func (s *Statement) neverBuilt(ctx context.Context, r refreshing) (open period.Ranges, err error) {
-	err = s.Store.Read(ctx, func(tx *catalog.Tx) error {
-		ever, err := tx.PartsEver(r.template.ID)
-		open = r.table.Periods().Minus(ever).Minus(r.table.Retired)
-		return err
-	})
-	return open, err
 }
 
 // partOf returns the statement that builds a part, and the view that it is built over.
