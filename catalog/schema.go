@@ -33,8 +33,11 @@ const usersVersion = 7
 // periodsVersion is the version in which accounts can have periods.
 const periodsVersion = 8
 
+// secretsVersion is the version that has a secret of the server.
+const secretsVersion = 9
+
 var migrations = []migration{{firstVersion, version4}, {answerCountsVersion, version5}, {keyListsVersion, version6}, {usersVersion, version7},
-	{periodsVersion, version8}}
+	{periodsVersion, version8}, {secretsVersion, version9}}
 
 // latest returns the version of the catalogs that this Store writes.
 func (s *Store) latest() int { return s.schema[len(s.schema)-1].version }
@@ -88,7 +91,7 @@ func countTables(ctx context.Context, q Querier, like string) (tables int, err e
 // additions of the later version would not be verified in it.
 func confirmOld(ctx context.Context, q Querier, version int) error {
 	for later, table := range map[int]string{firstVersion: `dpsql\_public\_columns`, answerCountsVersion: `dpsql\_answer\_counts`, keyListsVersion: `dpsql\_key\_lists`,
-		usersVersion: `dpsql\_users`, periodsVersion: `dpsql\_templates`} {
+		usersVersion: `dpsql\_users`, periodsVersion: `dpsql\_templates`, secretsVersion: `dpsql\_secrets`} {
 		if version >= later {
 			continue
 		}
@@ -411,5 +414,13 @@ CREATE TABLE dpsql_row_counts (
 	law          TEXT NOT NULL,
 	digest       BLOB NOT NULL DEFAULT x'',
 	UNIQUE (table_id, period_first, period_last)
+) STRICT;
+`
+
+// version9 keeps what a server answers with to names that no user has.
+const version9 = `
+CREATE TABLE dpsql_secrets (
+	id     INTEGER PRIMARY KEY CHECK (id = 1),
+	secret BLOB NOT NULL
 ) STRICT;
 `

@@ -87,6 +87,28 @@ func (tx *Tx) AddUser(u *User) error {
 	return tx.addToRoll(rollUsers, key(id))
 }
 
+// Secret returns the secret by which a server makes verifiers for names that no user has, nil if none
+// was stored.
+func (tx *Tx) Secret() (secret []byte, err error) {
+	if tx.version < secretsVersion {
+		return nil, nil
+	}
+	found, err := find(tx, func(row record) (b []byte, err error) {
+		err = row.Scan(&b)
+		return b, err
+	}, `SELECT secret FROM dpsql_secrets`)
+	if found == nil {
+		return nil, err
+	}
+	return *found, nil
+}
+
+// AddSecret stores the secret. It is an error if there is one.
+func (tx *Tx) AddSecret(secret []byte) error {
+	_, err := tx.insert(`INSERT INTO dpsql_secrets (id, secret) VALUES (1, ?)`, secret)
+	return err
+}
+
 // maxUserName is the largest length in bytes of the name of a role of PostgreSQL. Its
 // clients cut longer ones.
 const maxUserName = 63

@@ -54,7 +54,7 @@ type DB struct {
 	random   func() *noise.Source // crypto/rand, except in tests
 	now      func() time.Time     // the clock of CURRENT_DATE; time.Now, except in tests
 
-	strangers func() []byte // the secret of mock verifiers, of this process
+	strangers func() []byte // the secret of mock verifiers if the file has none
 
 	answers   *answer.Database
 	rows      *rows.Reader

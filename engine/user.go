@@ -46,15 +46,46 @@ func (db *DB) NewUserSession(user string) *Session {
 // each call, as that of a user is. A verifier is a secret of the server: no statement shows
 // it. The error is a *sqlerr.Error.
 func (db *DB) Verifier(ctx context.Context, user string) (verifier string, known bool, err error) {
-	mock := scram.Mock(db.strangers(), query.FoldName(user)) // one for Ana and ANA, as a user's is
-	u, err := db.user(ctx, user)
+	var secret []byte
+	var all []catalog.User
+	err = db.store.Read(ctx, func(tx *catalog.Tx) (err error) {
+		if secret, err = tx.Secret(); err == nil {
+			all, err = tx.Users()
+		}
+		return err
+	})
+	if err == nil && secret == nil {
+		secret, err = db.newSecret(ctx, len(all) > 0)
+	}
 	if err != nil {
 		return "", false, public(ctx, err)
 	}
-	if u == nil {
-		return mock, false, nil
+	mock := scram.Mock(secret, query.FoldName(user)) // one for Ana and ANA, as a user's is
+	for i := range all {
+		if query.SameName(all[i].Name, user) {
+			return all[i].Verifier, true, nil
+		}
 	}
-	return u.Verifier, true, nil
+	return mock, false, nil
+}
+
+// newSecret returns the secret of mock verifiers of a file that has none. It is kept in the file once there
+// are users: theirs are the same after a restart, and so must those of nobody be. A file that cannot be
+// written has one for each process.
+func (db *DB) newSecret(ctx context.Context, keep bool) (secret []byte, err error) {
+	if keep {
+		err = db.store.Write(ctx, func(tx *catalog.Tx) error {
+			if secret, err = tx.Secret(); err != nil || secret != nil { // another process was quicker
+				return err
+			}
+			secret = scram.Secret()
+			return tx.AddSecret(secret)
+		})
+		if sqlerr.CodeOf(err) != sqlerr.ReadOnly {
+			return secret, err
+		}
+	}
+	return db.strangers(), nil
 }
 
 // user returns the user of that name, or nil.

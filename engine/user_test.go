@@ -1,7 +1,9 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -63,6 +65,11 @@ func TestVerifier(t *testing.T) {
 		return text
 	}
 	exists = false
+	unused := verifier("ana")
+	if unused != verifier("ANA") {
+		t.Error("without users the verifiers of nobody change")
+	}
+	must(t, s, `CREATE USER eve PASSWORD 'x'`)
 	before := verifier("ana")
 	if !scram.Valid(before) || verifier("ANA") != before || verifier("bob") == before {
 		t.Errorf("the verifiers of nobody are %q, %q and %q", before, verifier("ANA"), verifier("bob"))
@@ -101,6 +108,38 @@ func TestVerifier(t *testing.T) {
 	exists = false
 	if verifier("ana") != before {
 		t.Error("a dropped user has a verifier of her own")
+	}
+}
+
+// The verifier of nobody is the same for all processes and after a restart, as that of a user is. A process that
+// may not write has the stored one, or one of its own.
+func TestVerifiersOfNobody(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "users.db")
+	first := open(t, path, engine.Options{})
+	must(t, first.NewSession(), `CREATE USER ana PASSWORD 'hunter2'`)
+	of := func(db *engine.DB) string {
+		t.Helper()
+		text, known, err := db.Verifier(t.Context(), "nobody")
+		if err != nil || known || !scram.Valid(text) {
+			t.Fatalf("nobody is known: %v, %v", known, err)
+		}
+		return text
+	}
+	reader := open(t, path, engine.Options{ReadOnly: true})
+	own := of(reader)
+	if own != of(reader) {
+		t.Error("a process that may not write has many")
+	}
+	dbs := []*engine.DB{first, open(t, path, engine.Options{})}
+	texts := make([]string, len(dbs))
+	var wait sync.WaitGroup
+	for i, db := range dbs {
+		wait.Go(func() { texts[i], _, _ = db.Verifier(context.Background(), "nobody") })
+	}
+	wait.Wait()
+	if texts[0] == "" || texts[1] != texts[0] || of(open(t, path, engine.Options{})) != texts[0] || of(reader) != texts[0] || own == texts[0] {
+		t.Errorf("the verifiers are %q", texts)
 	}
 }
 
