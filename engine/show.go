@@ -223,9 +223,9 @@ func describe(v *view.View, t *view.Table, full bool) *Result {
 	for i, c := range t.Columns {
 		row := []any{c.Name, c.TypeName(), strings.TrimSpace("any text or NULL " + c.DomainText()), nil, t.UnitText(), placeOf(t), textOrNull(limits)}
 		lists := slices.Clone(t.Lists[i])
-		for _, r := range stored.WithTexts(v.Releases, &t.Table, i) {
-			if !slices.Contains(lists, r.Name) {
-				lists = append(lists, r.Name)
+		for _, name := range v.Names(stored.WithTexts(v.Releases, &t.Table, i)) {
+			if !slices.Contains(lists, name) {
+				lists = append(lists, name)
 			}
 		}
 		if lists != nil {

@@ -392,22 +392,26 @@ func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, all []Sel
 // textsOf returns what reads the texts that the releases of a table publish.
 func (db *Database) textsOf(ctx context.Context, v *view.View, t *view.Table) schemas.Texts {
 	return func(column int) ([]query.Value, []string, error) {
-		return stored.Texts(v.Releases, &t.Table, column, func(r *catalog.Release) (stored.Texted, error) {
-			if db.rehearsed != nil {
-				if _, unbuilt := db.rehearsed.Unbuilt[Unbuilt{syntax.Release, r.ID}]; unbuilt {
+		texts, from, err := stored.Texts(v.Releases, &t.Table, column, func(all []*catalog.Release) ([]stored.Texted, error) {
+			for _, r := range all {
+				if db.unbuilt(r) {
 					return nil, &view.UnreadError{Name: r.Name, Release: true}
 				}
 			}
-			a, err := db.Load(ctx, t, r)
+			loaded, err := db.loadAll(ctx, t, all)
 			if err != nil {
 				return nil, err
 			}
-			texted, ok := a.(stored.Texted)
-			if !ok {
-				return nil, sqlerr.New(sqlerr.Corrupt, "what is stored about release %s contradicts itself", r.Name)
+			texted := make([]stored.Texted, len(all))
+			for i, r := range all {
+				var ok bool
+				if texted[i], ok = loaded[i].(stored.Texted); !ok {
+					return nil, sqlerr.New(sqlerr.Corrupt, "what is stored about release %s contradicts itself", r.Name)
+				}
 			}
 			return texted, nil
 		})
+		return texts, v.Names(from), err
 	}
 }
 

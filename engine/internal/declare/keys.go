@@ -131,17 +131,30 @@ func (s *Statement) textsOf(ctx context.Context, t *view.Table) schemas.Texts {
 		if err != nil {
 			return nil, nil, err
 		}
-		return stored.Texts(v.Releases, &t.Table, column, func(r *catalog.Release) (stored.Texted, error) {
-			payload, err := s.payload(ctx, r)
-			if err == nil && payload == nil {
-				err = &view.UnreadError{Name: r.Name, Release: true}
+		texts, from, err := stored.Texts(v.Releases, &t.Table, column, func(all []*catalog.Release) (texted []stored.Texted, err error) {
+			for _, r := range all {
+				payload, err := s.payload(ctx, r)
+				if err == nil && payload == nil {
+					err = &view.UnreadError{Name: r.Name, Release: true}
+				}
+				if err != nil {
+					return nil, err
+				}
+				of := t
+				if whole := v.TableByID(t.ID); whole != nil && r.Span != t.Part { // over other periods than the statement
+					if part, some := whole.Within(r.Span); some {
+						of = part
+					}
+				}
+				release, _, err := stored.DecodeProjection(of.Over(r.Columns), payload)
+				if err != nil {
+					return nil, err
+				}
+				texted = append(texted, release)
 			}
-			if err != nil {
-				return nil, err
-			}
-			release, _, err := stored.DecodeProjection(t.Over(r.Columns), payload)
-			return release, err
+			return texted, nil
 		})
+		return texts, v.Names(from), err
 	}
 }
 

@@ -248,7 +248,7 @@ func decodeFit(u *query.Universe, r *catalog.Release, payload []byte) (fit *marg
 }
 
 // WithTexts lists the releases of a table whose heavy cells have texts of a column that has no
-// domain.
+// domain, parts of releases of each period among them.
 func WithTexts(releases []catalog.Release, t *catalog.Table, column int) (names []*catalog.Release) {
 	if t.Columns[column].Domain.Finite() {
 		return nil
@@ -256,7 +256,7 @@ func WithTexts(releases []catalog.Release, t *catalog.Table, column int) (names 
 	for i := range releases {
 		r := &releases[i]
 		var about ReleaseAbout
-		if r.TableID == t.ID && r.Template == 0 && r.Using == "projection" && (r.Columns == nil || slices.Contains(r.Columns, column)) &&
+		if r.TableID == t.ID && r.Using == "projection" && (r.Columns == nil || slices.Contains(r.Columns, column)) &&
 			json.Unmarshal(r.Params, &about) == nil && about.Texts {
 			names = append(names, r)
 		}
@@ -270,23 +270,27 @@ type Texted interface {
 	Texts(column int) (texts []query.Value, ok bool)
 }
 
-// Texts returns the texts of a column in the releases that WithTexts lists, and the names of
-// these. load reads a release.
-func Texts(releases []catalog.Release, t *catalog.Table, column int, load func(*catalog.Release) (Texted, error)) (texts []query.Value, names []string, err error) {
-	for _, r := range WithTexts(releases, t, column) {
-		release, err := load(r)
-		if err != nil {
-			return nil, nil, err
-		}
+// Texts returns the texts of a column in the releases that WithTexts lists, and those of
+// these that have any. A text can be there several times. load reads releases.
+func Texts(releases []catalog.Release, t *catalog.Table, column int, load func([]*catalog.Release) ([]Texted, error)) (texts []query.Value, from []*catalog.Release, err error) {
+	all := WithTexts(releases, t, column)
+	if len(all) == 0 {
+		return nil, nil, nil
+	}
+	loaded, err := load(all)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, r := range all {
 		place := column
 		if r.Columns != nil {
 			place = slices.Index(r.Columns, column)
 		}
-		if found, ok := release.Texts(place); ok {
-			texts, names = append(texts, found...), append(names, r.Name)
+		if found, ok := loaded[i].Texts(place); ok {
+			texts, from = append(texts, found...), append(from, r)
 		}
 	}
-	return texts, names, nil
+	return texts, from, nil
 }
 
 // HasFit reports, from what is stored about a release, whether it has a fitted table.

@@ -99,6 +99,23 @@ func (v *View) Template(name string) *catalog.Template {
 	return nil
 }
 
+// Names returns the names by which statements know some releases, each once: that of its template
+// for a part.
+func (v *View) Names(releases []*catalog.Release) (names []string) {
+	for _, r := range releases {
+		name := r.Name
+		for _, m := range v.Templates {
+			if m.ID == r.Template {
+				name = m.Name
+			}
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // Parts returns the parts of a template by period.
 func (v *View) Parts(template int64) map[int64]*catalog.Release {
 	parts := make(map[int64]*catalog.Release)
