@@ -99,11 +99,13 @@ func (c *conn) readStatement(text string, types []uint32) (*statement, error) {
 	if st.verb, err = parseVerb(one); err != nil || st.verb != nil {
 		return st, err
 	}
-	if pgcatalog.Asks(one) {
+	if asks := pgcatalog.Asks(one); asks || pgcatalog.Alone(one) {
 		if st.asked, err = c.ask(one, types); err == nil {
 			st.types = st.asked.statement.Parameters
 		}
-		return st, err
+		if asks || err == nil {
+			return st, err
+		}
 	}
 	if table := emptyOf(one); table != "" {
 		if columns, err := c.emptyColumns(table); err == nil && columns != nil {

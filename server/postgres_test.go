@@ -33,6 +33,9 @@ func TestAsPostgres(t *testing.T) {
 		"BEGIN; SET LOCAL statement_timeout = '7s'; SHOW statement_timeout; COMMIT; SHOW statement_timeout", "BEGIN; SET statement_timeout = '8s'; ROLLBACK; SHOW statement_timeout", "SET TRANSACTION READ ONLY",
 		"DISCARD ALL", "BEGIN; DISCARD ALL", "ROLLBACK", "DISCARD PLANS", "UNLISTEN *", "CLOSE ALL", "DEALLOCATE ALL", "", ";", "-- nothing", "SELEC 1", "BEGIN; SELEC 1", "SELECT 1 AS n", "SHOW TRANSACTION ISOLATION LEVEL",
 		"SET client_encoding = 'nothing'", "SET NAMES 'UTF8'", "SHOW TimeZone", "SHOW datestyle", "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE", "SHOW transaction_isolation", "BEGIN ISOLATION LEVEL REPEATABLE READ; SHOW transaction_isolation; COMMIT; SHOW default_transaction_isolation", "RESET default_transaction_isolation", "SHOW transaction_isolation", "SET TIME ZONE 'UTC'", "BEGIN ISOLATION LEVEL NOTHING", "PREPARE q (int) AS SELECT $1 + 1 AS n; EXECUTE q (41); DEALLOCATE q", "COPY (SELECT 1 AS n, 'a' AS t) TO STDOUT",
+		"SELECT 1", "SELECT 1, 'a', NULL, TRUE, 3000000000, 1 / 2, -7 % 3, 1 = 1, 'abc' LIKE 'a%'", "VALUES (1, 'x'), (2, 'y')", "SELECT 1 UNION SELECT 2 ORDER BY 1", "(SELECT 7)",
+		"SELECT CASE WHEN 1 > 2 THEN 'a' ELSE 'b' END, COALESCE(NULL, 3), lower('A') || 'b', length('äb'), count(*)", "SELECT 1 WHERE FALSE", "SELECT now() IS NULL, current_date = now()::date, now()::timestamp IS NULL",
+		"SELECT now() WHERE FALSE", "SELECT current_timestamp, current_date, localtimestamp, clock_timestamp(), now()::date WHERE FALSE", "SELECT 'it''s', E'a\\nb', $$x$$",
 	}
 	for _, text := range statements {
 		if a, b := replied(t, theirs, text), replied(t, ours, text); a != b {
@@ -79,7 +82,7 @@ func replied(t *testing.T, c *pgx.Conn, text string) string {
 		}
 		fmt.Fprintf(&b, "%s", r.CommandTag)
 		for _, f := range r.FieldDescriptions {
-			fmt.Fprintf(&b, " %s", f.Name)
+			fmt.Fprintf(&b, " %s %d", f.Name, f.DataTypeOID)
 		}
 		for _, row := range r.Rows {
 			fmt.Fprintf(&b, " %q", row)

@@ -118,6 +118,32 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+// A SELECT without FROM has PostgreSQL's types and names where the server has what it calls, and else
+// those of public tables.
+func TestSelectWithoutFrom(t *testing.T) {
+	url, _ := start(t, nil)
+	c := connect(t, url)
+	ctx := context.Background()
+	var one int32
+	var now, text time.Time
+	if err := c.QueryRow(ctx, "SELECT 1, now(), now()").Scan(&one, &now, &text); err != nil || one != 1 || time.Since(now).Abs() > time.Hour || !text.Equal(now) {
+		t.Errorf("%d %v: %v", one, now, err)
+	}
+	if got, err := time.Parse("2006-01-02 15:04:05.999999-07", show(t, c, "SELECT now()")); err != nil || time.Since(got).Abs() > time.Hour {
+		t.Errorf("%v: %v", got, err)
+	}
+	for sql, want := range map[string]string{"SELECT strftime('%Y', '2024-02-03')": "2024", "SELECT 'a' GLOB 'a*'": "t", "SELECT ((1))": "1"} {
+		if got := show(t, c, sql); got != want {
+			t.Errorf("%s is %s, want %s", sql, got, want)
+		}
+	}
+	for sql, want := range map[string]string{"SELECT nothing()": "0A000", "SELECT 1 +": "42601", "SELECT sqlite_version()": "0A000"} {
+		if _, state := run(t, c, sql); state != want {
+			t.Errorf("%s: state %s, want %s", sql, state, want)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	url, _ := start(t, nil)
 	c := connect(t, url)

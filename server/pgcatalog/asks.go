@@ -39,6 +39,18 @@ func Asks(sql string) (yes bool) {
 	return p.seen.casts > 0
 }
 
+// Alone reports whether a statement may be a SELECT or VALUES without FROM, as SELECT 1. A Catalog gives it the
+// types and names that PostgreSQL does, if it has all that the statement calls.
+func Alone(sql string) bool {
+	first := strings.TrimLeft(sql, " \t\r\n(")
+	return (prefixed(first, "select") || prefixed(first, "values")) && len(sql) <= maxText && !strings.Contains(lowered(sql), "from")
+}
+
+// prefixed reports whether a text begins with a word, in upper case or lower case.
+func prefixed(s, word string) bool {
+	return len(s) >= len(word) && strings.EqualFold(s[:len(word)], word)
+}
+
 // ours reports whether a function is the catalog's alone.
 func ours(name string) bool {
 	if setNamed(name) != nil || special(name) {

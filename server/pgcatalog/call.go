@@ -382,10 +382,6 @@ func namedBy(n node) (name string, strong bool) {
 		return "array", true
 	case rowOf:
 		return "row", true
-	case constant:
-		if _, ok := n.value.(bool); ok {
-			return "bool", false
-		}
 	}
 	return "", false
 }

@@ -32,6 +32,11 @@ func functionList() []listedFunction {
 		{signatures: "txid_current() int8", eval: constantly(int64(1))},
 		{signatures: "pg_my_temp_schema() oid", eval: constantly(int64(0))},
 		{signatures: "pg_is_other_temp_schema(oid) bool", eval: constantly(false)},
+		{signatures: "now() timestamptz; current_timestamp() timestamptz; transaction_timestamp() timestamptz; statement_timestamp() timestamptz; clock_timestamp() timestamptz", shared: true, eval: func(r *run, a []any) any {
+			return r.begun.Format(layouts[timestampTZ][0])
+		}},
+		{signatures: "localtimestamp() timestamp", eval: func(r *run, a []any) any { return r.begun.Format(layouts[timestampOID][0]) }},
+		{signatures: "current_date() date", eval: func(r *run, a []any) any { return r.begun.Format(layouts[dateOID][0]) }},
 		{signatures: "inet_server_addr() inet; inet_client_addr() inet; inet_server_port() int4; inet_client_port() int4", eval: constantly(nil)},
 		{signatures: "pg_client_encoding() name; getdatabaseencoding() name", eval: constantly("UTF8")},
 		{signatures: "pg_advisory_unlock_all() void", eval: constantly("")},

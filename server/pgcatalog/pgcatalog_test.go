@@ -87,6 +87,18 @@ func TestAsks(t *testing.T) {
 	}
 }
 
+func TestAlone(t *testing.T) {
+	for sql, want := range map[string]bool{
+		"SELECT 1": true, " (select 1)": true, "VALUES (1)": true, "SELECT 1 UNION SELECT 2": true, "SELECT now()": true,
+		"SELECT 1 FROM wards": false, "select count(*) From visits": false, "SHOW TABLES": false, "": false, "SELEC 1": false,
+		"WITH x AS (SELECT 1) TABLE x": false, "SELECT " + strings.Repeat("1", maxText): false,
+	} {
+		if got := Alone(sql); got != want {
+			t.Errorf("Alone(%.40q) is %v", sql, got)
+		}
+	}
+}
+
 // TestOrder: rows come in the order of ORDER BY, which TestCorpus does not look at.
 func TestOrder(t *testing.T) {
 	c := catalog(t)

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	"dpsql/sqlerr"
 )
@@ -34,6 +35,7 @@ type run struct {
 	ctx      context.Context
 	catalog  *Catalog
 	session  Session
+	begun    time.Time // in UTC
 	args     []any
 	steps    int
 	price    int // the steps of a row: more for a longer statement, which does more with it
@@ -247,7 +249,7 @@ func (s *Statement) Query(ctx context.Context, session Session, args []any) (out
 	if len(args) != len(s.Parameters) {
 		return nil, sqlerr.New(sqlerr.Invalid, "the statement has %d parameters, and %d values came with it", len(s.Parameters), len(args))
 	}
-	r := &run{ctx: ctx, catalog: s.catalog, session: session, price: s.price, slots: make([]any, s.slots), rows: make(map[*plan][][]any),
+	r := &run{ctx: ctx, catalog: s.catalog, session: session, begun: time.Now().UTC(), price: s.price, slots: make([]any, s.slots), rows: make(map[*plan][][]any),
 		tables: make(map[*relation][][]any), working: make(map[*loop][][]any),
 		indexes: make(map[*scan]*rowIndex), patterns: make(map[patternKey]*regexp.Regexp)}
 	for i, a := range args {

@@ -1,6 +1,8 @@
 package pgcatalog
 
 import (
+	"time"
+
 	"dpsql/sqlerr"
 )
 
@@ -390,6 +392,11 @@ func (c *Catalog) conversion(from, to uint32) func(any) any {
 		return func(v any) any { return v != int64(0) }
 	case a == arrays && z == arrays:
 		return c.arrayConversion(from, to)
+	case layouts[from] != nil && layouts[to] != nil:
+		return func(v any) any {
+			at, _ := time.Parse(layouts[from][0], v.(string))
+			return at.Format(layouts[to][0])
+		}
 	case a == textual && z == textual && baseOf(from) == baseOf(to):
 		return func(v any) any { return v }
 	}

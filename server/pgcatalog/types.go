@@ -252,6 +252,7 @@ func (c *Catalog) input(s string, t uint32) any {
 var layouts = map[uint32][]string{
 	dateOID:      {"2006-01-02", "2006-01-02 15:04:05", time.RFC3339},
 	timestampOID: {"2006-01-02 15:04:05.999999", "2006-01-02T15:04:05.999999", time.RFC3339, "2006-01-02"},
+	timestampTZ:  {"2006-01-02 15:04:05.999999-07"},
 }
 
 // moment reads a date or a timestamp. It is held as its text.
@@ -508,7 +509,7 @@ func (c *Catalog) AppendBinary(dst []byte, t uint32, v any) ([]byte, error) {
 		switch t {
 		case textOID, varcharOID, bpcharOID, nameOID, charOID, unknownOID, jsonOID, pgNodeTree:
 			return append(dst, v...), nil
-		case dateOID, timestampOID:
+		case dateOID, timestampOID, timestampTZ:
 			return appendMoment(dst, t, v), nil
 		}
 	case *array:
