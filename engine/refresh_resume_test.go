@@ -185,3 +185,30 @@ func TestCrashOfAPartAgain(t *testing.T) {
 		t.Errorf("2026-03 has spent %v", got)
 	}
 }
+
+// TestMissingDroppedParts: a query over parts that were dropped names the statement that builds one
+// anew. Plain REFRESH does not: they are not due.
+func TestMissingDroppedParts(t *testing.T) {
+	t.Parallel()
+	s, c := growing(t, "")
+	must(t, s, `CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`)
+	must(t, s, `REFRESH RELEASE monthly`)
+	must(t, s, `DROP RELEASE monthly PERIOD '2026-04'`)
+	must(t, s, `DROP RELEASE monthly PERIOD '2026-05'`)
+	c.set(t, "2026-12-24T00:00:00Z") // November is due
+	for where, want := range map[string]string{
+		`visited < '2026-06-01'`: "it has no part for 2026-04 to 2026-05; 2026-04 to 2026-05 was dropped: REFRESH RELEASE monthly PERIOD '2026-04' builds one part anew",
+		`visited < '2026-12-01'`: "it has no part for 2026-04 to 2026-05, 2026-11; 2026-04 to 2026-05 was dropped: REFRESH RELEASE monthly PERIOD '2026-04' builds one part anew",
+		`visited < '2026-05-01'`: "it has no part for 2026-04: REFRESH RELEASE monthly PERIOD '2026-04' builds it",
+	} {
+		if e := refused(t, s, sqlerr.Uncovered, `SELECT COUNT(*) FROM visits WHERE `+where); !strings.Contains(e.Message, want) {
+			t.Errorf("%s: %s", where, e.Message)
+		}
+	}
+	must(t, s, `REFRESH RELEASE monthly PERIOD '2026-04'`)
+	must(t, s, `REFRESH RELEASE monthly PERIOD '2026-05'`)
+	e := refused(t, s, sqlerr.Uncovered, `SELECT COUNT(*) FROM visits WHERE visited < '2026-12-01'`)
+	if !strings.Contains(e.Message, "it has no part for 2026-11: REFRESH RELEASE monthly PERIOD '2026-11' builds it") {
+		t.Error(e)
+	}
+}

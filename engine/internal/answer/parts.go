@@ -164,8 +164,9 @@ func (db *Database) fromTemplate(ctx context.Context, v *view.View, r Request, m
 		built = append(built, period.Only(n))
 	}
 	if missing := touched.Minus(period.Of(built...)); len(missing) > 0 { // a domain may have 2^60 periods
-		c.Refusal = db.lacks(r, m, missing)
-		return c, nil
+		dropped, err := db.dropped(ctx, m, missing)
+		c.Refusal = db.lacks(r, m, missing, dropped)
+		return c, err
 	}
 	if hull, _ := touched.Hull(); touched.Count() == 1 {
 		in, refusal := db.about(r, hull)
@@ -281,9 +282,20 @@ func interrupted(r Request, rel *catalog.Release) string {
 	return "its fit was interrupted: " + finish + " goes on with it, and costs nothing"
 }
 
+// dropped returns those of the periods without a part that had one. REFRESH builds them anew only if
+// they are named.
+func (db *Database) dropped(ctx context.Context, m *catalog.Template, missing period.Ranges) (had period.Ranges, err error) {
+	err = db.store.Read(ctx, func(tx *catalog.Tx) error {
+		ever, err := tx.PartsEver(m.ID)
+		had = missing.Intersect(ever)
+		return err
+	})
+	return had, err
+}
+
 // lacks says which parts a query needs and the release does not have, and how it gets them or the
 // query does without.
-func (db *Database) lacks(r Request, m *catalog.Template, missing period.Ranges) string {
+func (db *Database) lacks(r Request, m *catalog.Template, missing, dropped period.Ranges) string {
 	p := r.Table.Partition
 	text := "it has no part for " + names(p, missing)
 	if gone := missing.Intersect(r.Table.Retired); len(gone) > 0 {
@@ -292,6 +304,8 @@ func (db *Database) lacks(r Request, m *catalog.Template, missing period.Ranges)
 	last := missing[len(missing)-1].Last
 	statement := "REFRESH RELEASE " + syntax.WriteName(m.Name)
 	switch {
+	case len(dropped) > 0 && missing.Count() > 1:
+		return fmt.Sprintf("%s; %s was dropped: %s builds one part anew", text, names(p, dropped), view.RefreshPart(m, p, dropped[0].First))
 	case !p.Clocked():
 		return fmt.Sprintf("%s: %s builds it", text, view.RefreshPart(m, p, last))
 	case missing.Count() == 1 && (p.Closed(last, r.now) || m.Early):
