@@ -391,17 +391,20 @@ func (h *growth) refresh() {
 	}
 	died := h.crashing()
 	_, code, err := h.exec(`REFRESH RELEASE monthly`)
-	if died() {
-		h.pays(due[0])
-		return
+	if died() { // at the draw for the first one that can pay
+		for _, n := range due {
+			if h.pays(n) {
+				return
+			}
+		}
 	}
 	want := sqlerr.Code("")
 	for _, n := range due {
-		if !h.pays(n) {
+		if h.pays(n) {
+			h.built(n)
+		} else {
 			want = sqlerr.Budget
-			break
 		}
-		h.built(n)
 	}
 	h.expect("REFRESH", code, want, err)
 }

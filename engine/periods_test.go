@@ -154,18 +154,36 @@ func TestRefreshEarly(t *testing.T) {
 	refused(t, s, sqlerr.Invalid, `CREATE RELEASE other ON visits (sex) USING PROJECTION WITH (epsilon = 0.1, early = on)`)
 }
 
-// TestRefreshOutOfBudget stops at the first period that cannot pay, and keeps what it built before.
+// TestRefreshOutOfBudget: periods that cannot pay do not keep the others from their parts, neither
+// in this REFRESH nor in the next. The error names them all.
 func TestRefreshOutOfBudget(t *testing.T) {
 	t.Parallel()
-	s, _ := growing(t, "")
+	s, c := growing(t, "")
 	must(t, s, `CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 1.5) EACH PERIOD`)
 	must(t, s, `CREATE RELEASE may ON visits (sex) USING PROJECTION WITH (epsilon = 1, period = '2026-05')`)
+	must(t, s, `CREATE RELEASE july ON visits (sex) USING PROJECTION WITH (epsilon = 0.75, period = '2026-07 to 2026-08')`)
 	e := refused(t, s, sqlerr.Budget, `REFRESH RELEASE monthly`)
-	if !strings.Contains(e.Message, "left in 2026-05") || !strings.HasSuffix(e.Message, "built before it: 2026-01 to 2026-04") {
+	if !strings.Contains(e.Message, "has ε = 1 left in 2026-05; nor can 2026-07, 2026-08 pay; built 2026-01 to 2026-04, 2026-06, 2026-09, 2026-10") {
 		t.Errorf("the error is %q", e.Message)
 	}
-	if got := spentIn(t, s, "2026-06").Epsilon; got != 0 {
-		t.Errorf("2026-06 has spent %v", got)
+	c.set(t, "2026-12-02T00:00:00Z")
+	e = refused(t, s, sqlerr.Budget, `REFRESH RELEASE monthly`)
+	if !strings.HasSuffix(e.Message, "left in 2026-05; nor can 2026-07, 2026-08 pay; built 2026-11") {
+		t.Errorf("the error is %q", e.Message)
+	}
+	e = refused(t, s, sqlerr.Budget, `REFRESH RELEASE monthly PERIOD '2026-05'`)
+	if !strings.HasSuffix(e.Message, "left in 2026-05") {
+		t.Errorf("the error is %q", e.Message)
+	}
+	for name, want := range map[string]string{"2026-04": "1.5", "2026-05": "1", "2026-06": "1.5", "2026-07": "0.75", "2026-11": "1.5"} {
+		if got := spentIn(t, s, name).Epsilon; got != epsilonOf(t, want) {
+			t.Errorf("%s has spent %v", name, got)
+		}
+	}
+	must(t, s, `RETIRE PERIOD '2026-05' OF visits`)
+	e = refused(t, s, sqlerr.Budget, `REFRESH RELEASE monthly`)
+	if !strings.HasSuffix(e.Message, "left in 2026-07; nor can 2026-08 pay") {
+		t.Errorf("the error is %q", e.Message)
 	}
 	refused(t, s, sqlerr.Budget, `CREATE RELEASE dear ON visits (sex) USING PROJECTION WITH (epsilon = 3) EACH PERIOD`)
 }

@@ -138,7 +138,8 @@ func splitEarly(options []syntax.Option) (early, rest []syntax.Option) {
 // charged to its period and stored before the next one begins, so a Refresh that is interrupted
 // or runs twice builds nothing twice. It waits for one that is at the same release, and then does
 // what is left. Only AGAIN, which would pay once more, does not wait. Refresh returns what it did,
-// in one line. Errors: Busy, if the other takes longer than statements wait.
+// in one line. Errors: Budget, after all others are built, if a period cannot pay; Busy, if the
+// other Refresh takes longer than statements wait.
 func (s *Statement) Refresh(ctx context.Context, st *syntax.RefreshRelease) (note string, warnings []string, err error) {
 	r, err := s.refreshing(ctx, st.Name)
 	if err != nil {
@@ -163,21 +164,9 @@ func (s *Statement) Refresh(ctx context.Context, st *syntax.RefreshRelease) (not
 	if err != nil {
 		return "", nil, err
 	}
-	var built period.Ranges
-	for _, n := range due {
-		done, more, err := s.buildPart(ctx, st, n, r.parts[n] != nil)
-		for _, w := range more {
-			if !slices.Contains(warnings, w) {
-				warnings = append(warnings, w)
-			}
-		}
-		if err != nil {
-			return "", warnings, after(err, r, built)
-		}
-		if done {
-			built = built.Union(period.Ranges{period.Only(n)})
-		}
-		s.Bill.Settle()
+	built, warnings, err := s.buildDue(ctx, r, st, due)
+	if err != nil {
+		return "", warnings, err
 	}
 	if r, err = s.refreshing(ctx, st.Name); err != nil {
 		return "", warnings, err
@@ -193,14 +182,47 @@ func (s *Statement) Refresh(ctx context.Context, st *syntax.RefreshRelease) (not
 	return fmt.Sprintf("%s: %s; %d %s", r.template.Name, done, len(r.parts), parts), warnings, nil
 }
 
-// after adds to the error of a part the parts that were built before it.
-func after(err error, r refreshing, built period.Ranges) error {
+// buildDue builds parts, one after another. A period that cannot pay does not keep the others from
+// theirs: the error about it comes last, and has what was built. Another error ends it.
+func (s *Statement) buildDue(ctx context.Context, r refreshing, st *syntax.RefreshRelease, due []int64) (built period.Ranges, warnings []string, err error) {
+	var short error // of the first period that cannot pay
+	var others period.Ranges
+	for _, n := range due {
+		one := period.Ranges{period.Only(n)}
+		done, more, err := s.buildPart(ctx, st, n, r.parts[n] != nil)
+		for _, w := range more {
+			if !slices.Contains(warnings, w) {
+				warnings = append(warnings, w)
+			}
+		}
+		switch {
+		case err == nil && done:
+			built = built.Union(one)
+		case sqlerr.CodeOf(err) == sqlerr.Budget && short == nil:
+			short = err
+		case sqlerr.CodeOf(err) == sqlerr.Budget:
+			others = others.Union(one)
+		case err != nil:
+			return built, warnings, withBuilt(err, r, built, others)
+		}
+		s.Bill.Settle()
+	}
+	return built, warnings, withBuilt(short, r, built, others)
+}
+
+// withBuilt adds to the error of a part which other periods cannot pay, and which parts were built.
+func withBuilt(err error, r refreshing, built, short period.Ranges) error {
 	var e *sqlerr.Error
-	if built == nil || !errors.As(err, &e) {
+	if !errors.As(err, &e) {
 		return err
 	}
 	told := *e
-	told.Message += "; built before it: " + named(r.table.Partition, built)
+	if short != nil {
+		told.Message += "; nor can " + named(r.table.Partition, short) + " pay"
+	}
+	if built != nil {
+		told.Message += "; built " + named(r.table.Partition, built)
+	}
 	return &told
 }
 
