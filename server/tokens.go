@@ -41,7 +41,9 @@ func (t token) is(words ...string) bool {
 // named reports whether the token can be a name.
 func (t token) named() bool { return t.kind == kindWord || t.kind == kindQuoted }
 
-// tokens reads tokens from a text. It accepts any text.
+// tokens reads tokens from a text, one when it is wanted, and accepts any text: each statement of a client is
+// looked at, most of them not beyond the first word, and what is not for this package is left to others. The
+// lexer of package pgcatalog reads all of a statement at once, and refuses what PostgreSQL would.
 type tokens struct {
 	text string
 	at   int
