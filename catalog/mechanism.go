@@ -135,12 +135,14 @@ func (tx *Tx) MechanismByID(id int64) (*Mechanism, error) {
 
 // AddMechanism stores a new mechanism with the public state that it starts from: its
 // prior, which may be empty. It sets m.ID, and m.CreatedAt unless the caller did.
+// The zero m.Span of a table without periods becomes All.
 // Errors: Invalid when a release or mechanism has the name.
 func (tx *Tx) AddMechanism(m *Mechanism, state []byte) error {
 	if err := tx.checkName(m.Name); err != nil {
 		return err
 	}
-	if err := tx.checkTable(m.TableID); err != nil {
+	t, err := tx.checkTable(m.TableID)
+	if err != nil {
 		return err
 	}
 	columns, err := encodeColumns(m.Columns)
@@ -154,7 +156,7 @@ func (tx *Tx) AddMechanism(m *Mechanism, state []byte) error {
 	if m.CreatedAt.IsZero() {
 		m.CreatedAt = tx.stamp()
 	}
-	if m.Span == (period.Range{}) {
+	if t.Period == "" && m.Span == (period.Range{}) { // elsewhere it is the period of number 0
 		m.Span = period.All
 	}
 	sum, span := checksum(state), spanOf(m.Span)

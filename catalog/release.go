@@ -95,13 +95,14 @@ func (tx *Tx) Release(name string) (*Release, error) {
 }
 
 // AddRelease stores a release with its payload and sets r.ID and r.Size, and
-// r.CreatedAt unless the caller did. Errors: Invalid when a release or mechanism
+// r.CreatedAt unless the caller did. The zero r.Span of a table without periods becomes All. Errors: Invalid when a release or mechanism
 // has the name, or max_support is above 2^63−1.
 func (tx *Tx) AddRelease(r *Release, payload []byte) error {
 	if err := tx.checkName(r.Name); err != nil {
 		return err
 	}
-	if err := tx.checkTable(r.TableID); err != nil {
+	t, err := tx.checkTable(r.TableID)
+	if err != nil {
 		return err
 	}
 	if r.MaxSupport > AnySupport {
@@ -118,7 +119,7 @@ func (tx *Tx) AddRelease(r *Release, payload []byte) error {
 	if r.CreatedAt.IsZero() {
 		r.CreatedAt = tx.stamp()
 	}
-	if r.Span == (period.Range{}) {
+	if t.Period == "" && r.Span == (period.Range{}) { // elsewhere it is the period of number 0
 		r.Span = period.All
 	}
 	sum, span := checksum(payload), spanOf(r.Span)
@@ -172,13 +173,17 @@ func (tx *Tx) dropRelease(r *Release) error {
 	return tx.removeFromRoll(rollReleases, key(r.ID))
 }
 
-// checkTable refuses a table that was dropped.
-func (tx *Tx) checkTable(id int64) error {
+// checkTable returns a table, and refuses one that was dropped.
+func (tx *Tx) checkTable(id int64) (*Table, error) {
 	all, err := tx.Tables()
-	if err == nil && pick(all, func(t *Table) bool { return t.ID == id }) == nil {
-		err = sqlerr.New(sqlerr.Unknown, "the private table was dropped meanwhile")
+	if err != nil {
+		return nil, err
 	}
-	return err
+	t := pick(all, func(t *Table) bool { return t.ID == id })
+	if t == nil {
+		return nil, sqlerr.New(sqlerr.Unknown, "the private table was dropped meanwhile")
+	}
+	return t, nil
 }
 
 // checkName refuses a name that a release, a template or a mechanism has: statements refer
@@ -429,7 +434,7 @@ func (tx *Tx) AddTemplate(t *Template) error {
 	if err := tx.checkName(t.Name); err != nil {
 		return err
 	}
-	if err := tx.checkTable(t.TableID); err != nil {
+	if _, err := tx.checkTable(t.TableID); err != nil {
 		return err
 	}
 	columns, err := encodeColumns(t.Columns)

@@ -10,6 +10,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog/internal/ledger"
+	"dpsql/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -293,7 +294,7 @@ func (tx *Tx) noteGrant(t *Table, action string) error {
 	if t.Account == 0 {
 		return nil
 	}
-	return tx.append(Entry{Account: t.Account, Kind: KindInteractive, Action: action, Object: t.Name})
+	return tx.append(Entry{Account: t.Account, Kind: KindInteractive, Action: action, Object: t.Name, Over: period.All})
 }
 
 // Revoke takes a table from a user. What she spent stays on record. Errors: Unknown when it
