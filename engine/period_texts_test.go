@@ -87,3 +87,32 @@ func TestTextsOfParts(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestOnePartIsNamed: where a statement takes one release, the error about a release of each period
+// names a part as the statement has to.
+func TestOnePartIsNamed(t *testing.T) {
+	t.Parallel()
+	s, _ := texted(t)
+	must(t, s, `CREATE RELEASE k ON places (place) USING PROJECTION WITH (epsilon = 10, delta = 1e-9, heavy = clip, clip = 1) EACH PERIOD`)
+	must(t, s, `CREATE RELEASE days ON places (d) USING MARGINALS WITH (epsilon = 10, degree = 1) EACH PERIOD`)
+	file := filepath.Join(t.TempDir(), "x.db")
+	statements := map[string]string{
+		"keys":   `CREATE RELEASE m ON places USING MARGINALS WITH (epsilon = 1, degree = 2, estimate = unbiased, period = '2026-02', keys = %s)`,
+		"prior":  `CREATE MECHANISM w ON places (d) USING SMW WITH (epsilon = 1, max_updates = 2, period = '2026-03', prior = %s)`,
+		"export": `EXPORT RELEASE %s TO '` + file + `'`,
+	}
+	of := map[string]string{"keys": "k", "prior": "days", "export": "k"}
+	for name, text := range statements {
+		if e := refused(t, s, sqlerr.Invalid, fmt.Sprintf(text, of[name])); e.Hint != "it has none yet: REFRESH RELEASE "+of[name] {
+			t.Errorf("%s: %v, hint %s", name, e, e.Hint)
+		}
+	}
+	must(t, s, `REFRESH RELEASE k`)
+	must(t, s, `REFRESH RELEASE days`)
+	for name, want := range map[string]string{"keys": `keys = "k[2026-03]"`, "prior": `prior = "days[2026-03]"`, "export": `EXPORT RELEASE "k[2026-03]" TO …`} {
+		if e := refused(t, s, sqlerr.Invalid, fmt.Sprintf(statements[name], of[name])); e.Hint != want {
+			t.Errorf("%s: %v, hint %s, want %s", name, e, e.Hint, want)
+		}
+		must(t, s, fmt.Sprintf(statements[name], `"`+of[name]+`[2026-03]"`))
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -665,11 +664,8 @@ func (s *Statement) Exported(ctx context.Context, st *syntax.Export) (*catalog.R
 	}
 	r := v.Release(st.Release.Text)
 	if m := v.Template(st.Release.Text); m != nil {
-		e := sqlerr.New(sqlerr.Invalid, "%s has a part for each period, and one part is exported", m.Name).At(st.Release.Position)
-		if parts := slices.Sorted(maps.Keys(v.Parts(m.ID))); len(parts) > 0 {
-			return nil, nil, e.WithHint(`EXPORT RELEASE "%s" TO …`, PartName(m, v.TableByID(m.TableID).Partition, parts[len(parts)-1]))
-		}
-		return nil, nil, e.WithHint("it has none yet: REFRESH RELEASE %s", syntax.WriteName(m.Name))
+		return nil, nil, sqlerr.New(sqlerr.Invalid, "%s has a part for each period, and one part is exported", m.Name).
+			WithHint("%s", hintPart(v, m, "EXPORT RELEASE %s TO …")).At(st.Release.Position)
 	}
 	if r == nil {
 		return nil, nil, sqlerr.New(sqlerr.Unknown, "there is no release %s", st.Release.Text).At(st.Release.Position)

@@ -65,6 +65,9 @@ func (s *Statement) publishedKeys(ctx context.Context, from []syntax.Name, v *vi
 // publisher returns a release that may have keys, and the place of its column among those of
 // the new release. It decides from the view alone.
 func publisher(name syntax.Name, v *view.View, t *view.Table, columns []int) (r *catalog.Release, place int, err error) {
+	if m := v.Template(name.Text); m != nil {
+		return nil, 0, sqlerr.New(sqlerr.Invalid, "%s has a part for each period, and keys are those of one", m.Name).WithHint("%s", hintPart(v, m, "keys = %s"))
+	}
 	if r = v.Release(name.Text); r == nil {
 		return nil, 0, sqlerr.New(sqlerr.Unknown, "there is no release %s to take keys from", name.Text).WithHint("SHOW RELEASES lists the releases")
 	}

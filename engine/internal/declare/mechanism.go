@@ -135,6 +135,9 @@ var priors = []string{"auto", stored.PriorOfClasses, stored.UniformPrior}
 // the others, or fitted over these columns where it is fitted on demand. It decides from the
 // view alone.
 func guarded(name string, v *view.View, t *view.Table, columns []int) (*catalog.Release, error) {
+	if m := v.Template(name); m != nil {
+		return nil, sqlerr.New(sqlerr.Invalid, "%s has a part for each period, and a mechanism starts from one", m.Name).WithHint("%s", hintPart(v, m, "prior = %s"))
+	}
 	r := v.Release(name)
 	switch {
 	case r == nil:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/period"
+	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
@@ -414,6 +416,15 @@ func (s *Statement) PlanParts(ctx context.Context, st *syntax.RefreshRelease) (a
 // PartName returns the name of the release that is a template's part for a period.
 func PartName(m *catalog.Template, p *period.Partition, n int64) string {
 	return m.Name + "[" + p.Name(n) + "]"
+}
+
+// hintPart says how to name the newest part of a template where a statement takes one release.
+func hintPart(v *view.View, m *catalog.Template, write string) string {
+	parts := slices.Sorted(maps.Keys(v.Parts(m.ID)))
+	if len(parts) == 0 {
+		return "it has none yet: REFRESH RELEASE " + syntax.WriteName(m.Name)
+	}
+	return fmt.Sprintf(write, query.Quoted(PartName(m, v.TableByID(m.TableID).Partition, parts[len(parts)-1])))
 }
 
 // dropRelease drops a release, with its parts if it has any, or one part.
