@@ -460,6 +460,23 @@ func TestPeriodsOfValues(t *testing.T) {
 	if !strings.Contains(e.Message, "it has no part for 5: REFRESH RELEASE each PERIOD '5' builds it") {
 		t.Errorf("refused by %q", e.Message)
 	}
+	if e := refused(t, s, sqlerr.Invalid, `REFRESH RELEASE each`); e.Hint != "name it: REFRESH RELEASE each PERIOD '0'" {
+		t.Errorf("the hint is %q", e.Hint)
+	}
+	noted(t, s, `REFRESH RELEASE each PERIOD '0'`, "each: built 0; 3 parts")
+	must(t, s, `RETIRE PERIOD '1' OF batches`)
+	if e := refused(t, s, sqlerr.Invalid, `REFRESH RELEASE each`); e.Hint != "name it: REFRESH RELEASE each PERIOD '2'" {
+		t.Errorf("the hint is %q", e.Hint)
+	}
+	fill(t, s, `CREATE TABLE odd (n INTEGER)`, `INSERT INTO odd VALUES (1), (3)`)
+	odd := make([]string, 100)
+	for i := range odd {
+		odd[i] = fmt.Sprint(2*i + 1)
+	}
+	must(t, s, `CREATE PRIVATE TABLE odds (n INTEGER IN (`+strings.Join(odd, ", ")+`)) FROM odd WITH (epsilon = 4, delta = 1e-6, period = 'n')`)
+	if e := refused(t, s, sqlerr.Invalid, `RETIRE PERIOD '2' OF odds`); !strings.HasSuffix(e.Hint, "those of 1, 3, 5, 7, 9, 11, 13, 15, 17, 19 and 90 more") {
+		t.Errorf("the hint is %q", e.Hint)
+	}
 	refused(t, s, sqlerr.Invalid, `CREATE PRIVATE TABLE regions (region TEXT IN ('north', 'south')) FROM raw WITH (epsilon = 4, delta = 1e-6, period = 'region')`)
 }
 

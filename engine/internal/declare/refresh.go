@@ -228,10 +228,14 @@ func withBuilt(err error, r refreshing, built, short period.Ranges) error {
 	return &told
 }
 
-// named lists periods for people.
+// named lists periods for people: the first ten ranges, and how many periods more.
 func named(p *period.Partition, all period.Ranges) string {
+	const most = 10
 	var names []string
-	for _, r := range all {
+	for i, r := range all {
+		if i == most {
+			return fmt.Sprintf("%s and %d more", strings.Join(names, ", "), all[i:].Count())
+		}
 		if r.First+1 == r.Last {
 			names = append(names, p.Name(r.First), p.Name(r.Last))
 			continue
@@ -267,6 +271,15 @@ func (s *Statement) refreshing(ctx context.Context, name syntax.Name) (r refresh
 	return r, nil
 }
 
+// built returns the periods that have a part.
+func (r refreshing) built() period.Ranges {
+	var all []period.Range
+	for n := range r.parts {
+		all = append(all, period.Only(n))
+	}
+	return period.Of(all...)
+}
+
 // due returns the periods whose parts a statement builds, the oldest first.
 func (s *Statement) due(ctx context.Context, r refreshing, st *syntax.RefreshRelease) (due []int64, err error) {
 	if st.Period.Text != "" {
@@ -278,8 +291,12 @@ func (s *Statement) due(ctx context.Context, r refreshing, st *syntax.RefreshRel
 	}
 	p := r.table.Partition
 	if !p.Clocked() {
+		example := r.table.Periods()
+		if open := example.Minus(r.table.Retired).Minus(r.built()); open != nil {
+			example = open
+		}
 		return nil, sqlerr.New(sqlerr.Invalid, "nothing tells when a value of %s has all its rows", p.Column).
-			WithHint("name it: %s", view.RefreshPart(r.template, p, r.table.Periods()[0].First)).At(st.Name.Position)
+			WithHint("name it: %s", view.RefreshPart(r.template, p, example[0].First)).At(st.Name.Position)
 	}
 	last := p.Begun(s.Now())
 	if !r.template.Early {
