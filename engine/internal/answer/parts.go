@@ -282,9 +282,12 @@ func interrupted(r Request, rel *catalog.Release) string {
 	return "its fit was interrupted: " + finish + " goes on with it, and costs nothing"
 }
 
-// dropped returns those of the periods without a part that had one. REFRESH builds them anew only if
-// they are named.
+// dropped returns those of several periods without a part that had one. REFRESH builds them anew only
+// if they are named.
 func (db *Database) dropped(ctx context.Context, m *catalog.Template, missing period.Ranges) (had period.Ranges, err error) {
+	if missing.Count() == 1 { // it is named anyway
+		return nil, nil
+	}
 	err = db.store.Read(ctx, func(tx *catalog.Tx) error {
 		ever, err := tx.PartsEver(m.ID)
 		had = missing.Intersect(ever)
@@ -304,7 +307,7 @@ func (db *Database) lacks(r Request, m *catalog.Template, missing, dropped perio
 	last := missing[len(missing)-1].Last
 	statement := "REFRESH RELEASE " + syntax.WriteName(m.Name)
 	switch {
-	case len(dropped) > 0 && missing.Count() > 1:
+	case len(dropped) > 0:
 		return fmt.Sprintf("%s; %s was dropped: %s builds one part anew", text, names(p, dropped), view.RefreshPart(m, p, dropped[0].First))
 	case !p.Clocked():
 		return fmt.Sprintf("%s: %s builds it", text, view.RefreshPart(m, p, last))
