@@ -317,6 +317,9 @@ func appendText(b []byte, v any, oid uint32) []byte {
 		}
 		return strconv.AppendInt(b, x, 10)
 	case float64:
+		if oid == oidNumeric { // never with an exponent
+			return strconv.AppendFloat(b, x, 'f', -1, 64)
+		}
 		return append(b, number(x)...)
 	case bool:
 		if x {

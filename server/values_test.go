@@ -100,6 +100,15 @@ func TestNumber(t *testing.T) {
 	}
 }
 
+// TestNumericText writes numerics as PostgreSQL 15 does: never with an exponent.
+func TestNumericText(t *testing.T) {
+	for f, want := range map[float64]string{0: "0", -1.5: "-1.5", 1e15: "1000000000000000", -123456789012345680: "-123456789012345680", 0.00001: "0.00001"} {
+		if got, err := appendValue(nil, f, oidNumeric, pgproto3.TextFormat); err != nil || string(got) != want {
+			t.Errorf("%g is written %s, want %s (%v)", f, got, want, err)
+		}
+	}
+}
+
 // TestMalformedValues decodes what no client should send.
 func TestMalformedValues(t *testing.T) {
 	for _, e := range []struct {
