@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"dpsql/server/pgcatalog"
 )
 
 // flushAfter is how many bytes wait for the client before they are sent.
@@ -51,14 +53,14 @@ func (c *conn) sendRows(out *output, formats []int16, first, n int) error {
 
 // append appends a value of column i in a format.
 func (out *output) append(dst []byte, v any, i int, format int16) ([]byte, error) {
-	oid := out.columns[i].oid
+	col := out.columns[i]
 	switch {
 	case out.catalog == nil:
-		return appendValue(dst, v, oid, format)
+		return col.appendValue(dst, v, format)
 	case format == pgproto3.TextFormat:
-		return out.catalog.AppendText(dst, oid, v), nil
+		return out.catalog.AppendText(dst, col.oid, v), nil
 	}
-	return out.catalog.AppendBinary(dst, oid, v)
+	return out.catalog.AppendBinary(dst, col.oid, v)
 }
 
 // text returns a value of column i as COPY writes it.
@@ -68,7 +70,7 @@ func (out *output) text(v any, i int) string {
 			return string(out.catalog.AppendText(nil, out.columns[i].oid, v))
 		}
 	}
-	return string(appendText(nil, v, out.columns[i].oid))
+	return string(pgcatalog.AppendText(nil, out.columns[i].oid, v))
 }
 
 // flushFull sends what waits, if it is much.

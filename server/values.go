@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -14,6 +13,7 @@ import (
 
 	"dpsql/engine"
 	"dpsql/query"
+	"dpsql/server/pgcatalog"
 )
 
 // The object identifiers of PostgreSQL's types.
@@ -95,8 +95,6 @@ func known(oid uint32) bool {
 
 // epoch is the day from which PostgreSQL counts in binary dates and timestamps.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-
-const secondsOfDay = 24 * 60 * 60
 
 // decode returns the value of a parameter: nil for NULL, a string in text form or []byte in
 // binary form.
@@ -220,130 +218,18 @@ func decodeNumeric(raw []byte) (query.Value, error) {
 	return engine.Numeric.Parse(text)
 }
 
-// appendValue appends a value of a column in a format. nil is returned for NULL.
-func appendValue(b []byte, v any, oid uint32, format int16) ([]byte, error) {
+// appendValue appends a value in a format: one of the engine as converted returns it, or a text
+// of the server itself.
+func (c column) appendValue(b []byte, v any, format int16) ([]byte, error) {
 	if format == pgproto3.TextFormat {
-		return appendText(b, v, oid), nil
+		return pgcatalog.AppendText(b, c.oid, v), nil
 	}
-	switch x := v.(type) {
-	case int64:
-		switch oid {
-		case oidInt8:
-			return binary.BigEndian.AppendUint64(b, uint64(x)), nil
-		case oidInt4, oidOID:
-			return binary.BigEndian.AppendUint32(b, uint32(x)), nil
-		case oidInt2:
-			return binary.BigEndian.AppendUint16(b, uint16(x)), nil
-		case oidBool:
-			return append(b, byte(min(x, 1))), nil
-		case oidFloat8:
-			return binary.BigEndian.AppendUint64(b, math.Float64bits(float64(x))), nil
-		}
-	case float64:
-		if oid == oidFloat8 {
-			return binary.BigEndian.AppendUint64(b, math.Float64bits(x)), nil
-		}
-	}
-	text := string(appendText(nil, v, oid))
-	if x, ok := v.(float64); ok {
-		text = strconv.FormatFloat(x, 'f', -1, 64)
-	}
-	switch oid {
-	case oidDate:
-		at, err := time.Parse(time.DateOnly, text)
-		if err != nil {
-			return nil, failure("XX000", "a date has another form")
-		}
-		return binary.BigEndian.AppendUint32(b, uint32(int32((at.Unix()-epoch.Unix())/secondsOfDay))), nil
-	case oidTimestamp:
-		at, err := time.Parse("2006-01-02 15:04:05.999999", text)
-		if err != nil {
-			return nil, failure("XX000", "a timestamp has another form")
-		}
-		micros := (at.Unix()-epoch.Unix())*1e6 + int64(at.Nanosecond()/1000)
-		return binary.BigEndian.AppendUint64(b, uint64(micros)), nil
-	case oidNumeric:
-		return appendNumeric(b, text)
-	case oidBool:
-		if text == "t" {
-			return append(b, 1), nil
-		}
-		return append(b, 0), nil
-	case oidInt8, oidFloat8, oidInt4, oidInt2, oidOID, oidFloat4:
+	b, ok := pgcatalog.AppendBinary(b, c.oid, v)
+	if !ok {
 		return nil, failure("XX000", "a value is not of its column's type")
-	}
-	return append(b, text...), nil
-}
-
-// appendNumeric appends a decimal as a binary numeric.
-func appendNumeric(b []byte, text string) ([]byte, error) {
-	rest, negative := strings.CutPrefix(text, "-")
-	whole, part, _ := strings.Cut(rest, ".")
-	if strings.Trim(whole+part, "0123456789") != "" || whole+part == "" {
-		return nil, failure("XX000", "a number has another form")
-	}
-	scale := len(part)
-	whole = strings.Repeat("0", (4-len(whole)%4)%4) + whole
-	part += strings.Repeat("0", (4-len(part)%4)%4)
-	digits, weight := whole+part, len(whole)/4-1
-	for strings.HasPrefix(digits, "0000") {
-		digits, weight = digits[4:], weight-1
-	}
-	for strings.HasSuffix(digits, "0000") {
-		digits = digits[:len(digits)-4]
-	}
-	sign := uint16(0)
-	if digits == "" {
-		weight = 0
-	} else if negative {
-		sign = 0x4000
-	}
-	for _, n := range []uint16{uint16(len(digits) / 4), uint16(int16(weight)), sign, uint16(scale)} {
-		b = binary.BigEndian.AppendUint16(b, n)
-	}
-	for ; digits != ""; digits = digits[4:] {
-		n, _ := strconv.Atoi(digits[:4])
-		b = binary.BigEndian.AppendUint16(b, uint16(n))
 	}
 	return b, nil
 }
 
-// appendText appends a value as text.
-func appendText(b []byte, v any, oid uint32) []byte {
-	switch x := v.(type) {
-	case int64:
-		if oid == oidBool {
-			return append(b, "ft"[min(x, 1)])
-		}
-		return strconv.AppendInt(b, x, 10)
-	case float64:
-		if oid == oidNumeric { // never with an exponent
-			return strconv.AppendFloat(b, x, 'f', -1, 64)
-		}
-		return append(b, number(x)...)
-	case bool:
-		if x {
-			return append(b, 't')
-		}
-		return append(b, 'f')
-	case string:
-		return append(b, x...)
-	}
-	return fmt.Append(b, v)
-}
-
-// number returns the shortest text of a number that has its value, with an exponent where
-// PostgreSQL has one.
-func number(f float64) string {
-	switch {
-	case math.IsNaN(f):
-		return "NaN"
-	case math.IsInf(f, 1):
-		return "Infinity"
-	case math.IsInf(f, -1):
-		return "-Infinity"
-	case f == 0 || math.Abs(f) >= 1e-4 && math.Abs(f) < 1e15:
-		return strconv.FormatFloat(f, 'f', -1, 64)
-	}
-	return strconv.FormatFloat(f, 'e', -1, 64)
-}
+// number returns the text of a float8.
+func number(f float64) string { return string(pgcatalog.AppendText(nil, oidFloat8, f)) }

@@ -266,16 +266,6 @@ func (c *Catalog) moment(s string, t uint32) any {
 	return nil
 }
 
-// appendMoment appends the days, or the microseconds, since 2000.
-func appendMoment(dst []byte, t uint32, s string) []byte {
-	at, _ := time.Parse(layouts[t][0], s)
-	since := at.UnixMicro() - time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
-	if t == dateOID {
-		return binary.BigEndian.AppendUint32(dst, uint32(since/(24*3600*1e6)))
-	}
-	return binary.BigEndian.AppendUint64(dst, uint64(since))
-}
-
 func failInput(s, title string) {
 	fail(sqlerr.New(sqlerr.Invalid, "invalid input syntax for type %s: %s", title, strconv.Quote(excerpt(s))))
 }
@@ -389,20 +379,10 @@ func (c *Catalog) output(v any, t uint32) string { return string(c.AppendText(ni
 // has none: nil appends nothing.
 func (c *Catalog) AppendText(dst []byte, t uint32, v any) []byte {
 	switch v := v.(type) {
-	case bool:
-		if v {
-			return append(dst, 't')
-		}
-		return append(dst, 'f')
 	case int64:
 		if isReg(t) {
 			return append(dst, c.regOutput(v, t)...)
 		}
-		return strconv.AppendInt(dst, v, 10)
-	case float64:
-		return appendFloat(dst, v, t)
-	case string:
-		return append(dst, v...)
 	case *array:
 		return c.appendArray(dst, v, t)
 	case record:
@@ -415,26 +395,7 @@ func (c *Catalog) AppendText(dst []byte, t uint32, v any) []byte {
 		}
 		return append(dst, ')')
 	}
-	return dst
-}
-
-func appendFloat(dst []byte, v float64, t uint32) []byte {
-	switch {
-	case math.IsInf(v, 1):
-		return append(dst, "Infinity"...)
-	case math.IsInf(v, -1):
-		return append(dst, "-Infinity"...)
-	case math.IsNaN(v):
-		return append(dst, "NaN"...)
-	}
-	bits := 64
-	if t == float4OID {
-		bits = 32
-	}
-	if e := math.Abs(v); t == numericOID || e == 0 || e >= 1e-4 && e < 1e15 {
-		return strconv.AppendFloat(dst, v, 'f', -1, bits)
-	}
-	return strconv.AppendFloat(dst, v, 'e', -1, bits)
+	return AppendText(dst, t, v)
 }
 
 func recordItem(s string, v any) string {
@@ -480,79 +441,14 @@ func (c *Catalog) appendArray(dst []byte, a *array, t uint32) []byte {
 // nil appends nothing. It refuses types whose binary form the catalog does not make.
 func (c *Catalog) AppendBinary(dst []byte, t uint32, v any) ([]byte, error) {
 	t = baseOf(t)
-	switch v := v.(type) {
-	case nil:
-		return dst, nil
-	case bool:
-		if v {
-			return append(dst, 1), nil
-		}
-		return append(dst, 0), nil
-	case int64:
-		switch t {
-		case int2OID:
-			return binary.BigEndian.AppendUint16(dst, uint16(v)), nil
-		case int8OID:
-			return binary.BigEndian.AppendUint64(dst, uint64(v)), nil
-		}
-		return binary.BigEndian.AppendUint32(dst, uint32(v)), nil
-	case float64:
-		switch t {
-		case float4OID:
-			return binary.BigEndian.AppendUint32(dst, math.Float32bits(float32(v))), nil
-		case float8OID:
-			return binary.BigEndian.AppendUint64(dst, math.Float64bits(v)), nil
-		case numericOID:
-			return appendNumeric(dst, v), nil
-		}
-	case string:
-		switch t {
-		case textOID, varcharOID, bpcharOID, nameOID, charOID, unknownOID, jsonOID, pgNodeTree:
-			return append(dst, v...), nil
-		case dateOID, timestampOID, timestampTZ:
-			return appendMoment(dst, t, v), nil
-		}
-	case *array:
-		return c.appendBinaryArray(dst, v, t)
+	if a, ok := v.(*array); ok {
+		return c.appendBinaryArray(dst, a, t)
 	}
-	return nil, sqlerr.New(sqlerr.Unsupported, "type %s in binary form is outside the catalog", c.typeTitle(t)).WithHint("ask for the result in text form")
-}
-
-const pgNodeTree = 194
-
-// appendNumeric appends a numeric's base-10000 digits.
-func appendNumeric(dst []byte, v float64) []byte {
-	s := strconv.FormatFloat(math.Abs(v), 'f', -1, 64)
-	whole, fraction, _ := strings.Cut(s, ".")
-	scale := len(fraction)
-	whole = strings.Repeat("0", (4-len(whole)%4)%4) + whole
-	fraction += strings.Repeat("0", (4-len(fraction)%4)%4)
-	var digits []uint16
-	for i := 0; i < len(whole)+len(fraction); i += 4 {
-		n, _ := strconv.Atoi((whole + fraction)[i : i+4])
-		digits = append(digits, uint16(n))
+	dst, ok := AppendBinary(dst, t, v)
+	if !ok {
+		return nil, sqlerr.New(sqlerr.Unsupported, "type %s in binary form is outside the catalog", c.typeTitle(t)).WithHint("ask for the result in text form")
 	}
-	weight := len(whole)/4 - 1
-	for len(digits) > 0 && digits[0] == 0 {
-		digits, weight = digits[1:], weight-1
-	}
-	for len(digits) > 0 && digits[len(digits)-1] == 0 {
-		digits = digits[:len(digits)-1]
-	}
-	sign := uint16(0)
-	if v < 0 {
-		sign = 0x4000
-	}
-	if len(digits) == 0 {
-		weight = 0
-	}
-	for _, n := range []uint16{uint16(len(digits)), uint16(int16(weight)), sign, uint16(scale)} {
-		dst = binary.BigEndian.AppendUint16(dst, n)
-	}
-	for _, n := range digits {
-		dst = binary.BigEndian.AppendUint16(dst, n)
-	}
-	return dst
+	return dst, nil
 }
 
 func (c *Catalog) appendBinaryArray(dst []byte, a *array, t uint32) ([]byte, error) {

@@ -1,0 +1,144 @@
+package pgcatalog
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// AppendText appends the text form that PostgreSQL gives a bool, an int64, a float64 or a string
+// of the type with the OID t. A date or a timestamp is held as its text. NULL has none: nil
+// appends nothing. The method of Catalog takes arrays, rows and names of the catalog's objects
+// as well.
+func AppendText(dst []byte, t uint32, v any) []byte {
+	switch v := v.(type) {
+	case bool:
+		if v {
+			return append(dst, 't')
+		}
+		return append(dst, 'f')
+	case int64:
+		return strconv.AppendInt(dst, v, 10)
+	case float64:
+		return appendFloat(dst, v, t)
+	case string:
+		return append(dst, v...)
+	}
+	return dst
+}
+
+// appendFloat appends the shortest text that has the value of a number, with an exponent where
+// PostgreSQL has one.
+func appendFloat(dst []byte, v float64, t uint32) []byte {
+	switch {
+	case math.IsInf(v, 1):
+		return append(dst, "Infinity"...)
+	case math.IsInf(v, -1):
+		return append(dst, "-Infinity"...)
+	case math.IsNaN(v):
+		return append(dst, "NaN"...)
+	}
+	bits := 64
+	if t == float4OID {
+		bits = 32
+	}
+	if e := math.Abs(v); t == numericOID || e == 0 || e >= 1e-4 && e < 1e15 {
+		return strconv.AppendFloat(dst, v, 'f', -1, bits)
+	}
+	return strconv.AppendFloat(dst, v, 'e', -1, bits)
+}
+
+// AppendBinary appends the binary form of a value that AppendText takes. It returns false if the
+// value is not of the type, or if the type's binary form is not made here.
+func AppendBinary(dst []byte, t uint32, v any) ([]byte, bool) {
+	switch v := v.(type) {
+	case nil:
+		return dst, true
+	case bool:
+		if v {
+			return append(dst, 1), true
+		}
+		return append(dst, 0), true
+	case int64:
+		switch t {
+		case int2OID:
+			return binary.BigEndian.AppendUint16(dst, uint16(v)), true
+		case int8OID:
+			return binary.BigEndian.AppendUint64(dst, uint64(v)), true
+		}
+		return binary.BigEndian.AppendUint32(dst, uint32(v)), true
+	case float64:
+		switch t {
+		case float4OID:
+			return binary.BigEndian.AppendUint32(dst, math.Float32bits(float32(v))), true
+		case float8OID:
+			return binary.BigEndian.AppendUint64(dst, math.Float64bits(v)), true
+		case numericOID:
+			return appendNumeric(dst, v)
+		}
+	case string:
+		switch t {
+		case textOID, varcharOID, bpcharOID, nameOID, charOID, unknownOID, jsonOID, pgNodeTree:
+			return append(dst, v...), true
+		case dateOID, timestampOID, timestampTZ:
+			return appendMoment(dst, t, v)
+		}
+	}
+	return dst, false
+}
+
+const pgNodeTree = 194
+
+// appendMoment appends the days, or the microseconds, since 2000.
+func appendMoment(dst []byte, t uint32, s string) ([]byte, bool) {
+	at, err := time.Parse(layouts[t][0], s)
+	if err != nil {
+		return dst, false
+	}
+	since := at.UnixMicro() - time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
+	if t == dateOID {
+		return binary.BigEndian.AppendUint32(dst, uint32(since/(24*3600*1e6))), true
+	}
+	return binary.BigEndian.AppendUint64(dst, uint64(since)), true
+}
+
+// appendNumeric appends a numeric's base-10000 digits. It returns false for numbers that are not
+// finite.
+func appendNumeric(dst []byte, v float64) ([]byte, bool) {
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return dst, false
+	}
+	s := strconv.FormatFloat(math.Abs(v), 'f', -1, 64)
+	whole, fraction, _ := strings.Cut(s, ".")
+	scale := len(fraction)
+	whole = strings.Repeat("0", (4-len(whole)%4)%4) + whole
+	fraction += strings.Repeat("0", (4-len(fraction)%4)%4)
+	var digits []uint16
+	for i := 0; i < len(whole)+len(fraction); i += 4 {
+		n, _ := strconv.Atoi((whole + fraction)[i : i+4])
+		digits = append(digits, uint16(n))
+	}
+	weight := len(whole)/4 - 1
+	for len(digits) > 0 && digits[0] == 0 {
+		digits, weight = digits[1:], weight-1
+	}
+	for len(digits) > 0 && digits[len(digits)-1] == 0 {
+		digits = digits[:len(digits)-1]
+	}
+	sign := uint16(0)
+	if v < 0 {
+		sign = 0x4000
+	}
+	if len(digits) == 0 {
+		weight = 0
+	}
+	for _, n := range []uint16{uint16(len(digits)), uint16(int16(weight)), sign, uint16(scale)} {
+		dst = binary.BigEndian.AppendUint16(dst, n)
+	}
+	for _, n := range digits {
+		dst = binary.BigEndian.AppendUint16(dst, n)
+	}
+	return dst, true
+}
