@@ -29,7 +29,9 @@ type token struct {
 	position int
 }
 
-// lexer cuts a statement into tokens as PostgreSQL does.
+// lexer cuts a statement into tokens as PostgreSQL does, and refuses what PostgreSQL would. The
+// lexer of package server is another one because it accepts any text, and reads of most
+// statements the first word alone.
 type lexer struct {
 	sql       string
 	at        int // byte
