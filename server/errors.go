@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -99,12 +98,6 @@ func state(e *sqlerr.Error) string {
 		}
 	}
 	return states[e.Code]
-}
-
-// behind returns the map from positions in a part of a text to those in the text. The part
-// begins at a byte of it.
-func behind(text string, start int) func(int) int {
-	return func(position int) int { return position + utf8.RuneCountInString(text[:start]) }
 }
 
 // stack returns where a fault happened: files and lines, no values.

@@ -472,3 +472,12 @@ func checkTypes(t *testing.T, c *Catalog, rows *Rows) {
 		}
 	}
 }
+
+// Query prepares a statement and runs it.
+func (c *Catalog) Query(ctx context.Context, session Session, sql string, args []any) (*Rows, error) {
+	s, err := c.Prepare(sql, nil)
+	if err != nil {
+		return nil, err
+	}
+	return s.Query(ctx, session, args)
+}

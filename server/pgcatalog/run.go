@@ -275,12 +275,3 @@ func (s *Statement) Query(ctx context.Context, session Session, args []any) (out
 	})
 	return out, nil
 }
-
-// Query prepares a statement and runs it.
-func (c *Catalog) Query(ctx context.Context, session Session, sql string, args []any) (*Rows, error) {
-	s, err := c.Prepare(sql, nil)
-	if err != nil {
-		return nil, err
-	}
-	return s.Query(ctx, session, args)
-}
