@@ -362,6 +362,13 @@ func TestRetiredPeriods(t *testing.T) {
 	must(t, s, `SELECT COUNT(*) FROM visits WHERE visited BETWEEN '2026-02-01' AND '2026-02-28'`)
 	must(t, s, `SET mechanism = live`)
 	refused(t, s, sqlerr.Uncovered, `SELECT COUNT(*) FROM visits WHERE sex = 'F'`)
+	must(t, s, `SET accuracy = none`)
+	must(t, s, `SET mechanism = auto`)
+	must(t, s, `DROP RELEASE monthly`)
+	e = refused(t, s, sqlerr.Uncovered, `SELECT COUNT(*) FROM visits WHERE visited < '2026-03-01'`)
+	if !strings.Contains(e.Hint, "2026-01 of raw_visits is retired") {
+		t.Errorf("the hint is %q", e.Hint)
+	}
 	before := spentIn(t, s, "2026-01")
 	refused(t, s, sqlerr.Invalid, `CREATE RELEASE all_of_it ON visits (sex) USING PROJECTION WITH (epsilon = 0.1)`)
 	must(t, s, `CREATE RELEASE rest ON visits (sex) USING PROJECTION WITH (epsilon = 0.1, period = '2026-02 to 2026-11')`)

@@ -581,11 +581,7 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 		return c
 	}
 	c.Margin, c.cost = float64(p.Width), p.cost()
-	gone := r.Table.Retired // which a table without periods reads, too
-	if len(gone) > 0 && r.Table.HasPeriods() {
-		gone = over.Intersect(gone)
-	}
-	if len(gone) > 0 {
+	if gone := retired(r.Table, over); len(gone) > 0 {
 		c, _ = c.failed(catalog.Retired(&a.Account, gone[0]))
 		return c
 	}
@@ -730,6 +726,14 @@ func (p purse) budget() string {
 	return "interactive budget"
 }
 
+// retired returns which of some periods are retired. A table without periods reads them all.
+func retired(t *view.Table, over period.Ranges) period.Ranges {
+	if len(t.Retired) == 0 || !t.HasPeriods() {
+		return t.Retired
+	}
+	return over.Intersect(t.Retired)
+}
+
 // purseOf returns what a statement that reads some periods, nil for all, can pay from if it also
 // begins runs.
 func purseOf(v *view.View, t *view.Table, over period.Ranges, by *catalog.Buyer, runs accounting.Rho) purse {
@@ -747,6 +751,9 @@ func purseOf(v *view.View, t *view.Table, over period.Ranges, by *catalog.Buyer,
 		p.most = remaining
 	}
 	errors.As(v.Allows(t, catalog.Buyer{Principal: by.Principal, User: by.User}, 0), &p.closed)
+	if gone := retired(t, over); len(gone) > 0 {
+		errors.As(catalog.Retired(&a.Account, gone[0]), &p.closed)
+	}
 	return p
 }
 
