@@ -43,10 +43,14 @@ func sameView(t *testing.T, db *engine.DB) *view.View {
 	}
 }
 
+// compareViews compares what views show, and not what they remember to have looked up.
 func compareViews(t *testing.T, v, fresh *view.View) {
 	t.Helper()
-	if !reflect.DeepEqual(fresh, v) {
-		t.Errorf("the view is\n%+v\nand read it would be\n%+v", *v, *fresh)
+	a, b := reflect.ValueOf(*v), reflect.ValueOf(*fresh)
+	for i := range a.NumField() {
+		if f := a.Type().Field(i); f.IsExported() && !reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
+			t.Errorf("%s of the view is\n%+v\nand read it would be\n%+v", f.Name, a.Field(i), b.Field(i))
+		}
 	}
 }
 
