@@ -324,6 +324,9 @@ func TestGroupByPublishedTexts(t *testing.T) {
 			t.Errorf("%q, by %s", r.Warnings, r.Answer.Via)
 		}
 		refused(t, s, sqlerr.Uncovered, `SELECT code, COUNT(*) FROM rows WHERE n < 3 GROUP BY code`) // no release has all rows with n < 3
+		if after := ledger(t, s); after != before {
+			t.Errorf("charged\n%s", after)
+		}
 		must(t, s, `CREATE RELEASE ns ON rows (n) USING PROJECTION WITH (epsilon = 50)`)
 		before = ledger(t, s)
 		about(trees+` HAVING tree <> 'ash' OR tree IS NULL`, "[<nil>] 1 [box] 1 [elm] 1 [OTHER] 0 ")

@@ -451,10 +451,10 @@ func TestTypesMeanTheSame(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "types.db"), engine.Options{})
 	quieten(db)
 	s := db.NewSession()
-	var inFile, onServer, declared, holes, names []string
+	var inFile, onServer, declared, holes []string
 	for _, c := range columns {
 		inFile, onServer = append(inFile, c.name+" "+c.file), append(onServer, c.name+" "+c.server)
-		declared, holes, names = append(declared, c.name+" "+c.declared), append(holes, "?"), append(names, c.name)
+		declared, holes = append(declared, c.name+" "+c.declared), append(holes, "?")
 	}
 	fill(t, s, "CREATE TABLE raw ("+strings.Join(inFile, ", ")+")")
 	tx, err := plain(t, s).Begin()

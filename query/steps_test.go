@@ -35,7 +35,7 @@ func TestStepsOfStoredValues(t *testing.T) {
 		{tenths, 0.30000000000000004, "3"},
 		{tenths, 1 - 0.9, "1"}, // 0.09999999999999998
 		{tenths, int64(1), "10"},
-		{tenths, -0.0, "0"},
+		{tenths, math.Copysign(0, -1), "0"},
 		{tenths, 0.10000000001, "0.10000000001 is no multiple of the step 0.1"},
 		{tenths, 0.15, "0.15 is no multiple"},
 		{tenths, 1.1, "1.1 is not in the declared domain BETWEEN 0 AND 1 STEP 0.1"},

@@ -61,7 +61,7 @@ func around(r *rand.Rand, moment int64) any {
 		at.Format("2006-01-02 15:04:05") + ".9999999", at.Format("2006-01-02T15:04Z"), at.Format("2006-01-02 15:04:05+01:00"), at.Format("2006-1-2"), " " + at.Format(time.DateOnly), at.Format(time.DateOnly) + " ",
 		at.Format(time.DateOnly) + "\x00", at.Format("20060102"), at.Format("2006-01"), at.Format(time.DateOnly) + "~", at.Format("2006-01-02t15:04"), "2024-02-30", "now", "", fmt.Sprint(at.Unix()), fmt.Sprint(julian)}
 	others := []any{at.Unix(), at.Unix(), seconds, seconds + 0.5, seconds - 0.25, math.Nextafter(seconds, 0), math.Nextafter(seconds, math.Inf(1)), julian, julian, math.Nextafter(julian, 0),
-		math.Nextafter(julian, math.Inf(1)), julian - 0.0004/86_400, julian - 0.0006/86_400, julian + 0.0004/86_400, math.Floor(julian), int64(julian), nil, math.Inf(1), math.Inf(-1), int64(math.MaxInt64), -0.0, []byte(at.Format(time.DateOnly)), []byte("1")}
+		math.Nextafter(julian, math.Inf(1)), julian - 0.0004/86_400, julian - 0.0006/86_400, julian + 0.0004/86_400, math.Floor(julian), int64(julian), nil, math.Inf(1), math.Inf(-1), int64(math.MaxInt64), math.Copysign(0, -1), []byte(at.Format(time.DateOnly)), []byte("1")}
 	if r.IntN(2) == 0 {
 		return texts[r.IntN(len(texts))]
 	}
@@ -353,7 +353,7 @@ func TestPartsOfValuesAreRead(t *testing.T) {
 		words = append(words, query.Text(fmt.Sprint("w", i)))
 	}
 	numbers := []query.Value{query.Int(17), query.Int(-3), query.Int(0), query.Int(math.MaxInt64), query.Int(math.MinInt64), query.Int(1 << 53), query.Int(1<<53 + 1), query.Int(8), query.Int(9)}
-	odd := []any{int64(17), 17.0, "17", " 17", "17 ", "1.7e1", "017", "+17", "17.0", "17\x00", "0x11", 17.5, []byte("17"), nil, "a", "A", "a ", "a\x00", "é", "É", "\xff", "", []byte("a"), []byte{}, int64(-3), "-3", -3.0, 0.0, -0.0, "0", "-0", int64(16), int64(18),
+	odd := []any{int64(17), 17.0, "17", " 17", "17 ", "1.7e1", "017", "+17", "17.0", "17\x00", "0x11", 17.5, []byte("17"), nil, "a", "A", "a ", "a\x00", "é", "É", "\xff", "", []byte("a"), []byte{}, int64(-3), "-3", -3.0, 0.0, math.Copysign(0, -1), "0", "-0", int64(16), int64(18),
 		math.Nextafter(17, 0), math.Nextafter(17, 18), "1.0", 1.0, int64(1), int64(math.MaxInt64), float64(1 << 63), int64(math.MinInt64), -float64(1 << 63), "9223372036854775807", "9223372036854775808", int64(1 << 53), float64(1 << 53), int64(1<<53 + 1), "9007199254740993", math.Inf(1), "w1", "W1", "w59"}
 	types := []string{"", "TEXT", "INTEGER", "REAL", "NUMERIC", "BLOB", "ANY", "TEXT COLLATE NOCASE", "INTEGER COLLATE NOCASE", "COLLATE RTRIM"}
 	indexes := []string{"CREATE INDEX i ON raw (d)", "CREATE INDEX i ON raw (d COLLATE NOCASE DESC, x)", "CREATE INDEX i ON raw (d COLLATE RTRIM)", "CREATE INDEX i ON raw (d COLLATE BINARY, x, person)", "CREATE INDEX i ON raw (x, d)"}

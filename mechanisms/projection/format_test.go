@@ -105,7 +105,7 @@ func TestRoundTrip(t *testing.T) {
 		if texts(s.Params()) != texts(r.Params()) {
 			t.Errorf("%s: %+v came back as %+v", name, r.Params(), s.Params())
 		}
-		q := query.None(r.Universe())
+		var q query.Query
 		if r.Universe().Coded() {
 			q = among(r.Universe(), 1, 2, 7, 39)
 		} else {
