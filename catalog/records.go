@@ -288,11 +288,9 @@ func (tx *Tx) readPayload(owner string, id, size int64, sum []byte) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	payload := []byte{}
-	if len(parts) == 1 {
+	payload := bytes.Join(parts, nil)
+	if len(parts) == 1 { // one part needs no copy
 		payload = parts[0]
-	} else {
-		payload = bytes.Join(parts, nil)
 	}
 	if int64(len(payload)) != size || !bytes.Equal(checksum(payload), sum) {
 		return nil, nil

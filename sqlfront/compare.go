@@ -370,7 +370,7 @@ func (b *binder) compileIn(e *sqlparser.ComparisonExpr, truth bool) (pred, error
 	}
 	list, ok := e.Right.(sqlparser.ValTuple)
 	if !ok {
-		return pred{}, b.unsupported(e.Right.(sqlparser.Expr))
+		return pred{}, b.unsupported(e.Right)
 	}
 	x, simple, err := b.operand(e.Left)
 	if err != nil {

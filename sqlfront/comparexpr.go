@@ -239,7 +239,7 @@ func refuseUnnamed(what string, of operation) operation {
 func (b *binder) inExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
 	list, ok := e.Right.(sqlparser.ValTuple)
 	if !ok {
-		return nil, b.unsupported(e.Right.(sqlparser.Expr))
+		return nil, b.unsupported(e.Right)
 	}
 	x, err := b.expr(e.Left)
 	if err != nil {

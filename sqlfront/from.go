@@ -39,7 +39,6 @@ func (t *PublicRows) steps(column int) *query.Steps {
 type join struct {
 	table   *PublicRows
 	columns []int // of the universe, one per public column; notBound if unusable
-	key     int   // the public column joined on
 	lookup  query.Lookup
 }
 

@@ -182,7 +182,7 @@ func (o *outputs) typeOf(e sqlparser.Expr) query.SQLType {
 		return query.SQLBool
 	case *sqlparser.AndExpr, *sqlparser.OrExpr:
 		_, and := e.(*sqlparser.AndExpr)
-		for _, part := range flatten(e.(sqlparser.Expr), and) {
+		for _, part := range flatten(e, and) {
 			o.typeCondition(part)
 		}
 		return query.SQLBool
