@@ -178,13 +178,13 @@ func (tx *Tx) Accounts() ([]Account, error) {
 
 // CreateAccount opens an account over a.Bases, sets a.ID and a.CreatedAt, and
 // writes the ledger's line "budget declared", whose text states the caps.
-// Errors: Invalid when a base is missing, public, or has an account already; those
-// of CheckFirst.
+// Errors: Invalid when a base is missing, public, or has an account already; Corrupt when
+// it is the first and the marks beside the file belong to a ledger that is gone.
 func (tx *Tx) CreateAccount(a *Account) error {
 	if err := tx.checkBases(a.Bases); err != nil {
 		return err
 	}
-	if err := tx.CheckFirst(); err != nil {
+	if err := tx.checkFirst(); err != nil {
 		return err
 	}
 	if _, err := tx.head(); err != nil { // before the new account, whose line is still missing

@@ -507,11 +507,11 @@ func (tx *Tx) checkMarks(c ledger.Chain) error {
 			"or delete %s to accept that what was spent since is forgotten", tx.store.markPath())
 }
 
-// CheckFirst refuses the first budget of a catalog if the marks beside the file belong
+// checkFirst refuses the first budget of a catalog if the marks beside the file belong
 // to a ledger that is gone. The database that had the name was then deleted or
 // replaced, and what it spent is not known. A lost ledger of one line is accepted: it
 // declared a budget and charged nothing. Errors: Corrupt.
-func (tx *Tx) CheckFirst() error {
+func (tx *Tx) checkFirst() error {
 	accounts, err := tx.Accounts()
 	if err != nil || len(accounts) > 0 {
 		return err

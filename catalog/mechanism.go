@@ -153,12 +153,7 @@ func (tx *Tx) AddMechanism(m *Mechanism, state []byte) error {
 	if err != nil {
 		return err
 	}
-	if m.CreatedAt.IsZero() {
-		m.CreatedAt = tx.stamp()
-	}
-	if t.Period == "" && m.Span == (period.Range{}) { // elsewhere it is the period of number 0
-		m.Span = period.All
-	}
+	tx.complete(t, &m.CreatedAt, &m.Span)
 	sum, span := checksum(state), spanOf(m.Span)
 	id, err := tx.insert(`INSERT INTO dpsql_mechanisms (name, table_id, columns, params, epsilon, rho, run_rho, updates,
 		runs_started, runs_ended, comparisons, leased, period_first, period_last, state_size, state_sha256, created_at)

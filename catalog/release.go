@@ -95,8 +95,9 @@ func (tx *Tx) Release(name string) (*Release, error) {
 }
 
 // AddRelease stores a release with its payload and sets r.ID and r.Size, and
-// r.CreatedAt unless the caller did. The zero r.Span of a table without periods becomes All. Errors: Invalid when a release or mechanism
-// has the name, or max_support is above 2^63−1.
+// r.CreatedAt unless the caller did. The zero r.Span of a table without periods becomes
+// All. Errors: Invalid when a release or mechanism has the name, or max_support is above
+// 2^63−1.
 func (tx *Tx) AddRelease(r *Release, payload []byte) error {
 	if err := tx.checkName(r.Name); err != nil {
 		return err
@@ -116,12 +117,7 @@ func (tx *Tx) AddRelease(r *Release, payload []byte) error {
 	if err != nil {
 		return err
 	}
-	if r.CreatedAt.IsZero() {
-		r.CreatedAt = tx.stamp()
-	}
-	if t.Period == "" && r.Span == (period.Range{}) { // elsewhere it is the period of number 0
-		r.Span = period.All
-	}
+	tx.complete(t, &r.CreatedAt, &r.Span)
 	sum, span := checksum(payload), spanOf(r.Span)
 	id, err := tx.insert(`INSERT INTO dpsql_releases (name, table_id, columns, method, params, epsilon, delta,
 		max_support, size, sha256, period_first, period_last, template, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -184,6 +180,17 @@ func (tx *Tx) checkTable(id int64) (*Table, error) {
 		return nil, sqlerr.New(sqlerr.Unknown, "the private table was dropped meanwhile")
 	}
 	return t, nil
+}
+
+// complete gives a new release or mechanism of a table what its caller left out: the moment, and
+// All as the span over a table without periods. Elsewhere the zero span is the period of number 0.
+func (tx *Tx) complete(t *Table, createdAt *time.Time, span *period.Range) {
+	if createdAt.IsZero() {
+		*createdAt = tx.stamp()
+	}
+	if t.Period == "" && *span == (period.Range{}) {
+		*span = period.All
+	}
 }
 
 // checkName refuses a name that a release, a template or a mechanism has: statements refer
