@@ -1,6 +1,6 @@
-// Package calendar computes with days of the proleptic Gregorian calendar, which SQLite
-// and PostgreSQL have too. A day is a number: days since 1970-01-01. It knows no time
-// zones and no clock.
+// Package calendar computes with days and moments of the proleptic Gregorian calendar, which
+// SQLite and PostgreSQL have too. A day is a number of days since 1970-01-01, and a moment a
+// number of seconds since it began, in UTC. The package knows no time zones and no clock.
 package calendar
 
 import "time"

@@ -1,6 +1,6 @@
-// Package answer answers one SELECT, or several together, in four steps. It plans: it binds the statement to
-// linear queries and lists the candidates for each, which spends nothing. It chooses for
-// each query the tightest free candidate, or one that reaches SET accuracy. It answers:
+// Package answer answers one SELECT, or several together, in four steps. It plans: it binds
+// the statement to linear queries and lists the candidates for each, which spends nothing. It
+// chooses for each query the tightest free candidate, or one that reaches SET accuracy. It answers:
 // stored answers and releases are read, an interactive mechanism is asked under its lease,
 // and direct answers are charged, drawn, stored and returned. Last, it computes the rows.
 //

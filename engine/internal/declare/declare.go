@@ -1,6 +1,7 @@
-// Package declare carries out the statements that change the catalog: CREATE, ALTER, DROP,
-// GRANT, REVOKE and EXPORT. A release or mechanism that needs private rows is charged first, by package
-// pay, and reads them with the receipt.
+// Package declare carries out the statements that change the catalog (CREATE, ALTER, DROP,
+// REFRESH, RETIRE, GRANT and REVOKE), and EXPORT. A release or mechanism that needs private
+// rows is charged first, by package pay, and reads them with the receipt. ADVISE and the
+// plans for EXPLAIN spend nothing.
 package declare
 
 import (

@@ -34,7 +34,7 @@ func Unchanged(ctx context.Context, tx *catalog.Tx, t *view.Table) error {
 	return Covered(tx, t, bases)
 }
 
-// sameInFile is sameSchema for a table of the file.
+// sameInFile is SameSchema for a table of the file, of which it returns the base tables.
 func sameInFile(ctx context.Context, tx *catalog.Tx, t *view.Table) (bases []string, err error) {
 	publics, err := tx.Publics()
 	if err != nil {
