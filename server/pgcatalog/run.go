@@ -187,12 +187,11 @@ type Statement struct {
 	price   int
 }
 
-// ResultColumn is a column of a result. Size and Modifier are those of RowDescription.
+// ResultColumn is a column of a result. Size is that of RowDescription.
 type ResultColumn struct {
-	Name     string
-	OID      uint32
-	Size     int16
-	Modifier int32
+	Name string
+	OID  uint32
+	Size int16
 }
 
 // Rows is a result.
@@ -224,7 +223,7 @@ func (c *Catalog) Prepare(sql string, parameters []uint32) (s *Statement, err er
 	s = &Statement{Parameters: b.parameters, catalog: c, plan: p, slots: b.slots, price: 1 + b.nodes/32}
 	for _, col := range p.columns {
 		t := baseOf(col.typ)
-		r := ResultColumn{Name: col.name, OID: t, Size: -1, Modifier: -1}
+		r := ResultColumn{Name: col.name, OID: t, Size: -1}
 		if info := typeTable().types[t]; info != nil {
 			r.Size = int16(info.length)
 		}
