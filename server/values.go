@@ -134,34 +134,18 @@ func decodeText(oid uint32, text string) (query.Value, error) {
 	return typeOf(oid).Parse(text)
 }
 
-// decimal returns a number as the engine takes it.
-func decimal(f float64) (query.Value, error) {
-	v, ok := query.Argument(f)
-	if !ok {
-		return v, errors.New("the number is not finite")
-	}
-	return v, nil
-}
-
 func decodeBinary(oid uint32, raw []byte) (query.Value, error) {
 	if size := sizeOf(oid); size > 0 && oid != oidName && len(raw) != int(size) {
 		return query.Value{}, fmt.Errorf("%d bytes, want %d", len(raw), size)
 	}
 	switch oid {
-	case oidBool:
-		return query.Int(int64(min(raw[0], 1))), nil
-	case oidInt2:
-		return query.Int(int64(int16(binary.BigEndian.Uint16(raw)))), nil
-	case oidInt4:
-		return query.Int(int64(int32(binary.BigEndian.Uint32(raw)))), nil
-	case oidOID:
-		return query.Int(int64(binary.BigEndian.Uint32(raw))), nil
-	case oidInt8:
-		return query.Int(int64(binary.BigEndian.Uint64(raw))), nil
-	case oidFloat4:
-		return decimal(float64(math.Float32frombits(binary.BigEndian.Uint32(raw))))
-	case oidFloat8:
-		return decimal(math.Float64frombits(binary.BigEndian.Uint64(raw)))
+	case oidBool, oidInt2, oidInt4, oidOID, oidInt8, oidFloat4, oidFloat8:
+		sent, _ := pgcatalog.DecodeBinary(oid, raw)
+		v, ok := query.Argument(sent)
+		if !ok {
+			return v, errors.New("the number is not finite")
+		}
+		return v, nil
 	case oidDate:
 		days := int32(binary.BigEndian.Uint32(raw))
 		if days == math.MaxInt32 || days == math.MinInt32 {

@@ -485,38 +485,16 @@ func (c *Catalog) appendBinaryArray(dst []byte, a *array, t uint32) ([]byte, err
 // binaryInput reads a value from its binary form.
 func (c *Catalog) binaryInput(b []byte, t uint32) any {
 	t = baseOf(t)
-	bad := func(wanted int) {
-		if len(b) != wanted {
+	switch classOf(t) {
+	case booleans, integers, floats:
+		if t == numericOID {
+			break
+		}
+		v, ok := DecodeBinary(t, b)
+		if !ok {
 			fail(sqlerr.New(sqlerr.Invalid, "incorrect binary data format for type %s", c.typeTitle(t)))
 		}
-	}
-	switch classOf(t) {
-	case booleans:
-		bad(1)
-		return b[0] != 0
-	case integers:
-		switch t {
-		case int2OID:
-			bad(2)
-			return int64(int16(binary.BigEndian.Uint16(b)))
-		case int8OID:
-			bad(8)
-			return int64(binary.BigEndian.Uint64(b))
-		case int4OID:
-			bad(4)
-			return int64(int32(binary.BigEndian.Uint32(b)))
-		}
-		bad(4)
-		return int64(binary.BigEndian.Uint32(b))
-	case floats:
-		switch t {
-		case float4OID:
-			bad(4)
-			return float64(math.Float32frombits(binary.BigEndian.Uint32(b)))
-		case float8OID:
-			bad(8)
-			return math.Float64frombits(binary.BigEndian.Uint64(b))
-		}
+		return v
 	case arrays:
 		return c.binaryArray(b, t)
 	case textual:

@@ -142,3 +142,26 @@ func appendNumeric(dst []byte, v float64) ([]byte, bool) {
 	}
 	return dst, true
 }
+
+// DecodeBinary returns the bool, int64 or float64 that has a binary form, of the type with the
+// OID t. It returns false for a form of another length, and for types whose values are others,
+// or numeric.
+func DecodeBinary(t uint32, b []byte) (any, bool) {
+	switch {
+	case t == boolOID && len(b) == 1:
+		return b[0] != 0, true
+	case t == int2OID && len(b) == 2:
+		return int64(int16(binary.BigEndian.Uint16(b))), true
+	case t == int4OID && len(b) == 4:
+		return int64(int32(binary.BigEndian.Uint32(b))), true
+	case t == int8OID && len(b) == 8:
+		return int64(binary.BigEndian.Uint64(b)), true
+	case t == float4OID && len(b) == 4:
+		return float64(math.Float32frombits(binary.BigEndian.Uint32(b))), true
+	case t == float8OID && len(b) == 8:
+		return math.Float64frombits(binary.BigEndian.Uint64(b)), true
+	case t != int2OID && t != int8OID && classOf(t) == integers && len(b) == 4: // oid and its like
+		return int64(binary.BigEndian.Uint32(b)), true
+	}
+	return nil, false
+}
