@@ -133,6 +133,16 @@ func (tx *Tx) MechanismByID(id int64) (*Mechanism, error) {
 	return nil, sqlerr.New(sqlerr.Unknown, "the mechanism was dropped")
 }
 
+// Charged returns the periods to which the mechanism over a table was charged. Those of a table with
+// periods are Span, unless that is All: then an earlier dpsql, which took the zero range for all
+// periods, charged it to period number 0. Such a mechanism must not be read.
+func (m *Mechanism) Charged(t *Table) period.Ranges {
+	if t.Period != "" && m.Span == period.All {
+		return period.Ranges{period.Only(0)}
+	}
+	return period.Ranges{m.Span}
+}
+
 // AddMechanism stores a new mechanism with the public state that it starts from: its
 // prior, which may be empty. It sets m.ID, and m.CreatedAt unless the caller did.
 // The zero m.Span of a table without periods becomes All.

@@ -650,7 +650,7 @@ func dropMechanism(tx *catalog.Tx, name string) error {
 	}
 	if unused := m.Updates - m.RunsStarted; unused > 0 {
 		amount := accounting.Amount{Rho: m.RunRho * accounting.Rho(unused)}
-		if err := tx.Return(t.Account, period.Ranges{m.Span}, catalog.KindInteractive, "return unused runs", m.Name, amount); err != nil {
+		if err := tx.Return(t.Account, m.Charged(t), catalog.KindInteractive, "return unused runs", m.Name, amount); err != nil {
 			return err
 		}
 	}
