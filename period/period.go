@@ -270,10 +270,10 @@ func (p Partition) Range(text string) (r Range, err error) {
 }
 
 // Periods returns the periods of all values of a domain, which must be finite.
-func (p Partition) Periods(d query.Domain) Ranges { return p.OfSet(d.All()) }
+func (p Partition) Periods(d query.Domain) Ranges { return p.ofSet(d.All()) }
 
-// OfSet returns the periods of the values in a set over a finite domain.
-func (p Partition) OfSet(s query.Set) Ranges {
+// ofSet returns the periods of the values in a set over a finite domain.
+func (p Partition) ofSet(s query.Set) Ranges {
 	var all []Range
 	d := s.Domain()
 	for _, r := range s.Ranges() {
@@ -300,7 +300,7 @@ func (p Partition) OfSet(s query.Set) Ranges {
 
 // Touched returns the periods in which a query has a weight. The column is that of the periods
 // in the query's universe, and has a finite domain.
-func (p Partition) Touched(q query.Query, column int) Ranges { return p.OfSet(q.Support(column)) }
+func (p Partition) Touched(q query.Query, column int) Ranges { return p.ofSet(q.Support(column)) }
 
 // Set returns the values of a finite domain that lie in some periods.
 func (p Partition) Set(d query.Domain, in Ranges) query.Set {

@@ -120,7 +120,7 @@ func Argument(v any) (Value, bool) {
 		if x == math.Trunc(x) && math.Abs(x) < 1<<62 {
 			return Int(int64(x)), true
 		}
-		return Number(strconv.FormatFloat(x, 'g', -1, 64)), !math.IsNaN(x) && !math.IsInf(x, 0)
+		return number(strconv.FormatFloat(x, 'g', -1, 64)), !math.IsNaN(x) && !math.IsInf(x, 0)
 	}
 	return Value{}, false
 }
@@ -172,7 +172,7 @@ func (typ SQLType) number(text string) (Value, error) {
 	case err != nil || strings.Trim(text, "+-.0123456789eE") != "": // Go reads hexadecimal numbers too
 		return Value{}, typ.unless(false, text)
 	}
-	return Number(strings.TrimPrefix(text, "+")), nil
+	return number(strings.TrimPrefix(text, "+")), nil
 }
 
 // truthOf reads a BOOLEAN in lower case: a word of which PostgreSQL takes the beginning, too.

@@ -421,9 +421,9 @@ func Int(n int64) Value { return Value{kind: kindInt, n: n} }
 // Text returns a TEXT value.
 func Text(s string) Value { return Value{kind: kindText, s: s} }
 
-// Number returns a number that is no INTEGER by its decimal text, as an argument. No column holds
+// number returns a number that is no INTEGER by its decimal text, as an argument. No column holds
 // one.
-func Number(text string) Value { return Value{kind: kindNumber, s: text} }
+func number(text string) Value { return Value{kind: kindNumber, s: text} }
 
 // IsNull reports whether v is NULL.
 func (v Value) IsNull() bool { return v.kind == kindNull }

@@ -182,7 +182,7 @@ func (r Request) guarantee(p Params, alpha float64) (Params, float64) {
 	if r.Prior {
 		start = r.logUniverse() - math.Log(r.uniformShare())
 	} else {
-		p.S = min(SizeFor(p.MaxSupport, gamma), p.S)
+		p.S = min(sizeFor(p.MaxSupport, gamma), p.S)
 		start = math.Log(float64(p.S))
 	}
 	p.Eta = min(gamma, 1) / 2
@@ -299,9 +299,9 @@ func (r Request) excess() (float64, error) {
 // s would behave the same.
 const maxSize = uint64(1) << 62
 
-// SizeFor returns the number of variables of Algorithm 1: the smallest s with
+// sizeFor returns the number of variables of Algorithm 1: the smallest s with
 // s/(ln s + 1) ≥ 4m/α², at most 2^62. Alpha is a fraction above 0.
-func SizeFor(m uint64, alpha float64) uint64 {
+func sizeFor(m uint64, alpha float64) uint64 {
 	need := 4 * float64(m) / (alpha * alpha)
 	if !(need < float64(maxSize)/(math.Log(float64(maxSize))+1)) {
 		return maxSize
@@ -314,9 +314,9 @@ func SizeFor(m uint64, alpha float64) uint64 {
 	}))
 }
 
-// UpdateBound returns B(α) = 4(ln s + 1)/α², which no database update sequence
+// updateBound returns B(α) = 4(ln s + 1)/α², which no database update sequence
 // of Algorithm 1 exceeds (Theorem 3.5).
-func UpdateBound(s uint64, alpha float64) float64 {
+func updateBound(s uint64, alpha float64) float64 {
 	return 4 * (math.Log(float64(s)) + 1) / (alpha * alpha)
 }
 
@@ -336,7 +336,7 @@ type PaperParams struct {
 func PaperAlpha(r PaperParams) float64 {
 	c := 3000 * math.Log(4/r.Delta) * math.Log(float64(r.Queries)/r.Beta) / (r.Epsilon * float64(r.Rows))
 	excess := func(alpha float64) float64 {
-		return alpha - c*math.Sqrt(UpdateBound(SizeFor(r.MaxSupport, alpha), alpha))
+		return alpha - c*math.Sqrt(updateBound(sizeFor(r.MaxSupport, alpha), alpha))
 	}
 	lo, hi := 1e-9, 1.0
 	for excess(hi) < 0 && hi < 1e12 {

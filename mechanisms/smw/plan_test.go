@@ -39,13 +39,13 @@ func TestSizeForIsTheSmallest(t *testing.T) {
 	ratio := func(s uint64) float64 { return float64(s) / (math.Log(float64(s)) + 1) }
 	for _, m := range []uint64{1, 2, 64, 5000, 1 << 40} {
 		for _, alpha := range []float64{0.01, 0.1, 0.9, 1, 3, 100} {
-			s, need := SizeFor(m, alpha), 4*float64(m)/(alpha*alpha)
+			s, need := sizeFor(m, alpha), 4*float64(m)/(alpha*alpha)
 			if ratio(s) < need || s > 1 && ratio(s-1) >= need {
-				t.Errorf("SizeFor(%d, %v) = %d: ratio %v, one less %v, need %v", m, alpha, s, ratio(s), ratio(s-1), need)
+				t.Errorf("sizeFor(%d, %v) = %d: ratio %v, one less %v, need %v", m, alpha, s, ratio(s), ratio(s-1), need)
 			}
 		}
 	}
-	if s := SizeFor(math.MaxUint64, 1e-9); s != maxSize {
+	if s := sizeFor(math.MaxUint64, 1e-9); s != maxSize {
 		t.Errorf("a size beyond 2^62 is %d", s)
 	}
 }
@@ -60,7 +60,7 @@ func TestPaperAlphaSolvesItsEquation(t *testing.T) {
 	for _, rows := range []int64{1, 1e4, 1e12} {
 		r.Rows = rows
 		alpha := PaperAlpha(r)
-		right := 3000 * math.Sqrt(UpdateBound(SizeFor(64, alpha), alpha)) *
+		right := 3000 * math.Sqrt(updateBound(sizeFor(64, alpha), alpha)) *
 			math.Log(4e6) * math.Log(1e4/0.05) / float64(rows)
 		if math.Abs(right/alpha-1) > 1e-6 {
 			t.Errorf("n = %d: α = %v, right side %v", rows, alpha, right)

@@ -122,7 +122,7 @@ func TestUpdateSequencesKeepTheorem35(t *testing.T) {
 func checkSequence(t *testing.T, a adversary) {
 	t.Helper()
 	p := Params{
-		S: SizeFor(uint64(a.m), a.alpha), MaxSupport: uint64(a.m), MaxWeight: 1,
+		S: sizeFor(uint64(a.m), a.alpha), MaxSupport: uint64(a.m), MaxWeight: 1,
 		NHat: 1e9, Update: Paper, Eta: a.alpha / 2,
 	}
 	h := NewHypothesis(p, a.u, nil)
@@ -140,8 +140,8 @@ func checkSequence(t *testing.T, a adversary) {
 			assigned[x] = true
 		}
 		states = append(states, a.weights(h))
-		if float64(h.Updates()) > UpdateBound(p.S, a.alpha) {
-			t.Fatalf("%d updates, more than B(α) = %v", h.Updates(), UpdateBound(p.S, a.alpha))
+		if float64(h.Updates()) > updateBound(p.S, a.alpha) {
+			t.Fatalf("%d updates, more than B(α) = %v", h.Updates(), updateBound(p.S, a.alpha))
 		}
 	}
 	smallestDrop := math.Inf(1)
@@ -155,7 +155,7 @@ func checkSequence(t *testing.T, a adversary) {
 		psi = next
 	}
 	t.Logf("α = %v: %d updates of B(α) = %.0f, smallest drop %.2f of α²/4",
-		a.alpha, h.Updates(), UpdateBound(p.S, a.alpha), smallestDrop/(a.alpha*a.alpha/4))
+		a.alpha, h.Updates(), updateBound(p.S, a.alpha), smallestDrop/(a.alpha*a.alpha/4))
 	if h.Updates() < 5 {
 		t.Error("too few updates to show anything")
 	}

@@ -128,8 +128,8 @@ type Request struct {
 	template *catalog.Template // whose part is asked; nil for none
 }
 
-// Buyer returns the buyer that pays for the request.
-func (r Request) Buyer() *catalog.Buyer { return r.buyers.Of(r.Table.Account) }
+// buyer returns the buyer that pays for the request.
+func (r Request) buyer() *catalog.Buyer { return r.buyers.Of(r.Table.Account) }
 
 // file remembers whether the database file is read-only. It looks at most once a
 // statement, and only if the answer matters.
@@ -327,7 +327,7 @@ func (st *Statement) Plan(ctx context.Context, how Planning) (err error) {
 	for i := range st.Asks {
 		a := &st.Asks[i]
 		a.Planning, a.file, a.buyers, a.turn, a.Request.fresh = how, f, st.Buyers, st.turn, fresh == nil || fresh[i]
-		if a.Candidates, err = st.Database.Candidates(ctx, st.view, a.Request); err != nil {
+		if a.Candidates, err = st.Database.candidates(ctx, st.view, a.Request); err != nil {
 			return err
 		}
 		if err := st.step(ctx); err != nil {

@@ -566,7 +566,7 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 		return p.cost().Rho, p.Possible
 	}
 	over := r.Table.Touched(r.Query)
-	purse := purseOf(v, r.Table, over, r.Buyer(), 0)
+	purse := purseOf(v, r.Table, over, r.buyer(), 0)
 	accuracy := r.asked
 	if accuracy == 0 {
 		accuracy = Suggested
@@ -591,7 +591,7 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 		return c
 	}
 	c.Note = fmt.Sprintf("%d left", purse.left/accounting.Rho(p.Rho))
-	limit := hinted(v.Allows(r.Table, *r.Buyer(), c.cost.Rho), c.offer)
+	limit := hinted(v.Allows(r.Table, *r.buyer(), c.cost.Rho), c.offer)
 	switch {
 	case limit != nil && (limit.Code == sqlerr.Forbidden || r.Settings.Accuracy > 0 || r.Table.Grant != nil):
 		c.failure, c.Refusal = limit, limit.Message

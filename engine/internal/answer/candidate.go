@@ -261,17 +261,17 @@ func (rs reasons) String() string {
 	return ": " + strings.Join(parts, "; ")
 }
 
-// Candidates lists the ways to answer a request, usable or not: stored answers,
+// candidates lists the ways to answer a request, usable or not: stored answers,
 // releases, mechanisms, and a direct answer. Only EXPLAIN needs those that SET
 // mechanism excludes.
-func (db *Database) Candidates(ctx context.Context, v *view.View, r Request) ([]Candidate, error) {
+func (db *Database) candidates(ctx context.Context, v *view.View, r Request) ([]Candidate, error) {
 	if r.Query.Equal(query.None(r.Table.Universe)) {
 		return []Candidate{constant(0)}, nil
 	}
 	if r.Question == sqlfront.Order {
 		return db.distributions(ctx, v, r)
 	}
-	all, err := db.Stored(ctx, v, r)
+	all, err := db.stored(ctx, v, r)
 	if err != nil {
 		return nil, err
 	}
@@ -412,8 +412,8 @@ func answeredBy(e Estimate) func(context.Context) (reply, error) {
 // StoredNote is the note of stored answers in EXPLAIN.
 const StoredNote = "stored"
 
-// Stored returns the earlier answers to this query, which are free.
-func (db *Database) Stored(ctx context.Context, v *view.View, r Request) ([]Candidate, error) {
+// stored returns the earlier answers to this query, which are free.
+func (db *Database) stored(ctx context.Context, v *view.View, r Request) ([]Candidate, error) {
 	answers, err := db.storedAnswers(ctx, r)
 	if err != nil {
 		return nil, err

@@ -111,7 +111,7 @@ func (db *Database) compare(ctx context.Context, l *live, r Request, q query.Que
 	var count int64
 	err = db.rows.OnSnapshot(ctx, r.Table, func(sn *rows.Snapshot) error {
 		var err error
-		if stale, err = db.startRun(ctx, sn, l, r.Buyer()); err != nil || stale != nil {
+		if stale, err = db.startRun(ctx, sn, l, r.buyer()); err != nil || stale != nil {
 			return err
 		}
 		if err := db.reserveComparison(ctx, l); err != nil {
@@ -386,7 +386,7 @@ func (db *Database) fromMechanism(v *view.View, r Request, m *catalog.Mechanism)
 	c.Known = !stored.SpentRuns(m, p.Params) && !r.changed[foundLater{m.ID, spentMeanwhile}]
 	if c.Known && (m.Run == nil || r.changed[foundLater{m.ID, runUnpaid}]) {
 		c.starts = max(1, m.RunRho)
-		if err := v.Allows(r.Table, *r.Buyer(), c.starts); err != nil {
+		if err := v.Allows(r.Table, *r.buyer(), c.starts); err != nil {
 			return c.failed(inAdvance(err, m))
 		}
 	}

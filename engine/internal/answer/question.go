@@ -111,7 +111,7 @@ func (e Estimate) less(f Estimate, half func(confidence float64) float64) Estima
 // tightest returns the free answer with the least margin from what is stored, from releases and
 // from the noisy number of rows, or nil if there is none.
 func (db *Database) tightest(ctx context.Context, v *view.View, r Request) (best *Candidate, err error) {
-	candidates, err := db.Candidates(ctx, v, r)
+	candidates, err := db.candidates(ctx, v, r)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func (d *Desk) one(ctx context.Context, what kind, b *Bill, sn Snapshot, k catal
 	if err != nil {
 		return nil, err
 	}
-	b.Add(cost)
+	b.add(cost)
 	return newReceipt(what, sn, cost), nil
 }
 
@@ -95,7 +95,7 @@ func (d *Desk) Answers(ctx context.Context, b *Bill, sns []Snapshot, by *Buyers,
 			continue
 		}
 		cost := accounting.Amount{Rho: p.Rho}
-		b.Add(cost)
+		b.add(cost)
 		receipts[i] = newReceipt(answer, sns[i], cost)
 	}
 	for account := range taken {
@@ -204,8 +204,8 @@ type Bill struct {
 	told accounting.Amount // charged for answers that are stored
 }
 
-// Add adds a charge.
-func (b *Bill) Add(amount accounting.Amount) { b.gone, _ = b.gone.Add(amount) }
+// add adds a charge.
+func (b *Bill) add(amount accounting.Amount) { b.gone, _ = b.gone.Add(amount) }
 
 // keep notes that the number of rows was stored. It is the first thing that a statement
 // buys.
