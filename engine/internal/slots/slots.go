@@ -222,7 +222,7 @@ func (t *Turn) begin() {
 	t.slot = s
 	t.mu.Lock() // the timer may fire before it is kept
 	defer t.mu.Unlock()
-	s.timer = time.AfterFunc(t.untilWatch(s), func() { t.expire(s) })
+	s.timer = time.AfterFunc(time.Until(s.end)-coarse, func() { t.expire(s) })
 }
 
 // length returns the longest of the answer times.
@@ -232,12 +232,6 @@ func (t *Turn) length() time.Duration {
 		longest = max(longest, table.AnswerTime)
 	}
 	return longest
-}
-
-// untilWatch returns how long it takes until the end of a slot is watched whose work goes on: for a quarter of it at
-// most, since watching takes a processor from work.
-func (t *Turn) untilWatch(s *slot) time.Duration {
-	return time.Until(s.end) - min(coarse, t.length()/4)
 }
 
 // expire doubles a slot whose work was not done before its end. If it is done now, the slot is over at the
@@ -255,7 +249,7 @@ func (t *Turn) expire(s *slot) {
 	}
 	s.end = s.begin.Add(t.length())
 	t.schedule.store(t) // work that is done meanwhile waits for it
-	s.timer.Reset(t.untilWatch(s))
+	s.timer.Reset(time.Until(s.end) - coarse)
 }
 
 // Read says that private rows are about to be read. It begins a slot if none has begun.
@@ -326,14 +320,20 @@ func (t *Turn) End() {
 	t.schedule.leave(t.ids)
 }
 
-// coarse is more than a timer of the runtime is late on a machine that has nothing else to do.
-const coarse = 3 * time.Millisecond
+// Two bounds of how late a sleeper is on a machine that has nothing else to do: one that a timer of
+// the runtime wakes, and one that the operating system wakes.
+const (
+	coarse = 3 * time.Millisecond
+	fine   = 300 * time.Microsecond
+)
 
 // sleepUntil waits for a moment. The runtime waits for timers in whole milliseconds, which it counts
 // from when the process had nothing to do any more: that is when work ended, so a timer alone
-// would tell it. So the last milliseconds are watched.
+// would tell it. So the operating system is asked for the last milliseconds, and the last of
+// these are watched.
 func sleepUntil(at time.Time) {
 	time.Sleep(time.Until(at) - coarse)
+	nap(time.Until(at) - fine)
 	stood := 0
 	for now := time.Now(); now.Before(at); {
 		runtime.Gosched()
