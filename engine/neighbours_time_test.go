@@ -37,7 +37,6 @@ type timedNeighbour struct {
 	testing.TB
 	db         *engine.DB
 	curator    *engine.Session
-	rows       int // of the unit
 	answerTime time.Duration
 	asked      int    // of questions
 	url        string // of the server, for the user
@@ -48,12 +47,25 @@ type timedNeighbour struct {
 	fails      atomic.Bool  // the system's random source
 }
 
-// newNeighbour makes a database of 60 persons with two rows each, and of another with so many rows.
+// newNeighbour makes a database of 60 persons with two rows each, and of another with so many rows. A second table
+// has 4,000 rows, and one more if the other has any.
 func newNeighbour(t testing.TB, rows int, answerTime time.Duration) *timedNeighbour {
 	s := open(t, filepath.Join(t.TempDir(), "visits.db"), engine.Options{}).NewSession()
-	n := &timedNeighbour{TB: t, db: s.DB(), curator: s, rows: rows, answerTime: answerTime}
-	must(t, s, `CREATE USER ana PASSWORD 's3cret'`)
-	n.private("visits", "i % 100 AS a, i % 89 AS b", "a INTEGER BETWEEN 0 AND 99, b INTEGER BETWEEN 0 AND 99", rows)
+	n := &timedNeighbour{TB: t, db: s.DB(), curator: s, answerTime: answerTime}
+	fill(t, s, `CREATE TABLE raw_visits (person INTEGER, a INTEGER, b INTEGER)`, `CREATE TABLE raw_steps (b INTEGER, c INTEGER)`,
+		fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+			INSERT INTO raw_visits SELECT CASE WHEN i > 120 THEN 1000 ELSE i / 2 END, i %% 100, i %% 89 FROM n`, 120+rows),
+		fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) INSERT INTO raw_steps SELECT i %% 3, i %% 2 FROM n`, 4000+min(rows, 1)))
+	for _, text := range []string{
+		`CREATE USER ana PASSWORD 's3cret'`,
+		`CREATE PRIVATE TABLE visits (a INTEGER BETWEEN 0 AND 99, b INTEGER BETWEEN 0 AND 99)
+			FROM raw_visits WITH (epsilon = 1000, delta = 1e-6, interactive = 0.9, unit = person, max_rows = 200)`,
+		`CREATE PRIVATE TABLE steps (b INTEGER BETWEEN 0 AND 99, c INTEGER BETWEEN 0 AND 1) FROM raw_steps WITH (epsilon = 1000, delta = 1e-6, interactive = 0.9)`,
+		`GRANT SELECT ON visits TO ana WITH (rho = 1000)`, `GRANT SELECT ON steps TO ana WITH (rho = 1000)`,
+	} {
+		must(t, s, text)
+	}
+	n.setBack()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -76,13 +88,20 @@ func newNeighbour(t testing.TB, rows int, answerTime time.Duration) *timedNeighb
 	return n
 }
 
-// private makes a private table of the persons' rows, of the other with so many, for the user.
-func (n *timedNeighbour) private(name, columns, declared string, rows int) {
-	fill(n, n.curator, fmt.Sprintf(`CREATE TABLE raw_%s AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
-		SELECT CASE WHEN i > 120 THEN 1000 ELSE i / 2 END AS person, %s FROM n`, name, 120+rows, columns))
-	must(n, n.curator, fmt.Sprintf(`CREATE PRIVATE TABLE %s (%s) FROM raw_%[1]s WITH (epsilon = 1000, delta = 1e-6, interactive = 0.9, unit = person, max_rows = %[3]d, answer_time = %[4]d)`,
-		name, declared, max(2, rows), n.answerTime.Milliseconds()))
-	must(n, n.curator, fmt.Sprintf(`GRANT SELECT ON %s TO ana WITH (rho = 1000)`, name))
+// setBack sets the answer times back. It returns the longest that there was.
+func (n *timedNeighbour) setBack() (longest time.Duration) {
+	err := n.db.Store().Write(context.Background(), func(tx *catalog.Tx) error {
+		all, err := tx.Tables()
+		for _, t := range all {
+			longest = max(longest, t.AnswerTime)
+			err = errors.Join(err, tx.SetAnswerTime(t.ID, n.answerTime))
+		}
+		return err
+	})
+	if err != nil {
+		n.Fatal(err)
+	}
+	return longest
 }
 
 // connect connects, and sets the accuracy.
@@ -125,35 +144,32 @@ const (
 	endsTwice     // a comparison fires, and the next one does in a slot of its own
 	endsCancelled // by a request to cancel, while rows are read or the answer is held
 	endsLeft      // the client leaves then, and another asks at once
-	endsSeen      // not by the reply: another looks all the time whether the answer is stored
+	endsSeen      // not by the reply: another looks towards the end of the slot whether the answer is stored
 	endsFailing
 	endsLate
 	endings
 )
 
-// time returns how long a statement takes. It sets the answer times back, and reports how long they were
-// after the statement.
-func (n *timedNeighbour) time(c *pgx.Conn, way int, disturb, longer time.Duration) (took, answerTimeThen time.Duration) {
+// time returns how long a statement takes. It sets the answer times back, and reports the longest
+// that there was.
+func (n *timedNeighbour) time(c *pgx.Conn, way int, disturb, longer time.Duration) (took, longest time.Duration) {
 	text := n.count()
 	work := longer
 	switch way {
 	case endsTwice:
-		work /= 4                                // noise is drawn several times
-		table := fmt.Sprintf("steps%d", n.asked) // each has a budget
-		n.private(table, "i % 3 AS b, i % 2 AS c", "b INTEGER BETWEEN 0 AND 99, c INTEGER BETWEEN 0 AND 1", min(n.rows, 2))
-		must(n, n.curator, fmt.Sprintf(`CREATE MECHANISM live ON %s (b, c) USING SMW WITH (epsilon = 400, max_updates = 2, queries = 100, max_support = 200, prior = uniform)`, table))
-		text = fmt.Sprintf(`SELECT /*+ mechanism(live) */ c, COUNT(*) FROM %s WHERE b < 3 GROUP BY c`, table)
+		work /= 4 // noise is drawn several times
+		must(n, n.curator, `CREATE MECHANISM live ON steps (b, c) USING SMW WITH (epsilon = 3, max_updates = 2, queries = 100, max_support = 200, prior = uniform)`)
+		text = fmt.Sprintf(`SELECT /*+ mechanism(live) */ c, COUNT(*) FROM steps WHERE b < 3 OR b IN (%d, %d) GROUP BY c`, 3+n.asked%97, 3+n.asked/97%97)
 		defer func() {
 			if fired := must(n, n.curator, `SHOW MECHANISMS`).Rows[0][4]; fired != "2 of 2" {
 				n.Errorf("the runs are %v", fired)
 			}
 			must(n, n.curator, `DROP MECHANISM live`)
-			must(n, n.curator, `DROP PRIVATE TABLE `+table)
 		}()
 	case endsLeft:
 		c = n.connect(n.url)
 	case endsLate:
-		work += n.answerTime * 6 / 5
+		work += n.answerTime
 	}
 	n.work.Store(int64(work))
 	n.fails.Store(way == endsFailing)
@@ -174,6 +190,7 @@ func (n *timedNeighbour) time(c *pgx.Conn, way int, disturb, longer time.Duratio
 		err = request(c, text)
 	case endsSeen:
 		go func() { other <- request(c, text) }()
+		time.Sleep(n.answerTime * 9 / 10) // looking takes a processor from the work
 		for !n.stored(text) {
 			if len(other) > 0 && !n.stored(text) { // it has failed
 				break
@@ -193,18 +210,7 @@ func (n *timedNeighbour) time(c *pgx.Conn, way int, disturb, longer time.Duratio
 	if (err != nil) != (way == endsFailing) && way != endsCancelled {
 		n.Fatalf("%s: %v", text, err)
 	}
-	err = n.db.Store().Write(context.Background(), func(tx *catalog.Tx) error {
-		all, err := tx.Tables()
-		for _, t := range all {
-			answerTimeThen = max(answerTimeThen, t.AnswerTime)
-			err = errors.Join(err, tx.SetAnswerTime(t.ID, n.answerTime))
-		}
-		return err
-	})
-	if err != nil {
-		n.Fatal(err)
-	}
-	return took, answerTimeThen
+	return took, n.setBack()
 }
 
 // timings are the times that the same statement takes in two databases. Which comes first is random.
