@@ -39,6 +39,7 @@ type timedNeighbour struct {
 	curator    *engine.Session
 	answerTime time.Duration
 	asked      int    // of questions
+	fired      int    // of those that take two slots
 	url        string // of the server, for the user
 	held       *pgx.Conn
 	looking    *pgx.Conn // the user's, too
@@ -135,7 +136,8 @@ func (n *timedNeighbour) stored(text string) bool {
 // count returns a question that was not asked before.
 func (n *timedNeighbour) count() string {
 	n.asked++
-	return fmt.Sprintf(`SELECT COUNT(DISTINCT person) FROM visits WHERE a * 100 + b NOT IN (%d, %d)`, n.asked%10_000, 10_000+n.asked)
+	k := n.asked % 10_000
+	return fmt.Sprintf(`SELECT COUNT(DISTINCT person) FROM visits WHERE a * 100 + b NOT IN (%d, %d)`, k, (k+1+n.asked/10_000)%10_000)
 }
 
 // The ways in which statements end.
@@ -159,7 +161,8 @@ func (n *timedNeighbour) time(c *pgx.Conn, way int, disturb, longer time.Duratio
 	case endsTwice:
 		work /= 4 // noise is drawn several times
 		must(n, n.curator, `CREATE MECHANISM live ON steps (b, c) USING SMW WITH (epsilon = 3, max_updates = 2, queries = 100, max_support = 200, prior = uniform)`)
-		text = fmt.Sprintf(`SELECT /*+ mechanism(live) */ c, COUNT(*) FROM steps WHERE b < 3 OR b IN (%d, %d) GROUP BY c`, 3+n.asked%97, 3+n.asked/97%97)
+		text = fmt.Sprintf(`SELECT /*+ mechanism(live) */ c, COUNT(*) FROM steps WHERE b < 3 OR b IN (%d, %d) GROUP BY c`, 3+n.fired%48, 51+n.fired/48%49)
+		n.fired++
 		defer func() {
 			if fired := must(n, n.curator, `SHOW MECHANISMS`).Rows[0][4]; fired != "2 of 2" {
 				n.Errorf("the runs are %v", fired)
