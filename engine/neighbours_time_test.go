@@ -185,15 +185,18 @@ func (n *timedNeighbour) time(c *pgx.Conn, way int, disturb, longer time.Duratio
 		if err = c.PgConn().Frontend().Flush(); err != nil {
 			break
 		}
-		time.Sleep(disturb)
+		osSleep(disturb)
 		c.PgConn().Conn().Close()
 		err = request(n.held, n.count())
 	case endsCancelled:
-		time.AfterFunc(disturb, func() { other <- c.PgConn().CancelRequest(context.Background()) })
+		go func() {
+			osSleep(disturb)
+			other <- c.PgConn().CancelRequest(context.Background())
+		}()
 		err = request(c, text)
 	case endsSeen:
 		go func() { other <- request(c, text) }()
-		time.Sleep(n.answerTime * 9 / 10) // looking takes a processor from the work
+		osSleep(n.answerTime * 9 / 10) // looking takes a processor from the work
 		for !n.stored(text) {
 			if len(other) > 0 && !n.stored(text) { // it has failed
 				break
