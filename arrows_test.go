@@ -79,6 +79,8 @@ var arrows = map[string][]string{
 	"source/postgres": {"calendar", "period", "query", "source", "sqlerr"},
 	// It starts servers for tests and for bench: no other line names it.
 	"internal/pgtest": {},
+	// It keeps files of tests in memory.
+	"internal/scratch": {},
 	// It holds packages to published figures, in their tests.
 	"accounting/goldentest": {},
 }
@@ -87,12 +89,13 @@ var arrows = map[string][]string{
 var testArrows = map[string][]string{
 	".":             {"driver", "engine", "sqlerr"},                      // the examples set a database up, and ask for answers
 	"examples/plot": {"engine"},                                          // its tests set a database up
-	"cmd/dpsql":     {"noise", "internal/admissions", "internal/pgtest"}, // an audited mechanism draws from a source
+	"cmd/dpsql":     {"noise", "internal/admissions", "internal/pgtest", "internal/scratch"}, // an audited mechanism draws from a source
 
+	"catalog":          {"internal/scratch"},
 	"driver":           {"internal/pgtest"},
-	"engine":           {"internal/pgtest", "mechanisms/marginals", "mechanisms/projection", "post", "server"}, // a server's clock is what a user has
-	"server":           {"internal/pgtest"},
-	"source/postgres":  {"internal/pgtest"},
+	"engine":           {"internal/pgtest", "internal/scratch", "mechanisms/marginals", "mechanisms/projection", "post", "server"}, // a server's clock is what a user has
+	"server":           {"internal/pgtest", "internal/scratch"},
+	"source/postgres":  {"internal/pgtest", "internal/scratch"},
 	"server/pgcatalog": {"internal/pgtest"},
 	"surround":         {"sqlfront"}, // which takes what is cut
 

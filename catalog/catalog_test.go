@@ -13,6 +13,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/internal/scratch"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -21,6 +22,7 @@ import (
 func TestMain(m *testing.M) {
 	switch role := os.Getenv("CATALOG_TEST_ROLE"); role {
 	case "":
+		scratch.InMemory()
 		os.Exit(m.Run())
 	case "hold-lease":
 		holdLease(os.Getenv("CATALOG_TEST_PATH"))

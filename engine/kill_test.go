@@ -24,6 +24,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/engine"
+	"dpsql/internal/scratch"
 	"dpsql/sqlerr"
 )
 
@@ -54,7 +55,10 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(max(waiting, runtime.GOMAXPROCS(0)))); err != nil {
 		panic(err)
 	}
-	flag.Parse()                       // the flag may change the number
+	flag.Parse() // the flag may change the number
+	if !*long {
+		scratch.InMemory()
+	}
 	os.Setenv("WAREHOUSE_DSN", farDSN) // for parallel tests, which cannot call t.Setenv
 	switch os.Getenv("ENGINE_TEST_CHILD") {
 	case "kill":

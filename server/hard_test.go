@@ -26,6 +26,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"dpsql/engine"
+	"dpsql/internal/scratch"
 	"dpsql/server"
 )
 
@@ -46,6 +47,7 @@ func TestMain(m *testing.M) {
 	case os.Getenv(askURL) != "":
 		askProcess(os.Getenv(askURL))
 	default:
+		scratch.InMemory()
 		os.Exit(m.Run())
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/engine"
 	"dpsql/internal/pgtest"
+	"dpsql/internal/scratch"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -32,6 +33,7 @@ var (
 // processes or for a terminal to settle.
 func TestMain(m *testing.M) {
 	flag.Set("test.parallel", "6")
+	scratch.InMemory()
 	testscript.Main(m, map[string]func(){"dpsql": main, "sqlite3": sqlite3})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,9 +17,15 @@ import (
 	"pgregory.net/rapid"
 
 	"dpsql/internal/pgtest"
+	"dpsql/internal/scratch"
 	"dpsql/query"
 	"dpsql/source"
 )
+
+func TestMain(m *testing.M) {
+	scratch.InMemory()
+	os.Exit(m.Run())
+}
 
 // opened returns a pool on a new database of the shared cluster, and its
 // connection string.
