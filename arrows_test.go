@@ -87,8 +87,8 @@ var arrows = map[string][]string{
 
 // testArrows says what a package's tests may import beyond that.
 var testArrows = map[string][]string{
-	".":             {"driver", "engine", "sqlerr"},                      // the examples set a database up, and ask for answers
-	"examples/plot": {"engine"},                                          // its tests set a database up
+	".":             {"driver", "engine", "sqlerr"},                                          // the examples set a database up, and ask for answers
+	"examples/plot": {"engine"},                                                              // its tests set a database up
 	"cmd/dpsql":     {"noise", "internal/admissions", "internal/pgtest", "internal/scratch"}, // an audited mechanism draws from a source
 
 	"catalog":          {"internal/scratch"},
