@@ -147,6 +147,7 @@ func TestUnsupported(t *testing.T) {
 		{"SHOW ‸BUDGETS", u, "SHOW BUDGETS", "did you mean SHOW BUDGET?"},
 		{"SHOW ‸DATABASES", u, "SHOW DATABASES", "SHOW lists TABLES"},
 		{"EXPLAIN ‸QUERY PLAN SELECT COUNT(*) FROM people", u, "EXPLAIN QUERY PLAN", "EXPLAIN SELECT"},
+		{"EXPLAIN ‸(FORMAT JSON) SELECT COUNT(*) FROM people", u, "EXPLAIN (…)", "EXPLAIN FULL"},
 		{"EXPLAIN ‸DELETE FROM people", u, "EXPLAIN DELETE", ""},
 		{"SELECT COUNT(*) FROM people; ‸SELECT 1", u, "more than one statement", "one by one"},
 		{"SET accuracy = ‸?", u, "a parameter in this statement", "WHERE"},

@@ -289,6 +289,9 @@ func (p *parser) explain() (Statement, error) {
 	if t.Matches("QUERY") && p.after(1).Matches("PLAN") {
 		return nil, t.Unsupported("EXPLAIN QUERY PLAN").WithHint("write EXPLAIN SELECT …")
 	}
+	if t.Matches("(") {
+		return nil, t.Unsupported("EXPLAIN (…)").WithHint("dpsql has no options in parentheses: write EXPLAIN SELECT …, or EXPLAIN FULL SELECT … for every column")
+	}
 	if t.Matches("CREATE") && (p.after(1).Matches("RELEASE") || p.after(1).Matches("MECHANISM") || p.after(1).Matches("PUBLIC")) {
 		return p.explainCreate(full)
 	}
