@@ -36,6 +36,7 @@ type conn struct {
 	portals    map[string]*portal
 	described  *portal // whose columns the client has asked for and not been sent
 	skipping   bool    // after an error, until the client's Sync
+	several    bool    // the text that runs has several statements, which are one transaction
 	waiting    int     // about the bytes that wait to be sent
 	lost       error   // why nothing can be sent any more
 
@@ -123,11 +124,10 @@ func (c *conn) handle(message pgproto3.FrontendMessage) error {
 			}
 		}
 	}
-	switch m := message.(type) {
-	case *pgproto3.Query:
-		return c.query(m.String)
+	switch message.(type) {
 	case *pgproto3.Sync:
-		return c.sync()
+		c.skipping = false
+		return c.turnOver()
 	case *pgproto3.Flush:
 		return c.flush()
 	}
@@ -136,6 +136,8 @@ func (c *conn) handle(message pgproto3.FrontendMessage) error {
 	}
 	var err error
 	switch m := message.(type) {
+	case *pgproto3.Query:
+		return c.query(m.String)
 	case *pgproto3.Parse:
 		err = c.parse(m)
 	case *pgproto3.Bind:
@@ -172,10 +174,11 @@ func (c *conn) failed(err error, at func(int) int) {
 	c.wire.Send(response(err, at))
 }
 
-func (c *conn) sync() error {
-	c.skipping = false
+// turnOver tells the client that it is its turn. Outside a block that ends a transaction.
+func (c *conn) turnOver() error {
 	if !c.block.open() {
 		c.dropPortals(false)
+		c.settings.endBlock(c)
 	}
 	c.ready()
 	return c.flush()

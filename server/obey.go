@@ -61,9 +61,13 @@ func (c *conn) obey(v *verb) (*output, error) {
 	case "SAVEPOINT", "RELEASE", "ROLLBACK TO":
 		return c.savepoint(v)
 	case "SET":
+		if v.local && !c.block.begun && !c.several {
+			out.notices = c.notice("WARNING", "25P01", "SET LOCAL can only be used in transaction blocks")
+		}
 		return out, c.set(v)
 	case "RESET":
 		if ofEngine(v.name) {
+			delete(c.settings.displaced, strings.ToLower(v.name))
 			c.resetEngine(v.name)
 			return out, nil
 		}
@@ -197,11 +201,9 @@ func (c *conn) set(v *verb) error {
 	case v.name == "transaction":
 		return c.setModes(v)
 	case ofEngine(v.name):
-		if v.inherit {
-			c.resetEngine(v.name)
-			return nil
-		}
-		return c.session.Set(v.name, v.value)
+		return c.setEngine(v)
+	case v.inherit && v.local:
+		v = &verb{name: v.name, value: c.settings.initial(v.name), local: true}
 	case v.inherit:
 		return c.settings.reset(c, v.name)
 	}
@@ -212,7 +214,7 @@ func (c *conn) set(v *verb) error {
 		}
 		c.block.readOnly = on == "on"
 	}
-	err := c.settings.set(c, v.name, v.value, v.local && c.block.begun)
+	err := c.settings.set(c, v.name, v.value, v.local)
 	if e, ok := err.(*stateError); ok && e.state == "42704" {
 		return e.withHint("the settings of dpsql are " + strings.Join(engine.SettingNames, ", "))
 	}
@@ -238,6 +240,23 @@ func (c *conn) setModes(v *verb) error {
 		return c.settings.set(c, "default_transaction_read_only", map[bool]string{true: "on", false: "off"}[*v.readOnly], false)
 	default:
 		c.block.readOnly = *v.readOnly && c.block.begun
+	}
+	return nil
+}
+
+// setEngine sets a setting of the engine.
+func (c *conn) setEngine(v *verb) error {
+	name := strings.ToLower(v.name)
+	before := c.session.Settings().Get(name)
+	if v.inherit {
+		c.resetEngine(name)
+	} else if err := c.session.Set(name, v.value); err != nil {
+		return err
+	}
+	if v.local {
+		c.settings.displace(name, before)
+	} else {
+		delete(c.settings.displaced, name)
 	}
 	return nil
 }

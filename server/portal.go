@@ -177,7 +177,9 @@ func (c *conn) parse(m *pgproto3.Parse) error {
 	if !utf8.ValidString(m.Query) {
 		return failure("22021", "the statement is not UTF-8")
 	}
-	delete(c.statements, "")
+	if m.Name == "" {
+		delete(c.statements, "")
+	}
 	st, err := c.newStatement(strings.Clone(m.Query), m.ParameterOIDs)
 	if err == nil {
 		err = c.spare(st.text)
@@ -463,16 +465,11 @@ func (c *conn) dropPortals(all bool) {
 // query answers a message of the simple protocol. Its statements run in order, and those
 // after one that fails do not.
 func (c *conn) query(text string) error {
-	c.skipping = false
 	c.dropUnnamed()
 	if err := c.queries(text); err != nil {
 		return err
 	}
-	if !c.block.open() {
-		c.dropPortals(false)
-	}
-	c.ready()
-	return c.flush()
+	return c.turnOver()
 }
 
 func (c *conn) dropUnnamed() {
@@ -491,6 +488,8 @@ func (c *conn) queries(text string) error {
 	if len(all) == 0 {
 		c.wire.Send(&pgproto3.EmptyQueryResponse{})
 	}
+	c.several = len(all) > 1
+	defer func() { c.several = false }()
 	for _, one := range all {
 		if err := c.simple(one.statement); err != nil && c.lost == nil {
 			c.failed(err, one.at)

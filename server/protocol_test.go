@@ -14,6 +14,7 @@ import (
 	"io"
 	"math/big"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -125,6 +126,44 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
+// TestSetLocal sets a setting of the engine to the end of a transaction: what may be bought must not
+// outlive it.
+func TestSetLocal(t *testing.T) {
+	url, _ := start(t, nil)
+	c := connect(t, url)
+	for _, e := range []struct{ text, want string }{
+		{"BEGIN; SET LOCAL confidence = 0.8", "0.8"},
+		{"COMMIT", "0.95"},
+		{"SET confidence = 0.9; BEGIN; SET LOCAL confidence = 0.8; SET LOCAL confidence = 0.7", "0.7"},
+		{"COMMIT", "0.9"},
+		{"BEGIN; SET LOCAL confidence = 0.8; SET confidence = 0.6; COMMIT", "0.6"},
+		{"BEGIN; SET confidence = 0.7; SET LOCAL confidence = 0.8; ROLLBACK", "0.6"},
+		{"SET LOCAL confidence = 0.8", "0.6"},
+		{"SELECT set_config('confidence', '0.8', true)", "0.6"},
+		{"SELECT set_config('confidence', '0.8', false)", "0.8"},
+		{"BEGIN; SET LOCAL confidence TO DEFAULT", "0.95"},
+		{"COMMIT", "0.8"},
+		{"BEGIN; SET LOCAL confidence = 0.7; RESET confidence; COMMIT", "0.95"},
+		{"SET confidence = 0.7; BEGIN; SET LOCAL confidence = 0.8; RESET ALL; COMMIT", "0.95"},
+	} {
+		if _, state := run(t, c, e.text); state != "" {
+			t.Fatalf("%s: %s", e.text, state)
+		}
+		rows, err := c.Query(context.Background(), "SHOW SETTINGS")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) ([]any, error) { return r.Values() })
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(all, func(row []any) bool { return row[0] == "confidence" })
+		if got := fmt.Sprint(all[at][1]); got != e.want {
+			t.Errorf("%s: %s, want %s", e.text, got, e.want)
+		}
+	}
+}
+
 func TestSettings(t *testing.T) {
 	url, _ := start(t, nil)
 	c := connect(t, url+"?application_name=x%C3%A4&options=-c%20statement_timeout%3D2s")
@@ -229,6 +268,9 @@ func TestPortals(t *testing.T) {
 			"ParseComplete BindComplete NoData EmptyQueryResponse ready I"},
 		{[]pgproto3.FrontendMessage{&pgproto3.Parse{Query: "SELECT 1; SELECT 2"}}, "error 42601 ready I"},
 		{[]pgproto3.FrontendMessage{&pgproto3.FunctionCall{}}, "error 0A000 ready I"},
+		{[]pgproto3.FrontendMessage{&pgproto3.Parse{Query: "SELECT 1"}, &pgproto3.Parse{Name: "two", Query: "SELECT 2"}, &pgproto3.Bind{}, &pgproto3.Execute{}},
+			"ParseComplete ParseComplete BindComplete DataRow SELECT 1 ready I"},
+		{[]pgproto3.FrontendMessage{&pgproto3.Execute{Portal: "none"}, &pgproto3.Query{String: "SELECT 1"}, &pgproto3.Flush{}}, "error 34000 ready I"},
 	}
 	for _, e := range steps {
 		if got := strings.Join(send(e.messages...), " "); got != e.want {

@@ -204,6 +204,8 @@ type settings struct {
 	login   map[string]string // those of the startup packet, and of the session's beginning
 	changed map[string]string // by SET
 	local   map[string]string // by SET LOCAL, to the end of the transaction
+
+	displaced map[string]string // by SET LOCAL of a setting of the engine: what it is after the transaction
 }
 
 // begin takes the settings of the startup packet. Errors: a value that is not accepted.
@@ -310,6 +312,22 @@ func (s *settings) get(name string) (string, bool) {
 	return "", false
 }
 
+// initial returns the value that a setting had when the session began, "" if there is none of the name.
+func (s *settings) initial(name string) string {
+	v, _ := (&settings{login: s.login}).get(name)
+	return v
+}
+
+// displace remembers what a setting of the engine was before a transaction set it for itself.
+func (s *settings) displace(name, value string) {
+	if s.displaced == nil {
+		s.displaced = make(map[string]string)
+	}
+	if _, twice := s.displaced[name]; !twice {
+		s.displaced[name] = value
+	}
+}
+
 // set changes a setting and tells the client if it is a reported one.
 func (s *settings) set(c *conn, name, value string, local bool) error {
 	name, value, err := accepted(name, value)
@@ -340,7 +358,7 @@ func (s *settings) set(c *conn, name, value string, local bool) error {
 func (s *settings) reset(c *conn, name string) error {
 	if name == "" {
 		changed := slices.Concat(slices.Sorted(maps.Keys(s.changed)), slices.Sorted(maps.Keys(s.local)))
-		s.changed, s.local = nil, nil
+		s.changed, s.local, s.displaced = nil, nil, nil
 		for _, name := range changed {
 			s.tell(c, name)
 		}
@@ -374,8 +392,14 @@ func (s *settings) restore(c *conn, before map[string]string) {
 
 // endBlock ends the settings of a transaction.
 func (s *settings) endBlock(c *conn) {
+	if len(s.local)+len(s.displaced) == 0 {
+		return
+	}
+	for name, value := range s.displaced {
+		c.session.Set(name, value) // taken before, so accepted again
+	}
 	ended := slices.Sorted(maps.Keys(s.local))
-	s.local = nil
+	s.local, s.displaced = nil, nil
 	for _, name := range ended {
 		s.tell(c, name)
 	}
