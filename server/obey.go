@@ -72,7 +72,7 @@ func (c *conn) obey(v *verb) (*output, error) {
 			return out, nil
 		}
 		if v.name == "" {
-			c.session.Reset()
+			c.restoreEngine(c.settings.engine)
 		}
 		return out, c.settings.reset(c, v.name)
 	case "SHOW":
@@ -82,7 +82,7 @@ func (c *conn) obey(v *verb) (*output, error) {
 			return nil, failure("25001", "DISCARD ALL cannot run inside a transaction block")
 		}
 		if out.tag += " " + v.name; v.name == "ALL" {
-			c.session.Reset()
+			c.restoreEngine(c.settings.engine)
 			clear(c.statements)
 			c.dropPortals(true)
 			return out, c.settings.reset(c, "")
@@ -261,12 +261,9 @@ func (c *conn) setEngine(v *verb) error {
 	return nil
 }
 
-// resetEngine restores one setting of the engine to that of a new session.
+// resetEngine restores one setting of the engine to that of the login.
 func (c *conn) resetEngine(name string) {
-	kept := c.session.Settings()
-	c.session.Reset()
-	kept.Set(name, c.session.Settings().Get(strings.ToLower(name)))
-	c.restoreEngine(kept)
+	c.session.Set(name, c.settings.engine.Get(strings.ToLower(name)))
 }
 
 // restoreEngine restores the engine's settings.

@@ -149,19 +149,39 @@ func TestSetLocal(t *testing.T) {
 		if _, state := run(t, c, e.text); state != "" {
 			t.Fatalf("%s: %s", e.text, state)
 		}
-		rows, err := c.Query(context.Background(), "SHOW SETTINGS")
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) ([]any, error) { return r.Values() })
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := slices.IndexFunc(all, func(row []any) bool { return row[0] == "confidence" })
-		if got := fmt.Sprint(all[at][1]); got != e.want {
+		if got := confidence(t, c); got != e.want {
 			t.Errorf("%s: %s, want %s", e.text, got, e.want)
 		}
 	}
+}
+
+// TestSettingsOfLogin gives a setting of the engine with the login, to which RESET returns.
+func TestSettingsOfLogin(t *testing.T) {
+	url, _ := start(t, nil)
+	c := connect(t, url+"?options=-c%20confidence%3D0.8")
+	for _, text := range []string{"SELECT 1", "SET confidence = 0.9; RESET confidence", "SET confidence = 0.9; RESET ALL", "SET confidence = 0.9; SET confidence TO DEFAULT"} {
+		if _, state := run(t, c, text); state != "" || confidence(t, c) != "0.8" {
+			t.Errorf("%s: %s, confidence %s, want 0.8", text, state, confidence(t, c))
+		}
+	}
+	if _, err := pgx.Connect(context.Background(), url+"?options=-c%20confidence%3D2"); err == nil || !strings.Contains(err.Error(), "22023") {
+		t.Errorf("a login with confidence 2: %v", err)
+	}
+}
+
+// confidence returns the setting of a connection's session.
+func confidence(t *testing.T, c *pgx.Conn) string {
+	t.Helper()
+	rows, err := c.Query(context.Background(), "SHOW SETTINGS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) ([]any, error) { return r.Values() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(all, func(row []any) bool { return row[0] == "confidence" })
+	return fmt.Sprint(all[at][1])
 }
 
 func TestSettings(t *testing.T) {

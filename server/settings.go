@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"dpsql/engine"
 )
 
 // Version is the version of PostgreSQL that the server gives as its own: that of the catalogs
@@ -202,6 +204,7 @@ func duration(v string) (time.Duration, bool) {
 // settings are the settings of a connection.
 type settings struct {
 	login   map[string]string // those of the startup packet, and of the session's beginning
+	engine  engine.Settings   // the engine's, of then
 	changed map[string]string // by SET
 	local   map[string]string // by SET LOCAL, to the end of the transaction
 
@@ -225,12 +228,19 @@ func (s *settings) begin(c *conn, startup map[string]string) error {
 		delete(given, other)
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if ofEngine(name) {
+			if err := c.session.Set(name, given[name]); err != nil {
+				return err
+			}
+			continue
+		}
 		name, value, err := accepted(name, given[name])
 		if err != nil {
 			return err
 		}
 		s.login[name] = value
 	}
+	s.engine = c.session.Settings()
 	return nil
 }
 
