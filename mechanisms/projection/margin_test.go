@@ -248,6 +248,7 @@ var (
 type tallied struct {
 	trials           int
 	within, narrower []int
+	together         int // how many of the trials may miss together; 0 is each for itself
 }
 
 func newTally() *tallied {
@@ -281,7 +282,8 @@ func (c *tallied) expect(t *testing.T, what string, tight bool) {
 	t.Logf("%s: %v of %d at %v; one less: %v", what, c.within, c.trials, confidences, c.narrower)
 	for i, confidence := range confidences {
 		rest := min(0.005, 0.1*(1-confidence))
-		if c.within[i] < leastHits(c.trials, confidence-rest) {
+		together := max(c.together, 1)
+		if c.within[i] < together*leastHits(c.trials/together, confidence-rest) {
 			t.Errorf("%s: %d of %d at %v", what, c.within[i], c.trials, confidence)
 		}
 		if tight && c.trials-c.narrower[i] < leastHits(c.trials, 1-confidence-2*rest) {
@@ -430,7 +432,8 @@ func TestCoverageAboutTheClip(t *testing.T) {
 }
 
 // Lists made from the public matrix, of elements that share buckets, with signs
-// that cancel or agree, about a record that is known to be there or about none.
+// that cancel or agree, about a record that is known to be there or about none. Two of the
+// 100 codes share a bucket once or twice a release, and then their lists may miss together.
 func TestCoverageOfCraftedLists(t *testing.T) {
 	t.Parallel()
 	src, _ := seeded(t)
@@ -439,6 +442,7 @@ func TestCoverageOfCraftedLists(t *testing.T) {
 	u := line(t, 1<<20)
 	for _, kind := range []string{"cancel", "agree", "cancel, many", "agree, many", "cancel, none there"} {
 		tally := newTally()
+		tally.together = 2 // two codes in one bucket
 		for range 3 * coverageReleases() {
 			d := counts{}
 			for i := range uint64(cells) {
