@@ -169,6 +169,7 @@ func TestRecast(t *testing.T) {
 		}
 		return query.Where(u, c, s)
 	}
+	all := append(slices.Clone(values), query.Text("none")) // and one that no query names
 	recast, refused := 0, 0
 	for range 400 {
 		q := literal()
@@ -185,8 +186,8 @@ func TestRecast(t *testing.T) {
 		to := u.With(0, known()).With(2, known())
 		r, column, ok := q.Recast(to)
 		told := map[int]bool{} // the columns of which q tells values apart that have one ordinal
-		for _, a := range values {
-			for _, b := range values {
+		for _, a := range all {
+			for _, b := range all {
 				for n := range int64(4) {
 					tuple := []query.Value{a, query.Int(n), b}
 					if ok && r.Weight(tuple) != q.Weight(tuple) {
@@ -194,7 +195,7 @@ func TestRecast(t *testing.T) {
 					}
 					for _, c := range []int{0, 2} {
 						own, _ := to.Columns()[c].Domain.Ordinal(tuple[c])
-						for _, v := range append(values, query.Text("none")) {
+						for _, v := range all {
 							other := slices.Clone(tuple)
 							other[c] = v
 							if o, _ := to.Columns()[c].Domain.Ordinal(v); o == own && q.Weight(other) != q.Weight(tuple) {
