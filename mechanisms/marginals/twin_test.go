@@ -200,15 +200,29 @@ func TestOmega(t *testing.T) {
 
 // TestAnswersShareAnInterval compares the intervals of fitted and of unbiased answers. They
 // are the same, but for the rounding of the latter, at any confidence.
+//
+// False failures: in one of sixty builds no fitted answer differs from the unbiased one, in
+// five of five with 1e-9.
 func TestAnswersShareAnInterval(t *testing.T) {
 	u := universe(t, 3, 4, 5)
 	random := seeded(t)
-	table := make([]int64, 60)
-	for c := range table {
-		table[c] = int64(random.ExpFloat64() * 20)
-	}
-	r := build(t, u, calibrated(t, u, 2, "1", "1e-6"), table)
 	apart := 0
+	for range 5 {
+		table := make([]int64, 60)
+		for c := range table {
+			table[c] = int64(random.ExpFloat64() * 20)
+		}
+		apart += shareAnInterval(t, build(t, u, calibrated(t, u, 2, "1", "1e-6"), table))
+	}
+	if apart == 0 {
+		t.Error("all fitted answers are the unbiased ones")
+	}
+}
+
+// shareAnInterval compares the answers of a release, and returns how many differ.
+func shareAnInterval(t *testing.T, r *Release) (apart int) {
+	t.Helper()
+	u := r.Universe()
 	of := func(column int, a, b int64) query.ColumnSet {
 		return query.ColumnSet{Column: column, Set: u.Columns()[column].Domain.SetOf(query.Int(a), query.Int(b))}
 	}
@@ -235,9 +249,7 @@ func TestAnswersShareAnInterval(t *testing.T) {
 			}
 		}
 	}
-	if apart == 0 {
-		t.Error("all fitted answers are the unbiased ones")
-	}
+	return apart
 }
 
 // TestMarginsAreTheorems compares margins of sums of discrete Gaussians with the exact
