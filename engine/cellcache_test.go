@@ -231,8 +231,10 @@ func TestCellsArePrintedNowhere(t *testing.T) {
 	for _, v := range []any{s, s.DB(), *s, held, *held, held.Histogram, *held.Histogram} {
 		texts = append(texts, fmt.Sprintf("%v", v), fmt.Sprintf("%+v", v), fmt.Sprintf("%#v", v))
 	}
+	// Numbers of their own, since addresses and times have any digits.
+	counts := regexp.MustCompile(`\b(27182|31337|4155|(0x)?(6a2e|7a69|103b))\b`)
 	for _, text := range texts {
-		if found := regexp.MustCompile(`27182|31337|4155|6a2e|0x7a69`).FindString(text); found != "" {
+		if found := counts.FindString(text); found != "" {
 			t.Errorf("printed: %.300s", text)
 		}
 	}
