@@ -72,7 +72,10 @@ func TestDocs(t *testing.T) {
 // blocks that run under -long.
 var (
 	needed     = map[string][]string{"serve.md": {"psql --version", "openssl version", "curl --version"}}
-	neededLong = map[string][]string{"serve.md": {"file --version", linkPython, `Rscript -e 'invisible(find.package("RPostgreSQL"))'`}}
+	neededLong = map[string][]string{
+		"tutorial.md": {"(cd dpsql && go build -o /dev/null ./examples/plot)"},
+		"serve.md":    {"file --version", linkPython, `Rscript -e 'invisible(find.package("RPostgreSQL"))'`},
+	}
 )
 
 // linkPython makes python3 the first of some that has what the page's program imports. It also
@@ -139,7 +142,8 @@ func newPage(t *testing.T, name string) *page {
 	return p
 }
 
-// replacePorts has the page use free ports in the place of those that it names.
+// replacePorts has the page use free ports in the place of those that it names. A number is a
+// port where it stands behind what ports stand behind: an answer may have the same digits.
 func (p *page) replacePorts(named ...string) {
 	var there, back []string
 	for _, name := range named {
@@ -149,7 +153,9 @@ func (p *page) replacePorts(named ...string) {
 		}
 		defer l.Close()
 		_, free, _ := net.SplitHostPort(l.Addr().String())
-		there, back = append(there, name, free), append(back, free, name)
+		for _, before := range []string{"127.0.0.1:", "port=", ".s.PGSQL."} {
+			there, back = append(there, before+name, before+free), append(back, before+free, before+name)
+		}
 	}
 	p.ports, p.shown = strings.NewReplacer(there...), strings.NewReplacer(append(back, p.home, "/home/you")...)
 }
@@ -205,6 +211,9 @@ func (p *page) console(b *block) {
 			anew = append(anew, c.shown...)
 			continue
 		}
+		if otherModule.MatchString(c.text) && !b.long() {
+			p.Errorf("line %d: $ %s: the block must be tagged long, since it needs modules that dpsql does not", b.line, c.text)
+		}
 		lines, err := p.bash(c.text)
 		if shown := strings.Join(lines, "\n"); err != nil && !strings.Contains(shown, "error ") && !strings.Contains(shown, "ERROR:  ") {
 			p.Errorf("line %d: $ %s: %v\n%s", b.line, c.text, err, strings.Join(lines, "\n"))
@@ -222,6 +231,9 @@ func (p *page) console(b *block) {
 	}
 }
 
+// otherModule matches a line that compiles a module beside dpsql.
+var otherModule = regexp.MustCompile(`\bgo (run|build|test) \./(bench|clients|examples)\b`)
+
 // bash runs a line in the page's working directory, which the line may change.
 func (p *page) bash(text string) ([]string, error) {
 	where := filepath.Join(p.home, ".pwd")
@@ -238,14 +250,15 @@ func (p *page) bash(text string) ([]string, error) {
 
 // environment returns the variables of a console. ~ is the page's home, and go
 // install installs into it. Go's caches are named, because another home would hide
-// them.
+// them. Programs speak as they do without a locale, since bash warns of one that is
+// not installed.
 func environment(t *testing.T, home string) []string {
 	places, err := goPlaces()
 	if err != nil {
 		t.Fatal(err)
 	}
 	bin := filepath.Join(home, "bin")
-	env := append(os.Environ(), "HOME="+home, "GOBIN="+bin, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	env := append(os.Environ(), "LC_ALL=C", "HOME="+home, "GOBIN="+bin, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	for name, value := range places {
 		env = append(env, name+"="+value)
 	}
@@ -710,7 +723,7 @@ func punctuation(r rune) bool { return strings.ContainsRune(" │,%():", r) }
 var (
 	moments = regexp.MustCompile(`\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ| \d\d:\d\d )`)
 	digests = regexp.MustCompile(`(^|[ ,=])[0-9a-f]{16}(?:[0-9a-f]{48})?($|[ ,])`)
-	took    = regexp.MustCompile(`(^|· |^time )(< )?[0-9.]+ (ms|s)$`)
+	took    = regexp.MustCompile(`(?:^| · |^time )(?:(?:< )?[0-9.]+ m?s|(?:\d+h)?\d+m\d+s)$`)
 	runs    = regexp.MustCompile(` +|─+`)
 	drawing = regexp.MustCompile(`[█▒├┤─]+`)
 )
@@ -719,7 +732,7 @@ var (
 func steady(l string) string {
 	l = moments.ReplaceAllString(l, "TIME")
 	l = digests.ReplaceAllString(l, "${1}DIGEST$2")
-	l = took.ReplaceAllString(l, "${1}TIME")
+	l = took.ReplaceAllString(l, "")
 	if !strings.Contains(l, " · cost ") && strings.Contains(l, "±") {
 		l = drawing.ReplaceAllString(l, " ")
 	}
@@ -919,6 +932,8 @@ func TestDocsAreCompared(t *testing.T) {
 		{"error unknown: no column a", "error unknown: no column a", false, true},
 		{"error unknown: no column a", "error unknown: no column b", false, false},
 		{"± at 95 % · direct · cost ρ 0.0012 · 3 ms", "± at 95 % · direct · cost ρ 0.0012 · 20 s", false, true},
+		{"± at 95 % · direct · cost ρ 0.0012 · 3 ms", "± at 95 % · direct · cost ρ 0.0012 · 1m20s", false, true},
+		{"CREATE RELEASE", "CREATE RELEASE · 1.2 ms", false, true},
 		{"± at 95 % · direct · cost ρ 0.0012 · 3 ms", "± at 95 % · direct · cost ρ 0.0013 · 3 ms", false, false},
 		{"± at 95 % · release a · cost 0 · 3 ms", "± at 95 % · release b · cost 0 · 3 ms", false, false},
 		{"F ██████▒┤ 100 ± 5", "F █████▒┤  130 ± 5", false, true},
