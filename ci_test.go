@@ -128,6 +128,61 @@ exit 1
 	}
 }
 
+// TestSkippedScript gives .ci/skipped what go test -v prints of tests that pass, fail, wait and
+// are skipped, and of a package that panics.
+func TestSkippedScript(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("bash is not there")
+	}
+	const printed = `=== RUN   TestA
+    a_test.go:1: first
+=== PAUSE TestA
+=== RUN   TestB
+    b_test.go:1: psql is missing
+--- SKIP: TestB (0.00s)
+=== CONT  TestA
+    a_test.go:2: wrong
+--- FAIL: TestA (0.10s)
+=== RUN   TestC
+    c_test.go:1: seed 1
+--- PASS: TestC (0.00s)
+FAIL
+FAIL	dpsql/p	0.2s
+=== RUN   TestD
+    d_test.go:1: begun
+panic: fault
+
+goroutine 1 [running]:
+FAIL	dpsql/q	0.1s
+PASS
+ok  	dpsql/r	0.1s
+?   	dpsql/s	[no test files]
+`
+	const want = `--- FAIL: TestA (0.10s)
+    a_test.go:1: first
+    a_test.go:2: wrong
+FAIL
+FAIL	dpsql/p	0.2s
+    d_test.go:1: begun
+panic: fault
+
+goroutine 1 [running]:
+FAIL	dpsql/q	0.1s
+ok  	dpsql/r	0.1s
+?   	dpsql/s	[no test files]
+`
+	skipped := filepath.Join(t.TempDir(), "skipped")
+	cmd := exec.Command("bash", ".ci/skipped", skipped)
+	cmd.Stdin = strings.NewReader(printed)
+	out, err := cmd.CombinedOutput()
+	if err != nil || string(out) != want {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if text, err := os.ReadFile(skipped); err != nil || string(text) != "TestB:     b_test.go:1: psql is missing\n\n" {
+		t.Errorf("%v %q", err, text)
+	}
+}
+
 // TestPeople holds the labelled Adult table to the program that writes it, row
 // by row: compressors differ, what they compress does not.
 func TestPeople(t *testing.T) {

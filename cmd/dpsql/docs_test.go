@@ -250,15 +250,15 @@ func (p *page) bash(text string) ([]string, error) {
 
 // environment returns the variables of a console. ~ is the page's home, and go
 // install installs into it. Go's caches are named, because another home would hide
-// them. Programs speak as they do without a locale, since bash warns of one that is
-// not installed.
+// them; what is compiled has its modules there already. Programs speak as they do without a
+// locale, since bash warns of one that is not installed.
 func environment(t *testing.T, home string) []string {
 	places, err := goPlaces()
 	if err != nil {
 		t.Fatal(err)
 	}
 	bin := filepath.Join(home, "bin")
-	env := append(os.Environ(), "LC_ALL=C", "HOME="+home, "GOBIN="+bin, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	env := append(os.Environ(), "LC_ALL=C", "GOPROXY=off", "HOME="+home, "GOBIN="+bin, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	for name, value := range places {
 		env = append(env, name+"="+value)
 	}
