@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"sync/atomic"
@@ -20,8 +21,9 @@ type conn struct {
 	raw     net.Conn // as it was accepted
 	net     net.Conn // with TLS, if there is
 	tls     *tls.Conn
-	binding []byte // of TLS, for logins that are bound to it
-	wire    *pgproto3.Backend
+	binding []byte            // of TLS, for logins that are bound to it
+	wire    *pgproto3.Backend // reads messages
+	out     io.Writer         // takes them, see send
 	log     *slog.Logger
 
 	user    string
@@ -37,7 +39,9 @@ type conn struct {
 	described  *portal // whose columns the client has asked for and not been sent
 	skipping   bool    // after an error, until the client's Sync
 	several    bool    // the text that runs has several statements, which are one transaction
-	waiting    int     // about the bytes that wait to be sent
+	passing    int     // bytes of the text that runs, and of the rows that are being sent
+	held       int     // bytes that the user's account has for this connection
+	waiting    []byte  // to be sent
 	lost       error   // why nothing can be sent any more
 
 	running  atomic.Pointer[context.CancelFunc] // of the statement that runs
@@ -57,19 +61,10 @@ func (c *conn) drain() {
 	c.raw.SetReadDeadline(time.Now())
 }
 
-// flush sends what waits. After an error the connection is lost.
-func (c *conn) flush() error {
-	c.raw.SetWriteDeadline(time.Now().Add(c.server.config.Limits.Write))
-	if err := c.wire.Flush(); err != nil && c.lost == nil {
-		c.lost = err
-	}
-	c.waiting = 0
-	return c.lost
-}
-
 // loop answers messages until the client leaves or fails.
 func (c *conn) loop() {
 	c.statements, c.portals = make(map[string]*statement), make(map[string]*portal)
+	defer c.server.accounts.close(c)
 	for {
 		message, err := c.receive()
 		if err != nil {
@@ -171,7 +166,7 @@ func (c *conn) fail(err error) {
 func (c *conn) failed(err error, at func(int) int) {
 	c.block.fail()
 	c.server.counts.Errors.Add(1)
-	c.wire.Send(response(err, at))
+	c.send(response(err, at))
 }
 
 // turnOver tells the client that it is its turn. Outside a block that ends a transaction.
@@ -180,11 +175,12 @@ func (c *conn) turnOver() error {
 		c.dropPortals(false)
 		c.settings.endBlock(c)
 	}
+	c.settle()
 	c.ready()
 	return c.flush()
 }
 
-func (c *conn) ready() { c.wire.Send(&pgproto3.ReadyForQuery{TxStatus: c.block.status()}) }
+func (c *conn) ready() { c.send(&pgproto3.ReadyForQuery{TxStatus: c.block.status()}) }
 
 // block is a transaction block. Nothing that was charged is given back by it: it keeps to the
 // protocol, and may be one in which nothing is bought.

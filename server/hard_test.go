@@ -433,31 +433,3 @@ func memory() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapInuse + m.StackInuse
 }
-
-// TestHoarders keeps statements and rows until the server refuses.
-func TestHoarders(t *testing.T) {
-	url, _ := start(t, func(c *server.Config) { c.Limits.Text, c.Limits.Cells = 1<<20, 10_000 })
-	c := connect(t, url)
-	padding := "'" + strings.Repeat("x", 20<<10) + "'"
-	refused := ""
-	for i := 0; i < 100 && refused == ""; i++ {
-		_, refused = run(t, c, fmt.Sprintf("PREPARE p%d AS SELECT %s", i, padding))
-	}
-	if refused != "54000" {
-		t.Errorf("2 MB of prepared statements: %q", refused)
-	}
-	if _, state := run(t, c, "DEALLOCATE ALL; PREPARE p AS SELECT "+padding); state != "" {
-		t.Errorf("after DEALLOCATE ALL: %s", state)
-	}
-	if _, state := run(t, c, strings.Repeat("SELECT 1;", 1001)); state != "54000" {
-		t.Errorf("1001 statements: %q", state)
-	}
-	refused = ""
-	run(t, c, "BEGIN")
-	for i := 0; i < 15 && refused == ""; i++ {
-		_, refused = run(t, c, fmt.Sprintf("DECLARE c%d CURSOR FOR WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 1000) SELECT n FROM t; FETCH 1 c%[1]d", i))
-	}
-	if refused != "54000" {
-		t.Errorf("more than 10,000 rows in cursors: %q", refused)
-	}
-}

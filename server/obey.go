@@ -301,10 +301,10 @@ func (c *conn) prepare(v *verb) error {
 	if len(c.statements) >= c.server.config.Limits.Prepared {
 		return failure("54000", "there are %d prepared statements, the most that a connection may have", len(c.statements))
 	}
-	if err := c.spare(v.inner); err != nil {
+	if err := c.keep(v.name, weight(v.inner)); err != nil {
 		return err
 	}
-	st, err := c.newStatement(v.inner, v.types)
+	st, err := c.newStatement(strings.Clone(v.inner), v.types)
 	if err != nil {
 		return moved(err, v)
 	}
@@ -344,7 +344,10 @@ func (c *conn) declare(v *verb) error {
 	case len(c.portals) >= c.server.config.Limits.Prepared:
 		return failure("54000", "there are %d portals, the most that a connection may have", len(c.portals))
 	}
-	st, err := c.newStatement(v.inner, nil)
+	if err := c.keep(v.name, weight(v.inner)); err != nil {
+		return err
+	}
+	st, err := c.newStatement(strings.Clone(v.inner), nil)
 	if err != nil {
 		return moved(err, v)
 	}
@@ -358,7 +361,7 @@ func (c *conn) declare(v *verb) error {
 	if len(columns) == 0 {
 		return failure("42601", "a cursor needs a query")
 	}
-	c.portals[v.name] = &portal{name: v.name, statement: st, hold: v.hold, cursor: true}
+	c.portals[v.name] = &portal{name: v.name, statement: st, hold: v.hold, cursor: true, bytes: weight(st.text)}
 	return nil
 }
 
@@ -370,14 +373,12 @@ func (c *conn) fetch(v *verb) (*output, error) {
 	}
 	out := &output{tag: v.word, counted: true}
 	if p.out == nil {
-		if err := c.spareRows(); err != nil {
-			return nil, err
-		}
 		ran, err := c.run(p.statement, p.args)
 		if err != nil {
 			return nil, err
 		}
 		p.out, out.notices = ran, ran.notices
+		c.settle()
 	}
 	rows := p.scrolled(v.scroll)
 	if v.word == "MOVE" {

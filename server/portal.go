@@ -66,6 +66,7 @@ type portal struct {
 	cursor    bool    // declared by DECLARE: its rows can be taken again
 	behind    bool    // a cursor that is behind its last row
 	out       *output // nil until it has run
+	bytes     int     // about what it takes before it has run, with its statement, which may be closed
 	next      int     // the first row that was not sent
 }
 
@@ -77,6 +78,7 @@ type output struct {
 	counted bool   // the tag ends with the number of rows
 	notices []*pgproto3.NoticeResponse
 	catalog *pgcatalog.Catalog // whose values the rows have; nil for values of the engine
+	bytes   int                // see weight
 	copied  *copyForm          // COPY … TO STDOUT
 }
 
@@ -180,47 +182,18 @@ func (c *conn) parse(m *pgproto3.Parse) error {
 	if m.Name == "" {
 		delete(c.statements, "")
 	}
-	st, err := c.newStatement(strings.Clone(m.Query), m.ParameterOIDs)
-	if err == nil {
-		err = c.spare(st.text)
+	if err := c.keep(m.Name, weight(m.Query)); err != nil {
+		return err
 	}
+	st, err := c.newStatement(m.Query, m.ParameterOIDs)
 	if err != nil {
 		return err
 	}
 	if err := c.admitted(st); err != nil {
 		return err
 	}
-	c.statements[strings.Clone(m.Name)] = st
-	c.wire.Send(&pgproto3.ParseComplete{})
-	return nil
-}
-
-// spare refuses a prepared statement if the others leave no room for it.
-func (c *conn) spare(text string) error {
-	if len(text) < c.server.config.Limits.Text/c.server.config.Limits.Prepared {
-		return nil // as many as there may be have room
-	}
-	held := len(text)
-	for _, st := range c.statements {
-		held += len(st.text)
-	}
-	if most := c.server.config.Limits.Text; held > most {
-		return failure("54000", "the prepared statements have more than %d bytes", most).withHint("close some, or DEALLOCATE ALL")
-	}
-	return nil
-}
-
-// spareRows refuses to run a statement if the rows that wait to be taken are too many.
-func (c *conn) spareRows() error {
-	cells := 0
-	for _, p := range c.portals {
-		if p.out != nil {
-			cells += len(p.out.rows) * len(p.out.columns)
-		}
-	}
-	if cells > c.server.config.Limits.Cells {
-		return failure("54000", "portals have %d values that were not taken", cells).withHint("take their rows, or close some")
-	}
+	c.statements[m.Name] = st
+	c.send(&pgproto3.ParseComplete{})
 	return nil
 }
 
@@ -276,8 +249,12 @@ func (c *conn) bind(m *pgproto3.Bind) error {
 	if p.args, err = st.arguments(sent); err != nil {
 		return err
 	}
+	p.bytes = weight(st.text) + 2*len(p.formats) + 2*rowWeight(sent) // sent and decoded
+	if err := c.keep(p.name, p.bytes); err != nil {
+		return err
+	}
 	c.portals[p.name] = p
-	c.wire.Send(&pgproto3.BindComplete{})
+	c.send(&pgproto3.BindComplete{})
 	return nil
 }
 
@@ -314,7 +291,7 @@ func (c *conn) describe(m *pgproto3.Describe) error {
 	if err != nil {
 		return err
 	}
-	c.wire.Send(&pgproto3.ParameterDescription{ParameterOIDs: st.types})
+	c.send(&pgproto3.ParameterDescription{ParameterOIDs: st.types})
 	return c.sendColumns(columns, nil)
 }
 
@@ -354,7 +331,7 @@ func (c *conn) columnsOf(st *statement, args []query.Value) ([]column, error) {
 
 func (c *conn) sendColumns(columns []column, formats []int16) error {
 	if len(columns) == 0 {
-		c.wire.Send(&pgproto3.NoData{})
+		c.send(&pgproto3.NoData{})
 		return nil
 	}
 	fields := make([]pgproto3.FieldDescription, len(columns))
@@ -365,7 +342,7 @@ func (c *conn) sendColumns(columns []column, formats []int16) error {
 		}
 		fields[i] = pgproto3.FieldDescription{Name: []byte(col.name), DataTypeOID: col.oid, DataTypeSize: col.size, TypeModifier: -1, Format: format}
 	}
-	c.wire.Send(&pgproto3.RowDescription{Fields: fields})
+	c.send(&pgproto3.RowDescription{Fields: fields})
 	return nil
 }
 
@@ -380,21 +357,19 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 	if p.statement.empty() {
 		if c.described == p {
 			c.described = nil
-			c.wire.Send(&pgproto3.NoData{})
+			c.send(&pgproto3.NoData{})
 		}
-		c.wire.Send(&pgproto3.EmptyQueryResponse{})
+		c.send(&pgproto3.EmptyQueryResponse{})
 		return nil
 	}
 	fresh := p.out == nil
 	if fresh {
-		if err := c.spareRows(); err != nil {
-			return err
-		}
 		out, err := c.run(p.statement, p.args)
 		if err != nil {
 			return err
 		}
 		p.out = out
+		c.settle()
 	}
 	if c.described == p {
 		c.described = nil
@@ -417,12 +392,12 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 	}
 	p.next += n
 	if p.next < len(p.out.rows) || m.MaxRows > 0 && n == int(m.MaxRows) {
-		c.wire.Send(&pgproto3.PortalSuspended{})
+		c.send(&pgproto3.PortalSuspended{})
 		return nil
 	}
 	c.complete(p.out, n)
 	if !p.cursor {
-		p.out.rows, p.next = nil, 0 // all were taken
+		p.out.rows, p.out.bytes, p.next = nil, 0, 0 // all were taken
 	}
 	return nil
 }
@@ -433,12 +408,12 @@ func (c *conn) complete(out *output, rows int) {
 	if out.counted {
 		tag = strconv.AppendInt(append(tag, ' '), int64(rows), 10)
 	}
-	c.wire.Send(&pgproto3.CommandComplete{CommandTag: tag})
+	c.send(&pgproto3.CommandComplete{CommandTag: tag})
 }
 
 func (c *conn) notify(out *output) {
 	for _, n := range out.notices {
-		c.wire.Send(n)
+		c.send(n)
 	}
 }
 
@@ -448,7 +423,7 @@ func (c *conn) close(m *pgproto3.Close) error {
 	} else {
 		delete(c.statements, m.Name)
 	}
-	c.wire.Send(&pgproto3.CloseComplete{})
+	c.send(&pgproto3.CloseComplete{})
 	return nil
 }
 
@@ -480,16 +455,16 @@ func (c *conn) dropUnnamed() {
 // queries runs the statements of a text, none of them if one is malformed. An error of theirs
 // goes to the client; one that is returned ends the connection.
 func (c *conn) queries(text string) error {
+	defer func() { c.several, c.passing = false, 0 }()
 	all, err := c.parseAll(text)
 	if err != nil {
 		c.failed(err.error, err.at)
 		return nil
 	}
 	if len(all) == 0 {
-		c.wire.Send(&pgproto3.EmptyQueryResponse{})
+		c.send(&pgproto3.EmptyQueryResponse{})
 	}
 	c.several = len(all) > 1
-	defer func() { c.several = false }()
 	for _, one := range all {
 		if err := c.simple(one.statement); err != nil && c.lost == nil {
 			c.failed(err, one.at)
@@ -535,7 +510,10 @@ func (c *conn) parseAll(text string) ([]parsed, *misplaced) {
 		case in.Command:
 			err = dotted(1)
 		default:
-			st, err = c.newStatement(in.Text, nil)
+			c.passing += weight(in.Text)
+			if err = c.keep("", 0); err == nil {
+				st, err = c.newStatement(in.Text, nil)
+			}
 		}
 		if err == nil && len(st.types) > 0 {
 			err = failure("42P02", "there is no parameter $1").withHint("prepare the statement, and give its arguments")
@@ -575,6 +553,10 @@ func (c *conn) simple(st *statement) error {
 	if err != nil {
 		return err
 	}
+	passing := c.passing
+	defer func() { c.passing = passing }()
+	c.passing += out.weight()
+	c.settle()
 	c.notify(out)
 	if out.copied != nil {
 		return c.sendCopy(out)

@@ -25,6 +25,9 @@ func (c *conn) run(st *statement, args arguments) (*output, error) {
 		c.server.counts.Verbs.Add(1)
 		return c.obey(st.verb)
 	}
+	if err := c.keep("", 0); err != nil {
+		return nil, err
+	}
 	ctx, cancel := c.settings.deadline()
 	c.running.Store(&cancel)
 	defer func() {

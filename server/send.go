@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -11,6 +12,32 @@ import (
 
 // flushAfter is how many bytes wait for the client before they are sent.
 const flushAfter = 64 << 10
+
+// send sends a message, now or with others. After an error the connection is lost.
+func (c *conn) send(m pgproto3.BackendMessage) {
+	var err error
+	if c.waiting, err = m.Encode(c.waiting); err != nil && c.lost == nil {
+		c.lost = err
+	}
+	if len(c.waiting) >= flushAfter {
+		c.flush()
+	}
+}
+
+// flush sends what waits.
+func (c *conn) flush() error {
+	if c.lost == nil {
+		c.raw.SetWriteDeadline(time.Now().Add(c.server.config.Limits.Write))
+		_, c.lost = c.out.Write(c.waiting)
+	}
+	if c.waiting = c.waiting[:0]; cap(c.waiting) > mostIdle {
+		c.waiting = nil
+	}
+	return c.lost
+}
+
+// mostIdle bounds the memory that a connection keeps for what it sends next.
+const mostIdle = 4 << 10
 
 // sendRows sends n rows of an output, from a first one on.
 func (c *conn) sendRows(out *output, formats []int16, first, n int) error {
@@ -41,11 +68,10 @@ func (c *conn) sendRows(out *output, formats []int16, first, n int) error {
 			}
 			row.Values[i] = buffer[ends:len(buffer):len(buffer)]
 		}
-		c.wire.Send(&row)
+		c.send(&row)
 		c.server.counts.Rows.Add(1)
-		c.waiting += len(buffer) + 4*len(values) + 7
-		if err := c.flushFull(); err != nil {
-			return err
+		if c.lost != nil {
+			return c.lost
 		}
 	}
 	return nil
@@ -73,14 +99,6 @@ func (out *output) text(v any, i int) string {
 	return string(pgcatalog.AppendText(nil, out.columns[i].oid, v))
 }
 
-// flushFull sends what waits, if it is much.
-func (c *conn) flushFull() error {
-	if c.waiting < flushAfter {
-		return nil
-	}
-	return c.flush()
-}
-
 // copyForm is how COPY … TO STDOUT writes rows.
 type copyForm struct {
 	csv       bool
@@ -91,7 +109,7 @@ type copyForm struct {
 
 // sendCopy sends an output as COPY does.
 func (c *conn) sendCopy(out *output) error {
-	c.wire.Send(&pgproto3.CopyOutResponse{ColumnFormatCodes: make([]uint16, len(out.columns))})
+	c.send(&pgproto3.CopyOutResponse{ColumnFormatCodes: make([]uint16, len(out.columns))})
 	if out.copied.header {
 		names := make([]any, len(out.columns))
 		for i, col := range out.columns {
@@ -108,12 +126,12 @@ func (c *conn) sendCopy(out *output) error {
 			}
 		}
 		c.sendLine(out, converted)
-		if err := c.flushFull(); err != nil {
-			return err
+		if c.lost != nil {
+			return c.lost
 		}
 	}
-	c.wire.Send(&pgproto3.CopyDone{})
-	c.wire.Send(&pgproto3.CommandComplete{CommandTag: fmt.Appendf(nil, "COPY %d", len(out.rows))})
+	c.send(&pgproto3.CopyDone{})
+	c.send(&pgproto3.CommandComplete{CommandTag: fmt.Appendf(nil, "COPY %d", len(out.rows))})
 	return nil
 }
 
@@ -138,8 +156,7 @@ func (c *conn) sendLine(out *output, row []any) {
 		}
 	}
 	line := append([]byte(strings.Join(fields, string(out.copied.delimiter))), '\n')
-	c.wire.Send(&pgproto3.CopyData{Data: line})
-	c.waiting += len(line) + 5
+	c.send(&pgproto3.CopyData{Data: line})
 }
 
 var escapeCopy = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "\b", `\b`, "\f", `\f`, "\v", `\v`)

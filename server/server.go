@@ -42,8 +42,7 @@ type Limits struct {
 	Write       time.Duration // until a client has taken what was sent to it; 30 s
 	Message     int           // bytes of a message; 1 MiB
 	Prepared    int           // prepared statements, and portals, of a connection; 1,000
-	Text        int           // bytes of a connection's prepared statements; 16 MiB
-	Cells       int           // values of rows that a connection's portals keep; 1 Mi
+	Memory      int           // bytes that all connections of a user may make the server keep; 256 MiB
 }
 
 func (l Limits) withDefaults() Limits {
@@ -62,11 +61,8 @@ func (l Limits) withDefaults() Limits {
 	if l.Prepared == 0 {
 		l.Prepared = 1000
 	}
-	if l.Text == 0 {
-		l.Text = 16 << 20
-	}
-	if l.Cells == 0 {
-		l.Cells = 1 << 20
+	if l.Memory == 0 {
+		l.Memory = 256 << 20
 	}
 	return l
 }
@@ -78,6 +74,7 @@ type Server struct {
 	counts   Counts
 	failures failures
 	catalogs catalogs
+	accounts accounts
 
 	mu       sync.Mutex
 	entering map[net.Conn]bool // those that have not logged in

@@ -344,6 +344,12 @@ func (s *settings) set(c *conn, name, value string, local bool) error {
 	if err != nil {
 		return err
 	}
+	if len(s.changed)+len(s.local) >= 1000 {
+		return failure("54000", "there are too many settings")
+	}
+	if err := c.keep(name, len(value)); err != nil {
+		return err
+	}
 	if local {
 		if s.local == nil {
 			s.local = make(map[string]string)
@@ -354,9 +360,6 @@ func (s *settings) set(c *conn, name, value string, local bool) error {
 	}
 	if s.changed == nil {
 		s.changed = make(map[string]string)
-	}
-	if len(s.changed) >= 1000 {
-		return failure("54000", "there are too many settings")
 	}
 	s.changed[name] = value
 	delete(s.local, name)
@@ -419,7 +422,7 @@ func (s *settings) endBlock(c *conn) {
 func (s *settings) tell(c *conn, name string) {
 	if p := parameters()[name]; p != nil && p.reported {
 		value, _ := s.get(name)
-		c.wire.Send(&pgproto3.ParameterStatus{Name: written(name), Value: value})
+		c.send(&pgproto3.ParameterStatus{Name: written(name), Value: value})
 	}
 }
 

@@ -85,7 +85,7 @@ func (c *conn) leave(err error) {
 		if c.wire == nil {
 			c.speak()
 		}
-		c.wire.Send(fatal.response())
+		c.send(fatal.response())
 		c.flush()
 	}
 }
@@ -94,7 +94,7 @@ func (c *conn) leave(err error) {
 // nothing that was sent before TLS began is taken for a message inside it (CVE-2021-23214).
 func (c *conn) speak() {
 	metered := &meter{c.net, &c.server.counts}
-	c.wire = pgproto3.NewBackend(metered, metered)
+	c.out, c.wire = metered, pgproto3.NewBackend(metered, io.Discard)
 	c.wire.SetMaxBodyLen(loginMessage)
 }
 
@@ -252,7 +252,7 @@ func (c *conn) encrypt() error {
 func (c *conn) login(p *startupPacket) error {
 	s := c.server
 	if p.minor > latestMinor || len(p.unknown) > 0 {
-		c.wire.Send(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: uint32(min(p.minor, latestMinor)), UnrecognizedOptions: p.unknown})
+		c.send(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: uint32(min(p.minor, latestMinor)), UnrecognizedOptions: p.unknown})
 	}
 	c.user = p.parameters["user"]
 	c.log = c.log.With("user", c.user)
@@ -297,9 +297,9 @@ func (c *conn) login(p *startupPacket) error {
 		size = longKey
 	}
 	s.register(c, size)
-	c.wire.Send(&pgproto3.AuthenticationOk{})
+	c.send(&pgproto3.AuthenticationOk{})
 	c.settings.report(c)
-	c.wire.Send(&pgproto3.BackendKeyData{ProcessID: c.number, SecretKey: c.key})
+	c.send(&pgproto3.BackendKeyData{ProcessID: c.number, SecretKey: c.key})
 	c.ready()
 	c.wire.SetMaxBodyLen(s.config.Limits.Message)
 	return c.flush()
@@ -324,7 +324,7 @@ func (c *conn) authenticate(ctx context.Context) error {
 	if c.tls != nil {
 		mechanisms = []string{scram.Plus, scram.Plain}
 	}
-	c.wire.Send(&pgproto3.AuthenticationSASL{AuthMechanisms: mechanisms})
+	c.send(&pgproto3.AuthenticationSASL{AuthMechanisms: mechanisms})
 	if err := c.flush(); err != nil {
 		return err
 	}
@@ -345,7 +345,7 @@ func (c *conn) authenticate(ctx context.Context) error {
 	}
 	reply, _, err := talk.Step(string(initial.Data))
 	if err == nil {
-		c.wire.Send(&pgproto3.AuthenticationSASLContinue{Data: []byte(reply)})
+		c.send(&pgproto3.AuthenticationSASLContinue{Data: []byte(reply)})
 		if err := c.flush(); err != nil {
 			return err
 		}
@@ -362,7 +362,7 @@ func (c *conn) authenticate(ctx context.Context) error {
 		var done bool
 		if reply, done, err = talk.Step(string(last.Data)); err == nil && done && known {
 			s.failures.succeeded(c.user, from)
-			c.wire.Send(&pgproto3.AuthenticationSASLFinal{Data: []byte(reply)})
+			c.send(&pgproto3.AuthenticationSASLFinal{Data: []byte(reply)})
 			return nil
 		}
 	}

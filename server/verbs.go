@@ -95,7 +95,10 @@ func (p *verbParser) identifier() (string, error) {
 	if !p.next.named() {
 		return "", p.unexpected()
 	}
-	return p.take().value, nil
+	if len(p.next.value) > longestName {
+		return "", tooLong()
+	}
+	return strings.Clone(p.take().value), nil // the text is let go
 }
 
 // rest takes what follows as a statement of its own.
@@ -346,7 +349,7 @@ func (p *verbParser) values(v *verb) error {
 			break
 		}
 	}
-	v.value = strings.Join(all, ", ")
+	v.value = strings.Clone(strings.Join(all, ", "))
 	return nil
 }
 
