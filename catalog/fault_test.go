@@ -333,7 +333,7 @@ func (w *workload) step(tx *catalog.Tx) error {
 	m.Leased = w.random.IntN(2) == 0
 	switch {
 	case m.Run != nil:
-		m.Run = nil
+		return tx.EndRun(m, "a step")
 	case m.RunsStarted < m.Updates && m.RunsStarted == m.RunsEnded:
 		m.RunsStarted++
 	case m.RunsStarted > m.RunsEnded:

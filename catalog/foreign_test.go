@@ -33,8 +33,7 @@ func firing(tx *catalog.Tx) error {
 	if err := tx.Charge(1, nil, catalog.KindInteractive, "run", "m", accounting.Amount{Rho: 1}); err != nil {
 		return err
 	}
-	one.Run = nil
-	if err := tx.UpdateMechanism(one); err != nil {
+	if err := tx.EndRun(one, "it fired"); err != nil {
 		return err
 	}
 	if _, err := tx.AppendHistory(one.ID, "q", 1); err != nil {

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -26,7 +27,7 @@ type Mechanism struct {
 	RunRho      accounting.Rho     // what one run costs, of Rho
 	Updates     int64              // B, the runs reserved
 	RunsStarted int64              // charged, 0 … Updates
-	RunsEnded   int64              // the last run that was open and has ended; UpdateMechanism maintains it
+	RunsEnded   int64              // the last run that was open and has ended; EndRun maintains it
 	Comparisons int64              // made so far, those of open runs included
 	Run         *OpenRun           // nil between runs
 	Leased      bool               // a process makes comparisons, or died making them
@@ -197,20 +198,46 @@ func (tx *Tx) MechanismState(m *Mechanism) ([]byte, error) {
 	return state, err
 }
 
-// UpdateMechanism stores RunsStarted, Comparisons, Run and Leased, and keeps RunsEnded.
+// UpdateMechanism stores RunsStarted, Comparisons, Run and Leased.
 //
-// Privacy. No run may serve twice, and no threshold may change under a run. So
-// counters that fall, a run that ended and opens again, and a second Tau for an open
-// run are refused with Internal: they are faults of dpsql.
+// Privacy. No run may serve twice, no threshold may change under a run, and only
+// EndRun ends one. So counters that fall, a run that ended and opens again, an open run
+// that is missing, and a second Tau for it are refused with Internal: they are faults of
+// dpsql.
 func (tx *Tx) UpdateMechanism(m *Mechanism) error {
 	stored, err := tx.MechanismByID(m.ID)
 	if err != nil {
 		return err
 	}
-	ended := stored.RunsEnded
-	if stored.Run != nil && (m.Run == nil || m.Run.Number != stored.Run.Number) {
-		ended = stored.Run.Number
+	return tx.updateMechanism(stored, m, stored.RunsEnded)
+}
+
+// EndRun ends the run of m that is open, in m and in the catalog, and stores what
+// UpdateMechanism does. A line of cost 0 in the ledger tells why the run ended.
+//
+// Privacy. An older copy of the file has the run open, with its τ, and would compare with
+// it again. The mark of the line refuses such a copy.
+func (tx *Tx) EndRun(m *Mechanism, why string) error {
+	stored, err := tx.MechanismByID(m.ID)
+	if err != nil {
+		return err
 	}
+	if stored.Run == nil || m.Run == nil || *m.Run != *stored.Run {
+		return sqlerr.New(sqlerr.Internal, "mechanism %s has another open run than the one that ends", m.Name)
+	}
+	t, err := tx.checkTable(m.TableID)
+	if err != nil {
+		return err
+	}
+	m.Run = nil
+	if err := tx.updateMechanism(stored, m, stored.Run.Number); err != nil {
+		return err
+	}
+	return tx.append(Entry{Account: t.Account, Kind: KindInteractive, Object: m.Name, Over: m.Span,
+		Action: fmt.Sprintf("run %d of %d ended: %s", m.RunsEnded, m.Updates, why)})
+}
+
+func (tx *Tx) updateMechanism(stored, m *Mechanism, ended int64) error {
 	if !mayFollow(stored, m, ended) {
 		return sqlerr.New(sqlerr.Internal, "mechanism %s cannot go back to an earlier state", m.Name)
 	}
@@ -220,7 +247,7 @@ func (tx *Tx) UpdateMechanism(m *Mechanism) error {
 		run, tau = m.Run.Number, m.Run.Tau
 	}
 	digest := stored.encoding().Digest()
-	_, err = tx.exec(`UPDATE dpsql_mechanisms SET runs_started = ?, runs_ended = ?, comparisons = ?, run = ?, tau = ?, leased = ?,
+	_, err := tx.exec(`UPDATE dpsql_mechanisms SET runs_started = ?, runs_ended = ?, comparisons = ?, run = ?, tau = ?, leased = ?,
 		digest = ? WHERE id = ?`, m.RunsStarted, ended, m.Comparisons, run, tau, m.Leased, digest[:], m.ID)
 	if err == nil {
 		m.RunsEnded = ended
@@ -234,13 +261,10 @@ func mayFollow(stored, next *Mechanism, ended int64) bool {
 	if next.RunsStarted < stored.RunsStarted || next.RunsStarted > stored.Updates || next.Comparisons < stored.Comparisons {
 		return false
 	}
-	if next.Run == nil {
-		return true
+	if stored.Run != nil && stored.Run.Number > ended {
+		return next.Run != nil && *next.Run == *stored.Run && next.RunsStarted == stored.RunsStarted
 	}
-	if stored.Run != nil && stored.Run.Number == next.Run.Number && stored.Run.Tau != next.Run.Tau {
-		return false
-	}
-	return next.Run.Number > ended && next.Run.Number == next.RunsStarted
+	return next.Run == nil || next.Run.Number > ended && next.Run.Number == next.RunsStarted
 }
 
 // DropMechanism ends a mechanism. Its threshold and state are deleted, its history

@@ -43,7 +43,13 @@ func TestMechanisms(t *testing.T) {
 	update := func(runs, comparisons int64, run *catalog.OpenRun) error {
 		next := *m
 		next.RunsStarted, next.Comparisons, next.Run, next.Leased = runs, comparisons, run, run != nil
-		err := s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.UpdateMechanism(&next) })
+		err := s.Write(context.Background(), func(tx *catalog.Tx) error {
+			if m.Run != nil && run == nil {
+				next.Run = m.Run
+				return tx.EndRun(&next, "it fired")
+			}
+			return tx.UpdateMechanism(&next)
+		})
 		if err == nil {
 			*m = next
 		}
@@ -76,6 +82,13 @@ func TestMechanisms(t *testing.T) {
 		}
 		same()
 	}
+	read(t, s, func(tx *catalog.Tx) error { // each end has a line
+		all, err := tx.Ledger()
+		if n := len(all); err != nil || all[n-2].Action != "run 1 of 2 ended: it fired" || all[n-1].Action != "run 2 of 2 ended: it fired" {
+			t.Errorf("the ledger ends with %+v, %v", all[n-2:], err)
+		}
+		return nil
+	})
 	if m.RunsEnded != 2 {
 		t.Errorf("%d runs ended", m.RunsEnded)
 	}

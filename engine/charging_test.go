@@ -338,7 +338,7 @@ func fires(t *testing.T, s *engine.Session, w *watch, p smw.Params, unit int64) 
 	must(t, s, `SET mechanism = live`)
 	fill(t, s, `INSERT INTO raw SELECT 1000 + i, 5 FROM `+numbers(4000)) // far above the hypothesis
 	_, lines := w.run(t, s, `SELECT COUNT(*) FROM visits WHERE day = 5`)
-	if len(lines) != 1 || len(w.seeds) != 2 || w.lines[0] != len(entries(t, s.DB())) {
+	if len(lines) != 2 || lines[1].Action != "run 1 of 3 ended: it fired" || len(w.seeds) != 2 || w.lines[0] != len(entries(t, s.DB()))-1 {
 		t.Fatalf("lines %+v, draws after %v", lines, w.lines)
 	}
 	learned := history(t, s, "live")

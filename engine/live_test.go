@@ -2,9 +2,11 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -65,7 +67,7 @@ func TestMechanismOnAdult(t *testing.T) {
 		before := lines(t, s)
 		r := must(t, s, text)
 		asked++
-		if grown := lines(t, s) - before; grown > 1 {
+		if grown := lines(t, s) - before; grown > 2 { // a run began and ended
 			t.Fatalf("one query wrote %d lines into the ledger", grown)
 		}
 		if !r.Answer.Verified {
@@ -85,7 +87,7 @@ func TestMechanismOnAdult(t *testing.T) {
 	if m.RunsStarted > m.Updates || int64(fired) > m.RunsStarted || fired == 0 {
 		t.Errorf("%d runs of %d were paid for and %d fired", m.RunsStarted, m.Updates, fired)
 	}
-	if got, want := lines(t, s), 3+int(m.RunsStarted); got != want { // declaration, N̂, reserve, and one line for each run
+	if got, want := lines(t, s), 3+int(m.RunsStarted)+fired; got != want { // declaration, N̂, reserve, and one line for each run and each firing
 		t.Errorf("the ledger has %d lines, want %d: unfired queries cost nothing", got, want)
 	}
 	if unverified > 0 && m.RunsStarted < m.Updates {
@@ -229,6 +231,57 @@ func TestCrashesForgetNoComparison(t *testing.T) {
 		t.Errorf("%d comparisons were made of %d, and crashes may have cost %d", made, k, lost)
 	}
 	t.Logf("%d comparisons were made, and crashes may have cost %d", made, lost)
+}
+
+// TestEndOfARunIsMarked puts back copies of the file in which a run is open that has ended since, with the file's
+// mark beside them. Each would compare with the run's τ again, so each is refused: a whole copy, one that a kill
+// and a lost write-ahead log leave, and one from before the mechanism was dropped.
+func TestEndOfARunIsMarked(t *testing.T) {
+	for _, c := range []struct {
+		name, end string
+		open      bool // the process that ended the run is killed
+	}{
+		{"whole copy", heavy, false},
+		{"lost log", heavy, true},
+		{"dropped", `DROP MECHANISM live`, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "clinic.db")
+			s := clinicAt(t, path)
+			quieten(s.DB())
+			must(t, s, `CREATE MECHANISM live ON admissions (age, zip) USING SMW
+				WITH (epsilon = 2, max_updates = 1, max_support = 500, queries = 100, beta = 0.5)`)
+			must(t, s, `SET mechanism = live`)
+			count(t, s, light)
+			s.DB().Close()
+			copied, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s = open(t, path, engine.Options{}).NewSession()
+			quieten(s.DB())
+			must(t, s, `SET mechanism = live`)
+			before := mechanism(t, s, "live")
+			must(t, s, c.end)
+			if before.Run == nil || before.Leased {
+				t.Fatalf("the run of the copy is %v, leased %v", before.Run, before.Leased)
+			}
+			mark, err := os.ReadFile(path + "-mark")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !c.open {
+				s.DB().Close()
+			}
+			again := filepath.Join(t.TempDir(), "clinic.db")
+			if err := errors.Join(os.WriteFile(again, copied, 0o600), os.WriteFile(again+"-mark", mark, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			r := open(t, again, engine.Options{}).NewSession()
+			must(t, r, `SET mechanism = live`)
+			refused(t, r, sqlerr.Corrupt, heavy)
+		})
+	}
 }
 
 // TestUnstoredFiringEndsTheRun makes the commit of a firing fail. No answer is given, and

@@ -447,7 +447,7 @@ func TestRunsTakeFromQuotas(t *testing.T) {
 	for _, session := range users {
 		must(t, session, where+`sex = 'M'`) // agrees too
 	}
-	if lines := interactiveLines(t, s, "run "); len(lines) != 2 || lines[1].action != "run 2 of 6" {
+	if lines := begunRuns(t, s); len(lines) != 2 || lines[1].action != "run 2 of 6" {
 		t.Errorf("the ledger has %v", lines)
 	}
 	if _, spent := quotaOf(t, s, "user0"); spent != run {

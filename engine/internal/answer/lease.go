@@ -5,18 +5,15 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
-	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/smw"
-	"dpsql/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -191,18 +188,19 @@ func (db *Database) open(ctx context.Context, t *view.Table, id int64) (*live, e
 		if record, err = tx.MechanismByID(id); err != nil {
 			return err
 		}
-		if record.Leased && record.Run != nil {
-			action := fmt.Sprintf("run %d of %d ended: its process did not close it", record.Run.Number, record.Updates)
-			if err := tx.Charge(t.Account, period.Ranges{record.Span}, catalog.KindInteractive, action, record.Name, accounting.Amount{}); err != nil {
-				return err
-			}
+		crashed := record.Leased && record.Run != nil
+		if crashed {
 			if err := countCrash(record); err != nil {
 				return err
 			}
-			record.Run = nil
 		}
 		record.Leased = true
-		if err := tx.UpdateMechanism(record); err != nil {
+		if crashed {
+			err = tx.EndRun(record, "its process did not close it")
+		} else {
+			err = tx.UpdateMechanism(record)
+		}
+		if err != nil {
 			return err
 		}
 		if state, err = tx.MechanismState(record); err != nil {

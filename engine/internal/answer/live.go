@@ -327,10 +327,9 @@ func (db *Database) learn(ctx context.Context, l *live, r Request, asked smw.Sca
 	a := l.stored(r, catalog.AnswerFired, asked, noisy)
 	r.publish()
 	next := l.record
-	next.Run = nil
 	var seq int64
 	err := db.store.Write(ctx, func(tx *catalog.Tx) error {
-		if err := tx.UpdateMechanism(&next); err != nil {
+		if err := tx.EndRun(&next, "it fired"); err != nil {
 			return err
 		}
 		var err error

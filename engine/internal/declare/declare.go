@@ -648,11 +648,9 @@ func dropMechanism(tx *catalog.Tx, name string) error {
 	if t == nil || t.ID != m.TableID {
 		return sqlerr.New(sqlerr.Corrupt, "the private table of mechanism %s is missing", m.Name)
 	}
-	if unused := m.Updates - m.RunsStarted; unused > 0 {
-		amount := accounting.Amount{Rho: m.RunRho * accounting.Rho(unused)}
-		if err := tx.Return(t.Account, m.Charged(t), catalog.KindInteractive, "return unused runs", m.Name, amount); err != nil {
-			return err
-		}
+	amount := accounting.Amount{Rho: m.RunRho * accounting.Rho(m.Updates-m.RunsStarted)}
+	if err := tx.Return(t.Account, m.Charged(t), catalog.KindInteractive, "return unused runs", m.Name, amount); err != nil { // 0 too: the line is marked
+		return err
 	}
 	return tx.DropMechanism(name)
 }
