@@ -316,6 +316,15 @@ type Payment struct {
 	Rho            accounting.Rho // taken from the account: the most from any one period
 	Prepaid        accounting.Rho // taken from what a mechanism has reserved
 	Shares         []Share        // what Rho is taken from; nil for every period
+	Statement      string         // what is asked, for a charge that waits
+}
+
+// Over returns the periods that are read; nil for every period.
+func (p Payment) Over() (over period.Ranges) {
+	for _, s := range p.Shares {
+		over = over.Union(s.Over)
+	}
+	return over
 }
 
 // Share is a part of a payment, taken from each of some periods. A payment that is prepaid

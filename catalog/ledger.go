@@ -64,12 +64,17 @@ func (tx *Tx) Charge(account int64, over period.Ranges, kind Kind, action, objec
 }
 
 // Affords returns the error that Charge would return, and writes nothing. Another
-// transaction may spend before the charge.
+// transaction may spend before the charge. Of the amount, what waits may be paid already.
 func (tx *Tx) Affords(account int64, over period.Ranges, kind Kind, action string, amount accounting.Amount) error {
 	a, over, err := tx.chargeable(account, over)
 	if err != nil {
 		return err
 	}
+	idle, err := tx.Idle(account)
+	if err != nil {
+		return err
+	}
+	amount = accounting.Amount{Epsilon: max(0, amount.Epsilon-idle.Epsilon), Delta: max(0, amount.Delta-idle.Delta), Rho: max(0, amount.Rho-idle.Rho)}
 	return tx.affords(a, over, kind, action, amount)
 }
 
@@ -137,6 +142,89 @@ func Retired(a *Account, gone period.Range) error {
 		WithHint("what was built over it goes on answering; leave the period out with WHERE")
 }
 
+// Lines returns the number of the ledger's last line.
+func (tx *Tx) Lines() (int64, error) {
+	c, err := tx.head()
+	if err != nil {
+		return 0, err
+	}
+	return c.Len(), nil
+}
+
+// Waits returns the last line of the charge that waits for a statement, or 0.
+func (tx *Tx) Waits(statement string) (int64, error) {
+	if tx.version == 0 {
+		return 0, nil
+	}
+	c, err := tx.head()
+	if err != nil {
+		return 0, err
+	}
+	return c.Waits(statement), nil
+}
+
+// Wait has the charge of a line wait for a statement. The caller knows that nothing was drawn for it,
+// and lets nothing be drawn. Serve takes it, before the statement reads. Both write lines of cost 0,
+// so they are marked, and no older copy of the file has the charge serve again.
+func (tx *Tx) Wait(line int64, statement string) error {
+	return tx.note(ledger.WaitingAction, line, statement)
+}
+
+// Serve takes the charge that waits for a statement, if it is like the one that is due, and returns its
+// line, or else 0. An amount of 0 is like any. Errors: Invalid if one of the periods is retired.
+func (tx *Tx) Serve(statement string, over period.Ranges, due Entry) (int64, error) {
+	line, err := tx.Waits(statement)
+	if err != nil || line == 0 {
+		return 0, err
+	}
+	e, err := tx.entry(line)
+	if err != nil || e.Kind != due.Kind || e.Action != due.Action || e.Object != due.Object || due.Amount != (accounting.Amount{}) && e.Amount != due.Amount {
+		return 0, err
+	}
+	if err := tx.Affords(e.Account, over, e.Kind, e.Action, accounting.Amount{}); err != nil {
+		return 0, err
+	}
+	return line, tx.note(ledger.ServingAction, line, statement)
+}
+
+func (tx *Tx) note(action string, line int64, statement string) error {
+	e, err := tx.entry(line)
+	if err != nil {
+		return err
+	}
+	return tx.append(Entry{Account: e.Account, Kind: e.Kind, Action: fmt.Sprintf(action, line, statement), Object: e.Object, Over: period.All})
+}
+
+// Idle returns the sum of what waits of an account's charges.
+func (tx *Tx) Idle(account int64) (sum accounting.Amount, err error) {
+	if tx.version == 0 {
+		return sum, nil
+	}
+	c, err := tx.head()
+	if err != nil {
+		return sum, err
+	}
+	for line := range c.Waiting() {
+		e, err := tx.entry(line)
+		if err != nil {
+			return sum, err
+		}
+		if e.Account == account {
+			sum, _ = sum.Add(e.Amount)
+		}
+	}
+	return sum, nil
+}
+
+// entry returns a line.
+func (tx *Tx) entry(line int64) (*Entry, error) {
+	e, err := find(tx, scanEntry, tx.selectLine()+`WHERE seq = ?`, line)
+	if err == nil && e == nil {
+		err = corrupt("row %d of the ledger is missing", line)
+	}
+	return e, err
+}
+
 // Return gives back an amount that was reserved and never used, in each of the periods that
 // it was charged to; nil is every period. The amount is positive. Errors: Corrupt when it is
 // more than was spent in one of them.
@@ -184,16 +272,18 @@ func (tx *Tx) Spent(account int64) (Spending, error) {
 
 // Ledger lists all lines, oldest first, as stored. VerifyLedger checks them.
 func (tx *Tx) Ledger() ([]Entry, error) {
-	return list(tx, func(row record) (Entry, error) {
-		l, err := scanLine(row)
-		if err != nil {
-			return Entry{}, err
-		}
-		at, err := parseTime(l.At)
-		e := Entry{Seq: l.Seq, At: at, Account: l.Account, Kind: Kind(l.Kind), Action: l.Action, Object: l.Object, Amount: l.Amount(), Over: l.Over}
-		copy(e.Hash[:], l.Hash)
-		return e, err
-	}, tx.selectLine()+`ORDER BY seq`)
+	return list(tx, scanEntry, tx.selectLine()+`ORDER BY seq`)
+}
+
+func scanEntry(row record) (Entry, error) {
+	l, err := scanLine(row)
+	if err != nil {
+		return Entry{}, err
+	}
+	at, err := parseTime(l.At)
+	e := Entry{Seq: l.Seq, At: at, Account: l.Account, Kind: Kind(l.Kind), Action: l.Action, Object: l.Object, Amount: l.Amount(), Over: l.Over}
+	copy(e.Hash[:], l.Hash)
+	return e, err
 }
 
 func (tx *Tx) selectLine() string {

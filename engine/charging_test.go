@@ -428,7 +428,7 @@ func TestCancelledStatementsTellTheBill(t *testing.T) {
 			if want := cancelledBill(t, s, before); e.Code != sqlerr.Cancelled || e.Message != want {
 				t.Errorf("%s, cancelled at read %d: got %v, want %s", text, at, err, want)
 			}
-			if gone := strings.Contains(e.Message, "gone"); gone != strings.Contains(e.Hint, "SHOW LEDGER") {
+			if waits := strings.Contains(e.Message, "waits"); waits != (e.Hint == "the same statement goes on, and costs nothing") {
 				t.Errorf("%s: %s has the hint %q", text, e.Message, e.Hint)
 			}
 		}
@@ -464,7 +464,7 @@ func cancelledBill(t *testing.T, s *engine.Session, before int) string {
 	}
 	switch {
 	case gone != accounting.Amount{}:
-		bill += "; " + view.Amount(gone) + " was charged for it and is gone"
+		bill += "; " + view.Amount(gone) + " was charged for it and waits, for nothing was drawn"
 	case bill == "the statement was cancelled":
 		bill += "; nothing was charged"
 	}
@@ -519,7 +519,7 @@ func TestFailuresTellTheBill(t *testing.T) {
 	}
 	_, err := s.Exec(context.Background(), bought[4], nil)
 	e, ok := err.(*sqlerr.Error)
-	if want := "the server is away; ρ 4.8e-05 was charged for it and is gone"; !ok || e.Message != want || e.Hint != "look for it" {
+	if want := "the server is away; ρ 4.8e-05 was charged for it and waits, for nothing was drawn"; !ok || e.Message != want || e.Hint != "look for it" {
 		t.Errorf("got %v, %v, want %s", err, fmt.Sprint(e.Hint), want)
 	}
 }

@@ -233,7 +233,7 @@ func (db *DB) NewSession() *Session {
 
 // begin begins a statement, which has taken nothing yet.
 func (s *Session) begin() {
-	s.bill, s.buyers, s.began = pay.Bill{Quota: s.by.id != 0}, pay.NewBuyers(catalog.Buyer{Principal: catalog.Principal(s.by.role), User: s.by.id}), s.db.now()
+	s.bill, s.buyers, s.began = pay.Bill{Quota: s.by.id != 0, Curator: s.by.id == 0 && s.told()}, pay.NewBuyers(catalog.Buyer{Principal: catalog.Principal(s.by.role), User: s.by.id}), s.db.now()
 }
 
 // Reset restores the settings of a new session.

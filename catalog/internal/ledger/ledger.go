@@ -25,6 +25,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"io/fs"
 	"iter"
 	"maps"
@@ -72,6 +73,7 @@ type Chain struct {
 	seq   int64
 	hash  [32]byte
 	spent map[int64]Spending // by account
+	waits map[string]int64   // the charges that wait for a statement, by it: the number of the line
 }
 
 // Len returns the number of lines, which is the number of the last one.
@@ -82,6 +84,44 @@ func (c Chain) EndsWith(hash []byte) bool { return string(hash) == string(c.hash
 
 // Spent returns the sums of the lines of an account. Callers must not add to it.
 func (c Chain) Spent(account int64) Spending { return c.spent[account] }
+
+// Waits returns the number of the line of the charge that waits for a statement, or 0.
+func (c Chain) Waits(statement string) int64 { return c.waits[statement] }
+
+// Waiting returns the numbers of the lines of all charges that wait.
+func (c Chain) Waiting() iter.Seq[int64] { return maps.Values(c.waits) }
+
+// WaitingAction and ServingAction are the actions of two lines of cost 0. A charge waits where nothing was
+// drawn for it, and it serves once: whatever is drawn after that is what it paid for.
+const (
+	WaitingAction = "line %d waits: nothing was drawn, statement %s may go on"
+	ServingAction = "line %d serves: statement %s goes on"
+)
+
+// note follows which charges wait.
+func (c *Chain) note(l Line) {
+	if l.Amount() != (accounting.Amount{}) {
+		return
+	}
+	var line int64
+	var statement string
+	switch {
+	case parse(l.Action, WaitingAction, &line, &statement):
+		c.waits = maps.Clone(c.waits)
+		if c.waits == nil {
+			c.waits = make(map[string]int64)
+		}
+		c.waits[statement] = line
+	case parse(l.Action, ServingAction, &line, &statement):
+		c.waits = maps.Clone(c.waits)
+		delete(c.waits, statement)
+	}
+}
+
+func parse(action, format string, line *int64, statement *string) bool {
+	n, err := fmt.Sscanf(action, format, line, statement)
+	return n == 2 && err == nil
+}
 
 // End returns what the catalog stores of the chain apart from its lines.
 func (c Chain) End() Roll { return Roll{Count: c.seq, Sum: c.hash} }
@@ -104,7 +144,7 @@ func (c Chain) Extend() *Verifier {
 	if spent == nil {
 		spent = make(map[int64]Spending)
 	}
-	return &Verifier{chain: Chain{c.seq, c.hash, spent}, own: make(map[int64]bool)}
+	return &Verifier{chain: Chain{c.seq, c.hash, spent, c.waits}, own: make(map[int64]bool)}
 }
 
 // Verifier verifies lines, one after the other.
@@ -129,6 +169,7 @@ func (v *Verifier) Add(l Line) bool {
 		return false
 	}
 	c.seq, c.hash, c.spent[l.Account] = l.Seq, digest, sum
+	c.note(l)
 	return true
 }
 

@@ -364,7 +364,11 @@ func (st *Statement) draw(ctx context.Context, sn *rows.Snapshot, paid *pay.Rece
 	for _, p := range purchases {
 		asks = append(asks, p.Asks...)
 	}
-	counts, err := st.count(ctx, sn, paid, asks)
+	var counts [][]int64
+	err := st.Database.desk.Read(ctx, st.bill, paid, func() (err error) {
+		counts, err = st.count(ctx, sn, paid, asks)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -466,7 +470,7 @@ func (st *Statement) payment(tx *catalog.Tx, t *view.Table, purchases []Purchase
 			n += len(asks)
 		}
 	}
-	payment.Shares = Shares(left)
+	payment.Shares, payment.Statement = Shares(left), fmt.Sprintf("%x", st.digest(left))
 	payment.Rho = catalog.Most(payment.Shares)
 	if n > 1 {
 		payment.Action = fmt.Sprintf("%d direct answers", n)

@@ -467,14 +467,14 @@ func storedSupport(v *view.View, r Request, a catalog.Answer) view.SupportSize {
 }
 
 // affordable returns the reason why an amount cannot be charged to each of some periods, or "".
-// Nil is every period.
+// Nil is every period. A curator's statement that a charge may wait for is refused by the charge itself.
 func affordable(v *view.View, t *view.Table, over period.Ranges, amount accounting.Amount) string {
 	a := v.Accounts[t.Account]
 	if over == nil {
 		over = period.Ranges{period.All}
 	}
 	for s := range a.Spending.In(over) {
-		if a.Caps.Fits(s.Spent, amount) {
+		if a.Caps.Fits(s.Spent, amount) || t.Grant == nil && amount.Rho <= a.Idle.Rho {
 			continue
 		}
 		if t.Grant != nil {

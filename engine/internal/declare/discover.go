@@ -70,6 +70,11 @@ func (s *Statement) planDiscovery(st *syntax.CreatePublic, v *view.View) (d disc
 // with its declaration. If that fails the charge is gone: nothing of the draws is kept, and the
 // same statement pays and draws anew.
 func (s *Statement) Discover(ctx context.Context, st *syntax.CreatePublic) (warnings []string, err error) {
+	name, err := s.take(ctx, st.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer name.Land()
 	v, err := s.view(ctx)
 	if err != nil {
 		return nil, err
@@ -81,13 +86,17 @@ func (s *Statement) Discover(ctx context.Context, st *syntax.CreatePublic) (warn
 	if err != nil {
 		return nil, err
 	}
+	s.Bill.Statement = built(st.Name, d.table, []int{d.column}, discoverKeys, st.Keys.Options)
 	var units *source.Keys
 	err = s.Rows.OnSnapshot(ctx, d.table, func(sn *rows.Snapshot) error {
 		paid, err := s.Desk.Build(ctx, s.Bill, sn, catalog.KindReleases, discoverKeys, st.Name.Text, d.cost)
-		if err == nil {
-			units, err = sn.Keys(ctx, paid, d.column)
+		if err != nil {
+			return err
 		}
-		return err
+		return s.Desk.Read(ctx, s.Bill, paid, func() (err error) {
+			units, err = sn.Keys(ctx, paid, d.column)
+			return err
+		})
 	})
 	if err != nil {
 		return nil, err

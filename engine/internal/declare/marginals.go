@@ -18,7 +18,6 @@ import (
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
 	"dpsql/query"
-	"dpsql/source"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
@@ -188,12 +187,13 @@ func (s *Statement) createMarginals(ctx context.Context, name string, p marginal
 			return err
 		}
 		steps.read(0, 1)
-		var cells *source.Histogram
-		if cells, err = sn.Cells(ctx, paid, p.columns, query.NewWideCoder(p.universe), math.MaxInt, false, steps.read); err != nil {
+		return s.Desk.Read(ctx, s.Bill, paid, func() error {
+			cells, err := sn.Cells(ctx, paid, p.columns, query.NewWideCoder(p.universe), math.MaxInt, false, steps.read)
+			if err == nil {
+				measured, err = marginals.Measure(p.universe, p.params, cells.All())
+			}
 			return err
-		}
-		measured, err = marginals.Measure(p.universe, p.params, cells.All())
-		return err
+		})
 	})
 	if err != nil {
 		return nil, err

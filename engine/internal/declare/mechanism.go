@@ -32,6 +32,11 @@ const (
 // parameters. It converts the ε, at the interactive account's δ, into a ρ and reserves all
 // of it. If the table has no N̂ yet, N̂ is bought from this ρ first.
 func (s *Statement) CreateMechanism(ctx context.Context, st *syntax.CreateMechanism) (warnings []string, err error) {
+	name, err := s.take(ctx, st.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer name.Land()
 	v, err := s.view(ctx)
 	if err != nil {
 		return nil, err
@@ -48,6 +53,7 @@ func (s *Statement) CreateMechanism(ctx context.Context, st *syntax.CreateMechan
 	if err != nil {
 		return nil, err
 	}
+	s.Bill.Statement = built(st.Name, t, columns, string(syntax.SMW), st.Options)
 	n, left, err := s.Desk.RowCount(ctx, s.Bill, s.Rows, t, catalog.KindInteractive, accounting.Amount{Rho: asked.rho})
 	if err != nil {
 		return nil, err
@@ -325,31 +331,25 @@ func (s *Statement) buyPrior(ctx context.Context, b *pay.Bill, t *view.Table, na
 	if err != nil {
 		return nil, err
 	}
-	var state []byte
 	err = s.Rows.OnSnapshot(ctx, t, func(sn *rows.Snapshot) error {
 		paid, err := s.Desk.Build(ctx, b, sn, catalog.KindInteractive, "prior of mechanism", name, accounting.Amount{Rho: p.prior})
 		if err != nil {
 			return err
 		}
-		if t.Outside == nil {
-			ctx = context.WithoutCancel(ctx) // the prior is paid for, so read on even if cancelled; but another server may never answer
-		}
-		state, err = s.learnPrior(ctx, sn, paid, columns, p)
-		return err
+		return s.Desk.Read(ctx, b, paid, func() error { return sn.CountPairs(ctx, paid, columns, p.tables) })
 	})
-	return state, err
+	if err != nil {
+		return nil, err
+	}
+	return s.learnPrior(t, columns, p)
 }
 
-// learnPrior counts pairs of columns and learns the prior from the noisy counts. The
-// caller has charged it. K tables of counts with discrete Gaussian noise of variance
-// K·L²/(2ρ) are ρ-zCDP, see smw.Measure.
-func (s *Statement) learnPrior(ctx context.Context, sn *rows.Snapshot, paid *pay.Receipt, columns []int, p smwPlan) ([]byte, error) {
+// learnPrior learns the prior from noisy counts of pairs of columns. The caller has charged it and
+// counted. K tables of counts with discrete Gaussian noise of variance K·L²/(2ρ) are ρ-zCDP, see
+// smw.Measure.
+func (s *Statement) learnPrior(t *view.Table, columns []int, p smwPlan) ([]byte, error) {
 	if p.prior == 0 {
 		return nil, nil
-	}
-	t := sn.Table()
-	if err := sn.CountPairs(ctx, paid, columns, p.tables); err != nil {
-		return nil, err
 	}
 	prior, err := smw.LearnClasses(t.Over(columns), p.tables, p.sigmaSquared(t.Sensitivity()), p.NHat, s.Random())
 	if err != nil {

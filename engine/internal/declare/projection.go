@@ -258,7 +258,7 @@ func planSparse(p projectionPlan, w wishes, a view.Account) (projectionPlan, err
 	case w.heavy == "none":
 		delta = 0
 	case !w.given:
-		delta = min(deltaShare(a, p.cost.Epsilon), a.RemainingIn(p.table.Span()).Delta)
+		delta = min(deltaShare(a, p.cost.Epsilon), a.RemainingIn(p.table.Span()).Delta+a.Idle.Delta) // what waits may do so for this statement
 	}
 	if delta == 0 && (w.heavy == "clip" || w.heavy == "named") {
 		return p, sqlerr.New(sqlerr.Invalid, "heavy = %s needs a delta", w.heavy).

@@ -2,6 +2,7 @@ package declare
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"dpsql/mechanisms/projection"
 	"dpsql/query"
 	"dpsql/source"
+	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 	"dpsql/sqlfront/syntax"
 )
@@ -23,6 +25,11 @@ import (
 // CreateRelease builds a release. It plans from public data, buys N̂ if the plan needs it,
 // charges, reads the cells, draws, stores, and fits a table if there is to be one.
 func (s *Statement) CreateRelease(ctx context.Context, st *syntax.CreateRelease) (warnings []string, err error) {
+	name, err := s.take(ctx, st.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer name.Land()
 	v, err := s.view(ctx)
 	if err != nil {
 		return nil, err
@@ -49,6 +56,7 @@ func (s *Statement) build(ctx context.Context, st *syntax.CreateRelease, v *view
 	if err != nil {
 		return nil, err
 	}
+	s.Bill.Statement = built(st.Name, t, columns, string(st.Using), st.Options)
 	switch st.Using {
 	case syntax.SMW:
 		return s.createSMWRelease(ctx, st, v, t, columns)
@@ -77,6 +85,29 @@ func (s *Statement) build(ctx context.Context, st *syntax.CreateRelease, v *view
 	return warnings, s.buildProjection(ctx, s.Bill, st.Name.Text, p, s.Progress)
 }
 
+// built identifies what a statement builds, however it is spaced, for charges that wait.
+func built(name syntax.Name, t *view.Table, columns []int, using string, options []syntax.Option) string {
+	text := fmt.Sprintf("%q %q %v", query.FoldName(name.Text), using, columns)
+	for _, o := range options {
+		text += fmt.Sprintf(" %q %d %q", o.Name.Text, o.Kind, o.Value)
+		for _, n := range o.Names {
+			text += fmt.Sprintf(" %q", n.Text)
+		}
+	}
+	return text
+}
+
+// take takes a name for what is about to be paid for. Others that would pay for the same name wait
+// until it is stored, and find it; or they are refused. The caller looks afterwards whether the name
+// is free.
+func (s *Statement) take(ctx context.Context, name syntax.Name) (*catalog.Flight, error) {
+	flight, err := s.Store.AcquireFlight(ctx, sha256.Sum256([]byte("name "+query.FoldName(name.Text))), s.Patience)
+	if sqlerr.CodeOf(err) == sqlerr.Busy {
+		err = sqlerr.New(sqlerr.Busy, "%s is being built elsewhere", name.Text).WithHint("try again when it is done").At(name.Position)
+	}
+	return flight, err
+}
+
 // warnDelta warns if δ is no longer small compared with one row in N̂.
 func warnDelta(t *view.Table, a view.Account) []string {
 	delta := (a.Caps.ReleaseDelta + a.Caps.InteractiveDelta).Float()
@@ -98,11 +129,13 @@ func (s *Statement) buildProjection(ctx context.Context, b *pay.Bill, name strin
 			return err
 		}
 		steps.read(0, 1)
-		if builder, err = projection.NewBuilder(p.universe, p.params, s.Random()); err != nil {
+		return s.Desk.Read(ctx, b, paid, func() (err error) {
+			if builder, err = projection.NewBuilder(p.universe, p.params, s.Random()); err != nil {
+				return err
+			}
+			cells, err = sn.Cells(ctx, paid, p.columns, builder.Coder(), math.MaxInt, p.params.HasTexts(p.universe), steps.read)
 			return err
-		}
-		cells, err = sn.Cells(ctx, paid, p.columns, builder.Coder(), math.MaxInt, p.params.HasTexts(p.universe), steps.read)
-		return err
+		})
 	})
 	if err != nil {
 		return err

@@ -146,6 +146,7 @@ func (s *Statement) buildHypothesis(ctx context.Context, b *pay.Bill, name strin
 	var cells *source.Histogram
 	var src *noise.Source
 	u := t.Over(columns)
+	steps := &buildSteps{report: s.Progress}
 	err = s.Rows.OnSnapshot(ctx, t, func(sn *rows.Snapshot) error {
 		paid, err := s.Desk.Build(ctx, b, sn, catalog.KindReleases, "create release", name, cost)
 		if err != nil {
@@ -156,15 +157,20 @@ func (s *Statement) buildHypothesis(ctx context.Context, b *pay.Bill, name strin
 		if err := src.Bytes(key[:]); err != nil {
 			return pay.ErrRandom()
 		}
-		if cells, err = sn.Cells(ctx, paid, columns, query.NewCoder(u, key), math.MaxInt, false, nil); err != nil {
-			return err
-		}
-		published.Prior, err = s.learnPrior(ctx, sn, paid, columns, p)
-		return err
+		return s.Desk.Read(ctx, b, paid, func() (err error) {
+			if cells, err = sn.Cells(ctx, paid, columns, query.NewCoder(u, key), math.MaxInt, false, steps.read); err != nil || p.prior == 0 {
+				return err
+			}
+			return sn.CountPairs(ctx, paid, columns, p.tables)
+		})
 	})
 	if err != nil {
 		return false, err
 	}
+	if published.Prior, err = s.learnPrior(t, columns, p); err != nil {
+		return false, err
+	}
+	steps.done(1)
 	prior, err := stored.DecodePrior(u, p.Prior, published.Prior)
 	if err != nil {
 		return false, err

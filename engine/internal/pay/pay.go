@@ -1,11 +1,26 @@
 // Package pay spends budgets on private rows. It charges an account, durably, and
 // then gives a Receipt; package rows reads nothing without one. So "charge, then
 // draw" is the only order in which a statement can be written.
+//
+// # Charges that wait
+//
+// A curator's statement that ends while it reads, before anything is drawn, has spent its charge
+// on nothing. Read has the charge wait, by a line of the ledger, and the equal statement goes on
+// with it, by another line that is on disk before it reads. What is charged does not depend on
+// rows: every reading has a charge before it, and no charge comes back to an account. A charge
+// pays for one draw: Read is over before the first one, a receipt that waits is worthless, and of
+// all statements at once one takes the charge, in a transaction. The draw is made from one snapshot,
+// that of the statement that goes on, as if it had been asked for then; the sums of each period are
+// the same. Whether a statement was still reading when it ended depends on rows, and shows in these
+// lines. Curators alone are told, and decide when a statement ends; what users asked for stays
+// spent, and what they see is the same. A process that dies writes no line: its charge is lost.
 package pay
 
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"math/big"
 	"strings"
@@ -40,20 +55,66 @@ func (d *Desk) charge(ctx context.Context, sn Snapshot, do func(*catalog.Tx) err
 }
 
 // Build charges for something built from one snapshot: a release, a prior or N̂. The
-// ledger records the action and its object.
+// ledger records the action and its object. A charge that waits for the statement is taken instead.
 func (d *Desk) Build(ctx context.Context, b *Bill, sn Snapshot, k catalog.Kind, action, object string, cost accounting.Amount) (*Receipt, error) {
-	return d.one(ctx, build, b, sn, k, action, object, cost)
+	return d.one(ctx, build, b, sn, b.Statement, k, action, object, cost)
 }
 
-func (d *Desk) one(ctx context.Context, what kind, b *Bill, sn Snapshot, k catalog.Kind, action, object string, cost accounting.Amount) (*Receipt, error) {
-	err := d.charge(ctx, sn, func(tx *catalog.Tx) error {
-		return tx.Charge(sn.Table().Account, sn.Table().Span(), k, action, object, cost)
+func (d *Desk) one(ctx context.Context, what kind, b *Bill, sn Snapshot, statement string, k catalog.Kind, action, object string, cost accounting.Amount) (*Receipt, error) {
+	t := sn.Table()
+	w := waiting{statement: b.identity(t, statement)}
+	err := d.charge(ctx, sn, func(tx *catalog.Tx) (err error) {
+		w.line, err = tx.Serve(w.statement, t.Span(), catalog.Entry{Kind: k, Action: action, Object: object, Amount: cost})
+		if err != nil || w.line > 0 {
+			return err
+		}
+		if err := tx.Charge(t.Account, t.Span(), k, action, object, cost); err != nil {
+			return err
+		}
+		w.line, err = tx.Lines()
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	b.add(cost)
-	return newReceipt(what, sn, cost), nil
+	return newReceipt(what, sn, cost, w), nil
+}
+
+// waiting says which charge may wait for which statement.
+type waiting struct {
+	line      int64 // the last one of the charge
+	statement string
+}
+
+// identity is what the ledger calls a statement about a table; "" if nothing waits for it.
+func (b *Bill) identity(t *view.Table, statement string) string {
+	if !b.Curator {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Append(nil, t.ID, t.Account, t.Span(), statement))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Read calls read, which reads rows with a receipt, and draws no noise. If it fails, and the
+// statement is a curator's, the charge waits for the equal statement.
+func (d *Desk) Read(ctx context.Context, b *Bill, paid *Receipt, read func() error) error {
+	err := read()
+	w := paid.waiting
+	paid.waiting = waiting{} // what was read may be drawn from
+	if err == nil || w.statement == "" {
+		return err
+	}
+	paid.End()
+	if d.Store.Write(context.WithoutCancel(ctx), func(tx *catalog.Tx) error { return tx.Wait(w.line, w.statement) }) == nil {
+		b.idle, _ = b.idle.Add(paid.paid)
+		b.gone = minus(b.gone, paid.paid)
+	}
+	return err
+}
+
+func minus(a, b accounting.Amount) accounting.Amount {
+	return accounting.Amount{Epsilon: a.Epsilon - b.Epsilon, Delta: a.Delta - b.Delta, Rho: a.Rho - b.Rho}
 }
 
 // Answers charges a statement for direct answers about the rows of several snapshots: all
@@ -62,6 +123,7 @@ func (d *Desk) one(ctx context.Context, what kind, b *Bill, sn Snapshot, k catal
 // nil where there is nothing to pay. A snapshot without a payment has no receipt.
 func (d *Desk) Answers(ctx context.Context, b *Bill, sns []Snapshot, by *Buyers, payments func(*catalog.Tx) ([]*catalog.Payment, error)) ([]*Receipt, error) {
 	var due []*catalog.Payment
+	var waits []waiting
 	taken := make(takings, 1)
 	err := d.Store.Write(ctx, func(tx *catalog.Tx) (err error) {
 		for _, sn := range sns {
@@ -73,14 +135,27 @@ func (d *Desk) Answers(ctx context.Context, b *Bill, sns []Snapshot, by *Buyers,
 			return err
 		}
 		clear(taken)
-		for _, p := range due {
+		waits = make([]waiting, len(due))
+		for i, p := range due {
 			if p == nil {
+				continue
+			}
+			w := &waits[i]
+			w.statement = b.identity(sns[i].Table(), fmt.Sprint(p.Statement, p.Shares, p.Rho))
+			w.line, err = tx.Serve(w.statement, p.Over(), catalog.Entry{Kind: catalog.KindInteractive, Action: p.Action, Object: p.Object})
+			if err != nil {
+				return err
+			}
+			if w.line > 0 {
 				continue
 			}
 			taken.add(p)
 			buyer := *by.Of(p.Account)
 			buyer.Taken += taken.most(p.Account) - p.Cost()
 			if err := tx.Buy(buyer, *p); err != nil {
+				return err
+			}
+			if w.line, err = tx.Lines(); err != nil {
 				return err
 			}
 		}
@@ -96,7 +171,7 @@ func (d *Desk) Answers(ctx context.Context, b *Bill, sns []Snapshot, by *Buyers,
 		}
 		cost := accounting.Amount{Rho: p.Rho}
 		b.add(cost)
-		receipts[i] = newReceipt(answer, sns[i], cost)
+		receipts[i] = newReceipt(answer, sns[i], cost, waits[i])
 	}
 	for account := range taken {
 		by.Of(account).Taken += taken.most(account)
@@ -167,7 +242,7 @@ func (d *Desk) StartRun(ctx context.Context, sn Snapshot, by *catalog.Buyer, p c
 		return nil, err
 	}
 	by.Taken += p.Cost()
-	return newReceipt(run, sn, accounting.Amount{Rho: p.Prepaid}), nil
+	return newReceipt(run, sn, accounting.Amount{Rho: p.Prepaid}, waiting{}), nil
 }
 
 // ResumeRun returns the receipt of the run that the catalog has open for the present
@@ -195,10 +270,13 @@ func (d *Desk) Reserve(ctx context.Context, sn Snapshot, name string, rho accoun
 // Bill adds up the charges of a statement, so that one that fails can say what it cost.
 // A charge is added once it is on disk. The zero Bill is empty.
 type Bill struct {
-	Quota  bool   // it is a user's, who sees no ledger
-	Resume string // the statement that goes on with an interrupted fit; "" for the same one
+	Quota     bool   // it is a user's, who sees no ledger
+	Curator   bool   // charges of its that nothing was drawn for wait
+	Statement string // what is built, for charges that wait
+	Resume    string // the statement that goes on with an interrupted fit; "" for the same one
 
 	gone accounting.Amount // charged without anything stored for it
+	idle accounting.Amount // charged, and waiting
 	nhat accounting.Amount // charged for the number of rows, which is stored
 	kept accounting.Amount // charged for a release that is stored, and yet to be fitted
 	told accounting.Amount // charged for answers that are stored
@@ -215,12 +293,12 @@ func (b *Bill) keep() { b.nhat, b.gone = b.gone, accounting.Amount{} }
 func (b *Bill) Store() { b.kept, b.gone = b.gone, accounting.Amount{} }
 
 // Settle notes that all that was charged is stored and done with.
-func (b *Bill) Settle() { *b = Bill{Quota: b.Quota} }
+func (b *Bill) Settle() { *b = Bill{Quota: b.Quota, Curator: b.Curator} }
 
 // Answered notes that the answers that an amount was charged for are stored.
 func (b *Bill) Answered(amount accounting.Amount) {
 	b.told, _ = b.told.Add(amount)
-	b.gone = accounting.Amount{Epsilon: b.gone.Epsilon - amount.Epsilon, Delta: b.gone.Delta - amount.Delta, Rho: b.gone.Rho - amount.Rho}
+	b.gone = minus(b.gone, amount)
 }
 
 // Tell adds to the error of a statement what the statement was charged without result.
@@ -240,6 +318,12 @@ func (b *Bill) Tell(e *sqlerr.Error) *sqlerr.Error {
 				list = "SHOW BUDGET"
 			}
 			e = e.WithHint("%s has the charge; the statement costs as much again", list)
+		}
+	}
+	if b.idle != (accounting.Amount{}) {
+		told = append(told, view.Amount(b.idle)+" was charged for it and waits, for nothing was drawn")
+		if e.Hint == "" {
+			e = e.WithHint("%s goes on, and costs nothing", cmp.Or(b.Resume, "the same statement"))
 		}
 	}
 	if b.kept != (accounting.Amount{}) {
@@ -296,6 +380,7 @@ type Receipt struct {
 	source   string // the source of the table's rows
 	snapshot Snapshot
 	paid     accounting.Amount
+	waiting  waiting // until rows were read
 
 	mu       sync.Mutex
 	used     bool
@@ -303,9 +388,9 @@ type Receipt struct {
 	readings int // number of open readings
 }
 
-func newReceipt(k kind, sn Snapshot, paid accounting.Amount) *Receipt {
+func newReceipt(k kind, sn Snapshot, paid accounting.Amount, w waiting) *Receipt {
 	t := sn.Table()
-	r := &Receipt{kind: k, table: t.ID, source: t.Source, paid: paid}
+	r := &Receipt{kind: k, table: t.ID, source: t.Source, paid: paid, waiting: w}
 	if k != run {
 		r.snapshot = sn
 	}
@@ -407,25 +492,37 @@ type Opener interface {
 // Smith 2006), in the releases account, and discrete Gaussian with σ² = L²/(2ρ), so
 // ρ-zCDP (Canonne, Kamath and Steinke 2020), in the interactive one.
 func (d *Desk) RowCount(ctx context.Context, b *Bill, from Opener, t *view.Table, k catalog.Kind, about accounting.Amount) (n catalog.NHat, left accounting.Amount, err error) {
-	if t.NHat != nil {
-		return *t.NHat, about, nil
-	}
-	err = d.Store.Read(ctx, func(tx *catalog.Tx) error { return tx.Affords(t.Account, t.Span(), k, "this statement", about) })
-	if err != nil {
-		return n, about, err
-	}
+	const action = "number of rows"
 	cost, left, law, err := RowCountPrice(about, t.Sensitivity())
-	if err != nil {
+	counted := b.Statement + " after its " + action
+	var interrupted int64
+	look := d.Store.Read(ctx, func(tx *catalog.Tx) (err error) {
+		if interrupted, err = tx.Waits(b.identity(t, counted)); err == nil && t.NHat == nil {
+			err = tx.Affords(t.Account, t.Span(), k, "this statement", about)
+		}
+		return err
+	})
+	switch {
+	case look != nil:
+		return n, about, look
+	case t.NHat != nil && interrupted > 0: // after it had bought the number
+		b.Statement = counted
+		return *t.NHat, left, nil
+	case t.NHat != nil:
+		return *t.NHat, about, nil
+	case err != nil:
 		return n, about, err
 	}
 	var rows int64
 	err = from.ForRowCount(ctx, t, func(sn Countable) error {
-		paid, err := d.one(ctx, answer, b, sn, k, "number of rows", t.Name, cost)
+		paid, err := d.one(ctx, answer, b, sn, action, k, action, t.Name, cost)
 		if err != nil {
 			return err
 		}
-		rows, err = sn.CountAll(ctx, paid)
-		return err
+		return d.Read(ctx, b, paid, func() (err error) {
+			rows, err = sn.CountAll(ctx, paid)
+			return err
+		})
 	})
 	if err != nil {
 		return n, about, err
@@ -436,7 +533,7 @@ func (d *Desk) RowCount(ctx context.Context, b *Bill, from Opener, t *view.Table
 	}
 	n = catalog.NHat{Value: max(1, rows+draw), Epsilon: cost.Epsilon, Rho: cost.Rho, Law: law.String()}
 	if n, err = d.keepRowCount(context.WithoutCancel(ctx), t, n); err == nil {
-		t.NHat = &n
+		t.NHat, b.Statement = &n, counted
 		b.keep()
 	}
 	return n, left, err

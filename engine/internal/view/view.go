@@ -113,6 +113,7 @@ type Account struct {
 	catalog.Account
 	Spent    accounting.Amount // the most in any one period
 	Spending catalog.Spending  // in each period
+	Idle     accounting.Amount // of it, what waits for curators' statements
 }
 
 // RemainingIn returns what is left in each of some periods: of ε, δ and ρ the least. Nil is
@@ -350,7 +351,11 @@ func (v *View) readAccounts(tx *catalog.Tx) error {
 		if err != nil {
 			return err
 		}
-		v.Accounts[a.ID] = Account{Account: a, Spent: spent.Most(period.Ranges{period.All}), Spending: spent}
+		idle, err := tx.Idle(a.ID)
+		if err != nil {
+			return err
+		}
+		v.Accounts[a.ID] = Account{Account: a, Idle: idle, Spent: spent.Most(period.Ranges{period.All}), Spending: spent}
 	}
 	return nil
 }

@@ -1,0 +1,258 @@
+package engine_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/engine"
+	"dpsql/sqlerr"
+)
+
+// charged returns the sum of the ledger's lines from one on, and the actions that cost nothing.
+func charged(t *testing.T, s *engine.Session, before int) (sum accounting.Amount, free []string) {
+	t.Helper()
+	err := s.DB().Store().Read(context.Background(), func(tx *catalog.Tx) error {
+		entries, err := tx.Ledger()
+		for _, e := range entries[before:] {
+			sum, _ = sum.Add(e.Amount)
+			if e.Amount == (accounting.Amount{}) {
+				free = append(free, e.Action[:min(len(e.Action), 14)])
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum, free
+}
+
+// interrupt runs a statement and cancels it at a read, from 1 on. It is false if the statement has
+// not so many.
+func interrupt(t *testing.T, f *far, s *engine.Session, text string, at int) bool {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	reads := 0
+	f.wait = func(reading context.Context) error {
+		if reads++; reads == at {
+			cancel()
+			<-reading.Done()
+		}
+		return reading.Err()
+	}
+	defer func() { f.wait = nil }()
+	_, err := s.Exec(ctx, text, nil)
+	if err != nil && sqlerr.CodeOf(err) != sqlerr.Cancelled {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return err != nil
+}
+
+// TestInterruptedCostsNothing cancels statements at each of their reads, some twice, and runs them
+// again. Together they cost what one costs that nobody cancels.
+func TestInterruptedCostsNothing(t *testing.T) {
+	for _, text := range bought {
+		f := newFar(t)
+		s := outsideClinic(t, f)
+		must(t, s, `SET accuracy = 200`)
+		before := lines(t, s)
+		must(t, s, text)
+		want, _ := charged(t, s, before)
+		for at := 1; ; at++ {
+			f := newFar(t)
+			s := outsideClinic(t, f)
+			must(t, s, `SET accuracy = 200`)
+			before := lines(t, s)
+			if !interrupt(t, f, s, text, at) {
+				break
+			}
+			again := interrupt(t, f, s, strings.Replace(text, " WITH ", "\n WITH", 1), 1)
+			must(t, s, text)
+			got, free := charged(t, s, before)
+			if got != want {
+				t.Errorf("%s, cancelled at read %d: it cost %v, want %v", text, at, got, want)
+			}
+			if n := len(free); n != 2 && !(again && n == 4) {
+				t.Errorf("%s, cancelled at read %d: the ledger says %q", text, at, free)
+			}
+		}
+	}
+}
+
+// TestChargeWaitsForItsStatement has a charge wait, and runs other statements, and statements of
+// others, which do not get it.
+func TestChargeWaitsForItsStatement(t *testing.T) {
+	const text = `CREATE RELEASE r ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.25)`
+	path := filepath.Join(t.TempDir(), "clinic.db")
+	f := newFar(t)
+	s := outsideClinicAt(t, f, path)
+	begin := lines(t, s)
+	interrupt(t, f, s, text, 1)
+	quarter := accounting.Amount{Epsilon: accounting.Epsilon(25e13)}
+	for _, other := range []string{
+		strings.Replace(text, "RELEASE r ", "RELEASE q ", 1),
+		strings.Replace(text, "age", "diagnosis", 1),
+		strings.Replace(text, "0.25)", "0.25, estimate = unbiased)", 1),
+	} {
+		before := lines(t, s)
+		must(t, s, other)
+		if got, _ := charged(t, s, before); got != quarter {
+			t.Errorf("%s cost %v", other, got)
+		}
+		if strings.Contains(other, " r ") {
+			must(t, s, `DROP RELEASE r`)
+		}
+	}
+	// The charge outlives the process that told the ledger, and serves once.
+	s.DB().Close()
+	db := open(t, path, engine.Options{})
+	f.dial(db)
+	s = db.NewSession()
+	for _, want := range []accounting.Amount{{}, quarter} {
+		before := lines(t, s)
+		must(t, s, text)
+		if got, _ := charged(t, s, before); got != want {
+			t.Errorf("it cost %v, want %v", got, want)
+		}
+		must(t, s, `DROP RELEASE r`)
+	}
+	if _, free := charged(t, s, begin); !slices.Equal(free, []string{"line 2 waits: ", "line 2 serves:"}) {
+		t.Errorf("the ledger says %q", free)
+	}
+}
+
+// TestOthersGetNothingBack cancels and fails statements of users and analysts at their reads: the
+// ledger has their charge and nothing else, as if they had been answered.
+func TestOthersGetNothingBack(t *testing.T) {
+	const text = `SELECT /*+ accuracy(200) */ COUNT(*) FROM admissions WHERE age = 3`
+	for _, who := range []string{"user", "analyst"} {
+		f := newFar(t)
+		s := outsideClinic(t, f)
+		must(t, s, `ALTER PRIVATE TABLE admissions SET (answer_time = 1)`)
+		asking := admits(t, s, `GRANT SELECT ON admissions TO %s WITH (rho = 0.05)`)[0]
+		if who == "analyst" {
+			db := open(t, s.DB().Store().Path(), engine.Options{Role: engine.Analyst})
+			f.dial(db)
+			asking = db.NewSession()
+		}
+		before := lines(t, s)
+		for _, ends := range []error{context.Canceled, sqlerr.New(sqlerr.IO, "the server is away")} {
+			f.wait = func(context.Context) error { return ends }
+			if _, err := asking.Exec(context.Background(), text, nil); err == nil || strings.Contains(err.Error(), "waits") {
+				t.Errorf("%s: %v", who, err)
+			}
+			f.wait = nil
+		}
+		if _, err := asking.Exec(context.Background(), text, nil); err != nil {
+			t.Errorf("%s: %v", who, err)
+		}
+		if _, free := charged(t, s, before); lines(t, s) != before+3 || free != nil {
+			t.Errorf("%s: the ledger has\n%s", who, ledger(t, s))
+		}
+	}
+}
+
+// TestOldCopyServesNoCharge puts a copy of the file, from when a charge waited, in place of the one
+// in which it has served. The mark beside the file refuses it.
+func TestOldCopyServesNoCharge(t *testing.T) {
+	const text = `CREATE RELEASE r ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5)`
+	path := filepath.Join(t.TempDir(), "clinic.db")
+	f := newFar(t)
+	s := outsideClinicAt(t, f, path)
+	interrupt(t, f, s, text, 1)
+	s.DB().Close()
+	copied, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := open(t, path, engine.Options{})
+	f.dial(db)
+	must(t, db.NewSession(), text)
+	db.Close()
+	for _, beside := range []string{"-wal", "-shm"} {
+		os.Remove(path + beside)
+	}
+	if err := os.WriteFile(path, copied, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db = open(t, path, engine.Options{})
+	f.dial(db)
+	refused(t, db.NewSession(), sqlerr.Corrupt, text)
+}
+
+// TestWaitingInAnExhaustedAccount interrupts statements that take all that an account has, until they are done.
+func TestWaitingInAnExhaustedAccount(t *testing.T) {
+	f := newFar(t)
+	s := outsideClinic(t, f)
+	for _, text := range []string{
+		`CREATE RELEASE r ON admissions (age, zip) USING PROJECTION WITH (epsilon = 2, transform = sparse)`,
+		`CREATE MECHANISM m ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 2, max_updates = 4, prior = classes)`,
+	} {
+		for at := 1; interrupt(t, f, s, text, at); at++ {
+		}
+	}
+	f = newFar(t)
+	s = outsideClinic(t, f)
+	must(t, s, `SET accuracy = 6`) // more than half of the account
+	before := lines(t, s)
+	interrupt(t, f, s, bought[4], 1)
+	once, _ := charged(t, s, before)
+	refused(t, s, sqlerr.Budget, `SELECT COUNT(*) FROM admissions WHERE age = 4`)
+	must(t, s, bought[4])
+	if got, _ := charged(t, s, before); got != once {
+		t.Errorf("it cost %v, want %v", got, once)
+	}
+}
+
+// TestOneNameIsPaidOnce builds releases of one name at once, in several processes' stead.
+func TestOneNameIsPaidOnce(t *testing.T) {
+	s := clinic(t)
+	for _, text := range []string{
+		`CREATE RELEASE r ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5)`,
+		`CREATE RELEASE w ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 0.4, max_updates = 3, free_columns = 1)`,
+		`CREATE MECHANISM m ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 1, max_updates = 4, prior = classes)`,
+		`CREATE PUBLIC TABLE found AS SELECT DISTINCT zip FROM admissions WITH (epsilon = 0.5, delta = 1e-8)`,
+	} {
+		before := lines(t, s)
+		var all sync.WaitGroup
+		made := make(chan error, 4)
+		for range 4 {
+			db := open(t, s.DB().Store().Path(), engine.Options{})
+			all.Go(func() {
+				_, err := db.NewSession().Exec(context.Background(), text, nil)
+				made <- err
+			})
+		}
+		all.Wait()
+		close(made)
+		ok := 0
+		for err := range made {
+			if code := sqlerr.CodeOf(err); err == nil {
+				ok++
+			} else if code != sqlerr.Invalid && code != sqlerr.Busy {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+		actions := make(map[string]int)
+		err := s.DB().Store().Read(t.Context(), func(tx *catalog.Tx) error {
+			entries, err := tx.Ledger()
+			for _, e := range entries[before:] {
+				if actions[e.Action]++; actions[e.Action] > 1 {
+					t.Errorf("%s: %q is charged again", text, e.Action)
+				}
+			}
+			return err
+		})
+		if err != nil || ok != 1 {
+			t.Errorf("%s: %d were made, %v", text, ok, err)
+		}
+	}
+}
