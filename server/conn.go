@@ -44,8 +44,11 @@ type conn struct {
 	waiting    []byte  // to be sent
 	lost       error   // why nothing can be sent any more
 
-	running  atomic.Pointer[context.CancelFunc] // of the statement that runs
-	draining atomic.Bool
+	running atomic.Pointer[context.CancelFunc] // of the statement that runs
+	ending  atomic.Pointer[fatalError]         // why the connection ends once no statement runs; nil if it does not
+	ctx     context.Context                    // of the login
+	stop    context.CancelFunc
+	network string // see network
 }
 
 // interrupt cancels the statement that runs, if one does.
@@ -56,8 +59,9 @@ func (c *conn) interrupt() {
 }
 
 // drain ends the connection once no statement runs.
-func (c *conn) drain() {
-	c.draining.Store(true)
+func (c *conn) drain(why *fatalError) {
+	c.ending.Store(why)
+	c.stop()
 	c.raw.SetReadDeadline(time.Now())
 }
 
@@ -85,21 +89,24 @@ func (c *conn) receive() (pgproto3.FrontendMessage, error) {
 	if idle := c.server.config.Limits.Idle; idle > 0 {
 		c.raw.SetReadDeadline(time.Now().Add(idle))
 	}
-	if c.draining.Load() { // after the deadline was set, so that drain's is not lost
-		return nil, errDraining
+	if why := c.ending.Load(); why != nil { // after the deadline was set, so that drain's is not lost
+		return nil, why
 	}
 	return c.wire.Receive()
 }
 
-var errDraining = &fatalError{"57P01", "the server is shutting down"}
+var (
+	errDraining = &fatalError{"57P01", "the server is shutting down"}
+	errCrowded  = &fatalError{"53300", "there are too many connections"}
+)
 
 // end tells the client why the connection ends.
 func (c *conn) end(err error) {
 	var tooLong *pgproto3.ExceededMaxBodyLenErr
 	var timeout net.Error
 	switch {
-	case c.draining.Load():
-		c.leave(errDraining)
+	case c.ending.Load() != nil:
+		c.leave(c.ending.Load())
 	case errors.As(err, &tooLong):
 		c.leave(fatal("54000", "a message has more than %d bytes", tooLong.MaxExpectedBodyLen))
 	case errors.As(err, &timeout) && timeout.Timeout():

@@ -5,23 +5,29 @@ import (
 	"time"
 )
 
-// failures slows down who guesses passwords. Failed logins are counted for each name and each
-// address that was given, whether there is such a user or not.
+// failures slows down who guesses passwords. A proof of a password is counted as a failure before it is looked
+// at, whether there is such a user or not, and taken back if it is none. Those of a name are looked at one
+// after another, each some time after the one before; those from where its last login came are
+// apart, so that nobody elsewhere makes her wait. Those of an address only wait, and less.
 type failures struct {
-	mu  sync.Mutex
-	all map[string]misses
-	now func() time.Time
+	mu    sync.Mutex
+	all   map[string]misses
+	homes map[string]string // the network of the last login of each name that had one
+	now   func() time.Time
 }
 
 type misses struct {
 	count int
 	last  time.Time
+	next  time.Time // when the next one may begin
 }
 
 const (
 	freeFailures   = 3                // that cost no time
 	firstDelay     = time.Second / 4  // of the next one, doubled for each that follows
-	longestDelay   = 8 * time.Second  // less than what a login may take
+	longestDelay   = 8 * time.Second  // less than what a login may take; who would wait longer is refused
+	lighter        = 10               // so many failures of an address are as one of a name
+	addressDelay   = time.Second      // the longest for an address
 	forgetFailures = 15 * time.Minute // after the last
 	mostFailures   = 10_000           // names and addresses to remember
 )
@@ -30,60 +36,83 @@ const (
 // a longer name than is kept.
 func named(user string) string { return "user " + user[:min(len(user), 64)] }
 
-func placed(address string) string { return "from " + address }
+func placed(network string) string { return "from " + network }
 
-func newFailures() failures { return failures{all: make(map[string]misses), now: time.Now} }
+func newFailures() failures {
+	return failures{all: make(map[string]misses), homes: make(map[string]string), now: time.Now}
+}
 
-// delay returns how long the next login of a name from an address has to wait.
-func (f *failures) delay(user, address string) time.Duration {
+// attempt is the proof of a login, of a name from a network.
+type attempt struct {
+	name, network string
+	counted       []string // what it was counted for
+	wait          time.Duration
+}
+
+// begin counts a login as one that failed, and says how long it has to wait. It refuses, and counts nothing,
+// where that would be too long.
+func (f *failures) begin(user, network string) (a attempt, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	count := max(f.count(named(user)), f.count(placed(address)))
+	now := f.now()
+	a = attempt{name: named(user), network: network, counted: []string{named(user), placed(network)}}
+	if f.homes[a.name] == network {
+		a.counted = []string{"home of " + a.name}
+	}
+	if a.wait = max(0, f.at(a.counted[0]).next.Sub(now)); a.wait > longestDelay {
+		return a, false
+	}
+	own := a.wait
+	for i, of := range a.counted {
+		if len(f.all) >= mostFailures {
+			f.clean()
+		}
+		m := f.at(of)
+		m.count, m.last = m.count+1, now
+		if i == 0 {
+			m.next = now.Add(own + delay(m.count))
+		} else {
+			a.wait = max(own, min(delay(m.count/lighter), addressDelay))
+		}
+		f.all[of] = m
+	}
+	return a, true
+}
+
+// delay returns the time after so many failures.
+func delay(count int) time.Duration {
 	if count <= freeFailures {
 		return 0
 	}
 	return min(firstDelay<<min(count-freeFailures-1, 10), longestDelay)
 }
 
-func (f *failures) count(of string) int {
-	entry := f.all[of]
-	if f.now().Sub(entry.last) > forgetFailures {
-		return 0
+func (f *failures) at(of string) misses {
+	if m := f.all[of]; f.now().Sub(m.last) <= forgetFailures {
+		return m
 	}
-	return entry.count
+	return misses{}
 }
 
-// failed counts a login that failed.
-func (f *failures) failed(user, address string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, of := range []string{named(user), placed(address)} {
-		if len(f.all) >= mostFailures {
-			f.clean()
-		}
-		f.all[of] = misses{f.count(of) + 1, f.now()}
-	}
-}
-
-// clean forgets what is old, and if nothing is, the tenth part of everything.
+// clean forgets what is old, and then what failed least, until a tenth is free.
 func (f *failures) clean() {
-	for of := range f.all {
-		if f.count(of) == 0 {
-			delete(f.all, of)
+	for count := 0; len(f.all) > mostFailures*9/10; count++ {
+		for of := range f.all {
+			if f.at(of).count <= count {
+				delete(f.all, of)
+			}
 		}
-	}
-	for of := range f.all {
-		if len(f.all) < mostFailures*9/10 {
-			break
-		}
-		delete(f.all, of)
 	}
 }
 
-// succeeded forgets the failures of a name and an address.
-func (f *failures) succeeded(user, address string) {
+// succeeded forgets the failures of a name, and takes back the one of the address.
+func (f *failures) succeeded(a attempt) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.all, named(user))
-	delete(f.all, placed(address))
+	delete(f.all, a.counted[0])
+	if m := f.at(placed(a.network)); len(a.counted) > 1 && m.count > 0 {
+		m.count--
+		f.all[placed(a.network)] = m
+	}
+	f.homes[a.name] = a.network
 }

@@ -6,38 +6,98 @@ import (
 	"time"
 )
 
-func TestFailures(t *testing.T) {
-	f := newFailures()
+// clock returns failures at a time that the test moves.
+func clock() (*failures, func(time.Duration)) {
 	now := time.Unix(1e9, 0)
+	f := newFailures()
 	f.now = func() time.Time { return now }
-	var delays []time.Duration
-	for range 12 {
-		delays = append(delays, f.delay("ana", "10.0.0.1"))
-		f.failed("ana", "10.0.0.1")
-	}
-	if got, want := fmt.Sprint(delays), "[0s 0s 0s 0s 250ms 500ms 1s 2s 4s 8s 8s 8s]"; got != want {
-		t.Errorf("delays %s, want %s", got, want)
-	}
-	for who, want := range map[[2]string]time.Duration{{"ana", "10.0.0.2"}: 8 * time.Second, {"bob", "10.0.0.1"}: 8 * time.Second, {"bob", "10.0.0.2"}: 0} {
-		if got := f.delay(who[0], who[1]); got != want {
-			t.Errorf("%v waits %v, want %v", who, got, want)
+	return &f, func(d time.Duration) { now = now.Add(d) }
+}
+
+// TestFailures: logins of a name that come one after another begin later and later, as do those that
+// come at once, of which the others are refused.
+func TestFailures(t *testing.T) {
+	for _, user := range []string{"ana", "nobody"} {
+		f, pass := clock()
+		var waits []time.Duration
+		for range 12 {
+			a, ok := f.begin(user, "10.0.0.1")
+			if !ok {
+				t.Fatal("refused")
+			}
+			waits = append(waits, a.wait)
+			pass(a.wait)
+		}
+		if got, want := fmt.Sprint(waits), "[0s 0s 0s 0s 250ms 500ms 1s 2s 4s 8s 8s 8s]"; got != want {
+			t.Errorf("waits %s, want %s", got, want)
+		}
+		pass(forgetFailures + time.Second)
+		if a, ok := f.begin(user, "10.0.0.1"); !ok || a.wait != 0 {
+			t.Errorf("after %v: %v", forgetFailures, a.wait)
+		}
+		f, _ = clock()
+		begun := 0
+		for i := range 40 {
+			if _, ok := f.begin(user, fmt.Sprint("10.0.1.", i)); ok {
+				begun++
+			}
+		}
+		if begun != 9 { // the last at 0.25 + 0.5 + … + 4 s
+			t.Errorf("%d logins of 40 at once begin", begun)
 		}
 	}
-	f.succeeded("ana", "10.0.0.1")
-	if got := f.delay("ana", "10.0.0.1"); got != 0 {
-		t.Errorf("after a login: %v", got)
+}
+
+// TestFailuresOfOthers floods a name from elsewhere, and an address with other names. Who logs in where she did
+// before waits for neither, and somebody new at that address at most a second.
+func TestFailuresOfOthers(t *testing.T) {
+	f, pass := clock()
+	a, _ := f.begin("ana", "10.0.0.1")
+	f.succeeded(a)
+	for range 50 {
+		for i := range 40 {
+			f.begin("ana", "10.0.0.2")
+			f.begin(fmt.Sprint("user", i), "10.0.0.1")
+		}
+		pass(time.Second)
 	}
-	for range 5 {
-		f.failed("ana", "10.0.0.1")
+	for who, most := range map[[2]string]time.Duration{{"ana", "10.0.0.1"}: 0, {"bob", "10.0.0.1"}: addressDelay, {"bob", "10.0.0.3"}: 0} {
+		if a, ok := f.begin(who[0], who[1]); !ok || a.wait > most {
+			t.Errorf("%v waits %v (%v), want at most %v", who, a.wait, ok, most)
+		}
 	}
-	now = now.Add(forgetFailures + time.Second)
-	if got := f.delay("ana", "10.0.0.1"); got != 0 {
-		t.Errorf("after %v: %v", forgetFailures, got)
+	if a, _ := f.begin("carl", "10.0.0.1"); a.wait == 0 {
+		t.Error("an address of 2000 failures does not wait")
+	}
+}
+
+// TestLoginForgetsFailures: a login forgets the failures of its name, and no others of its address.
+func TestLoginForgetsFailures(t *testing.T) {
+	f, _ := clock()
+	for range 3 {
+		f.begin("ana", "10.0.0.1")
+	}
+	a, _ := f.begin("ana", "10.0.0.1")
+	f.succeeded(a)
+	if got := f.all[placed("10.0.0.1")].count; got != 3 || f.all[named("ana")].count != 0 {
+		t.Errorf("%d failures of the address, %d of the name", got, f.all[named("ana")].count)
+	}
+}
+
+// TestManyNames: what is remembered is bounded, and other names do not make the server forget one that is attacked.
+func TestManyNames(t *testing.T) {
+	f, pass := clock()
+	for range 12 {
+		a, _ := f.begin("ana", "10.0.0.1")
+		pass(a.wait)
 	}
 	for i := range 3 * mostFailures {
-		f.failed(fmt.Sprint(i), "10.0.0.1")
+		f.begin(fmt.Sprint(i), fmt.Sprint("net", i))
 	}
-	if len(f.all) > mostFailures+2 {
+	if len(f.all) > mostFailures+1 {
 		t.Errorf("%d names are remembered", len(f.all))
+	}
+	if a, _ := f.begin("ana", "10.0.0.1"); a.wait != longestDelay {
+		t.Errorf("ana's failures were forgotten: she waits %v", a.wait)
 	}
 }

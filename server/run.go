@@ -34,8 +34,8 @@ func (c *conn) run(st *statement, args arguments) (*output, error) {
 		c.running.Store(nil)
 		cancel()
 	}()
-	if c.draining.Load() {
-		return nil, errDraining
+	if why := c.ending.Load(); why != nil {
+		return nil, why
 	}
 	if st.asked != nil {
 		c.server.counts.Catalog.Add(1)

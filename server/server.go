@@ -36,7 +36,7 @@ type Config struct {
 
 // Limits bound what clients may use. A field that is 0 has its default.
 type Limits struct {
-	Connections int           // at a time; 1,000
+	Connections int           // of users at a time, and as many that have not logged in; 1,000
 	Login       time.Duration // until a client has logged in; 10 s
 	Idle        time.Duration // between a client's messages; 0 has no limit
 	Write       time.Duration // until a client has taken what was sent to it; 30 s
@@ -77,10 +77,10 @@ type Server struct {
 	accounts accounts
 
 	mu       sync.Mutex
-	entering map[net.Conn]bool // those that have not logged in
-	conns    map[uint32]*conn  // by the number that clients are told
-	last     uint32            // the number given last
-	open     int               // connections, also those that have not logged in
+	entering places           // of those that have not logged in
+	users    places           // of those that have, but the curator's
+	conns    map[uint32]*conn // by the number that clients are told
+	last     uint32           // the number given last
 	draining bool
 	served   sync.WaitGroup
 }
@@ -92,7 +92,7 @@ func New(c Config) *Server {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Server{config: c, log: log, entering: make(map[net.Conn]bool), conns: make(map[uint32]*conn), failures: newFailures()}
+	return &Server{config: c, log: log, entering: places{most: c.Limits.Connections, older: true}, users: places{most: c.Limits.Connections}, conns: make(map[uint32]*conn), failures: newFailures()}
 }
 
 // Counts returns what the server has counted so far.
@@ -140,7 +140,6 @@ func (s *Server) enter() bool {
 	if s.draining {
 		return false
 	}
-	s.open++
 	s.served.Add(1)
 	s.counts.Connections.Add(1)
 	s.counts.Open.Add(1)
@@ -148,35 +147,21 @@ func (s *Server) enter() bool {
 }
 
 func (s *Server) leave() {
-	s.mu.Lock()
-	s.open--
-	s.mu.Unlock()
 	s.counts.Open.Add(-1)
 	s.served.Done()
 }
 
-// full reports whether there are more connections than allowed.
-func (s *Server) full() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.open > s.config.Limits.Connections
-}
-
-// knock notes a connection that has not logged in, until it has or ends. When the server
+// knock gives a place to a connection that has not logged in, until it has or ends. When the server
 // drains it ends at once.
-func (s *Server) knock(accepted net.Conn) {
+func (s *Server) knock(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.entering[accepted] = true
-	if s.draining {
-		accepted.SetDeadline(time.Now())
+	if out := s.entering.take(c.network, c); out != nil {
+		out.drain(errCrowded)
 	}
-}
-
-func (s *Server) entered(accepted net.Conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.entering, accepted)
+	if s.draining {
+		c.drain(errDraining)
+	}
 }
 
 // Shutdown ends the connections. Each that has logged in may end its statement until ctx ends; then the
@@ -185,11 +170,13 @@ func (s *Server) entered(accepted net.Conn) {
 func (s *Server) Shutdown(ctx context.Context) {
 	s.mu.Lock()
 	s.draining = true
-	for accepted := range s.entering {
-		accepted.SetDeadline(time.Now())
+	for _, held := range s.entering.of {
+		for _, c := range held {
+			c.drain(errDraining)
+		}
 	}
 	for _, c := range s.conns {
-		c.drain()
+		c.drain(errDraining)
 	}
 	s.mu.Unlock()
 	stop := context.AfterFunc(ctx, func() {
@@ -204,12 +191,24 @@ func (s *Server) Shutdown(ctx context.Context) {
 	s.served.Wait()
 }
 
-// register gives a connection its number and the key by which it can be cancelled.
-func (s *Server) register(c *conn, keySize int) {
+// register gives a connection a place among those that have logged in, its number and the key by which it
+// can be cancelled.
+func (s *Server) register(c *conn, keySize int) error {
 	c.key = make([]byte, keySize)
 	rand.Read(c.key) // never fails, see crypto/rand
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.entering.leave(c.network, c)
+	if !c.curator {
+		out := s.users.take(c.user, c)
+		if out == c {
+			return errCrowded
+		}
+		if out != nil {
+			out.drain(errCrowded)
+			out.interrupt()
+		}
+	}
 	for {
 		if s.last++; s.last != 0 && s.conns[s.last] == nil {
 			break
@@ -218,13 +217,16 @@ func (s *Server) register(c *conn, keySize int) {
 	c.number = s.last
 	s.conns[c.number] = c
 	if s.draining {
-		c.drain()
+		c.drain(errDraining)
 	}
+	return nil
 }
 
 func (s *Server) forget(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.entering.leave(c.network, c)
+	s.users.leave(c.user, c)
 	if s.conns[c.number] == c {
 		delete(s.conns, c.number)
 	}

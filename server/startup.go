@@ -40,7 +40,9 @@ const (
 // serve runs a connection from its first byte to its end.
 func (s *Server) serve(accepted net.Conn) {
 	defer accepted.Close()
-	c := &conn{server: s, raw: accepted, net: accepted, log: s.log.With("client", address(accepted))}
+	c := &conn{server: s, raw: accepted, net: accepted, log: s.log.With("client", address(accepted)), network: network(address(accepted))}
+	c.ctx, c.stop = context.WithTimeout(context.Background(), s.config.Limits.Login)
+	defer c.stop()
 	defer func() {
 		if fault := recover(); fault != nil {
 			s.counts.Panics.Add(1)
@@ -48,8 +50,8 @@ func (s *Server) serve(accepted net.Conn) {
 		}
 	}()
 	accepted.SetDeadline(time.Now().Add(s.config.Limits.Login))
-	s.knock(accepted)
-	defer s.entered(accepted)
+	s.knock(c)
+	defer s.forget(c)
 	startup, err := c.startup()
 	if err != nil || startup == nil {
 		c.leave(err)
@@ -60,8 +62,6 @@ func (s *Server) serve(accepted net.Conn) {
 		c.leave(err)
 		return
 	}
-	defer s.forget(c)
-	s.entered(accepted)
 	accepted.SetDeadline(time.Time{})
 	c.loop()
 }
@@ -258,8 +258,6 @@ func (c *conn) login(p *startupPacket) error {
 	c.log = c.log.With("user", c.user)
 	local := c.raw.RemoteAddr().Network() == unixSocketNet
 	switch {
-	case s.full():
-		return fatal("53300", "there are too many connections")
 	case c.user == "":
 		return fatal("28000", "no user name was given")
 	case p.parameters["replication"] != "" && !slices.Contains([]string{"false", "off", "no", "0"}, strings.ToLower(p.parameters["replication"])):
@@ -267,15 +265,13 @@ func (c *conn) login(p *startupPacket) error {
 	case s.config.RequireTLS && c.tls == nil && !local:
 		return fatal("28000", "this server needs TLS: connect with sslmode=require, or with sslmode=verify-full and its certificate")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.config.Limits.Login)
-	defer cancel()
 	if s.config.Curator != nil && s.config.Curator(c.raw, c.user) {
 		c.session, c.curator = s.config.Database.NewSession(), true
 	} else {
 		// The session is of the user who has the name now. Whoever gets the name while this
 		// client logs in is another user.
 		c.session = s.config.Database.NewUserSession(c.user)
-		if err := c.authenticate(ctx); err != nil {
+		if err := c.authenticate(); err != nil {
 			s.counts.Refused.Add(1)
 			return err
 		}
@@ -296,7 +292,9 @@ func (c *conn) login(p *startupPacket) error {
 	if p.minor >= latestMinor {
 		size = longKey
 	}
-	s.register(c, size)
+	if err := s.register(c, size); err != nil {
+		return err
+	}
 	c.send(&pgproto3.AuthenticationOk{})
 	c.settings.report(c)
 	c.send(&pgproto3.BackendKeyData{ProcessID: c.number, SecretKey: c.key})
@@ -307,15 +305,9 @@ func (c *conn) login(p *startupPacket) error {
 
 // authenticate has the client prove that it knows the user's password. A user who does not
 // exist is asked in the same way, and fails in the same way.
-func (c *conn) authenticate(ctx context.Context) error {
+func (c *conn) authenticate() error {
 	s := c.server
-	from := address(c.raw)
-	refused := fatal("28P01", "password authentication failed for user %q", c.user)
-	if wait := s.failures.delay(c.user, from); wait > 0 {
-		c.log.Warn("a login waits, after others that failed", "wait", wait)
-		time.Sleep(wait)
-	}
-	verifier, known, err := s.config.Database.Verifier(ctx, c.user)
+	verifier, known, err := s.config.Database.Verifier(c.ctx, c.user)
 	if err != nil {
 		c.log.Error("the users cannot be read", "code", sqlerr.CodeOf(err))
 		return fatal("58000", "the users cannot be read")
@@ -359,13 +351,24 @@ func (c *conn) authenticate(ctx context.Context) error {
 		if !ok {
 			return fatal("08P01", "a message of the login was expected")
 		}
+		try, ok := s.failures.begin(c.user, c.network)
+		if !ok {
+			return fatal("57P03", "too many logins of user %q failed or wait: try again in a few seconds", c.user)
+		}
+		if try.wait > 0 {
+			c.log.Warn("a login waits, after others that failed", "wait", try.wait)
+			select {
+			case <-time.After(try.wait):
+			case <-c.ctx.Done():
+				return c.ctx.Err()
+			}
+		}
 		var done bool
 		if reply, done, err = talk.Step(string(last.Data)); err == nil && done && known {
-			s.failures.succeeded(c.user, from)
+			s.failures.succeeded(try)
 			c.send(&pgproto3.AuthenticationSASLFinal{Data: []byte(reply)})
 			return nil
 		}
 	}
-	s.failures.failed(c.user, from)
-	return refused
+	return fatal("28P01", "password authentication failed for user %q", c.user)
 }

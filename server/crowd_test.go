@@ -1,0 +1,130 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"dpsql/engine"
+	"dpsql/server"
+)
+
+// TestCrowds has more silent sockets than places, and then a user who logs in as often as she can. Others log
+// in all the same, and the curator over a Unix socket does.
+func TestCrowds(t *testing.T) {
+	const most = 10
+	db, err := engine.Open(filepath.Join(t.TempDir(), "clinic.db"), engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	fill(t, db)
+	if _, err := db.NewSession().Exec(t.Context(), `CREATE USER eve PASSWORD 'e'`, nil); err != nil {
+		t.Fatal(err)
+	}
+	s := server.New(server.Config{Database: db, Name: "clinic", Limits: server.Limits{Connections: most},
+		Curator: func(c net.Conn, user string) bool { return c.RemoteAddr().Network() == "unix" && user == "curator" }})
+	dir := t.TempDir()
+	urls := make(map[string]string)
+	for network, address := range map[string]string{"tcp": "127.0.0.1:0", "unix": filepath.Join(dir, ".s.PGSQL.5432")} {
+		l, err := net.Listen(network, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		go s.Serve(ctx, l)
+		urls[network] = l.Addr().String()
+	}
+	ana := "postgres://ana:s3cret@" + urls["tcp"] + "/clinic?sslmode=disable"
+	eve := strings.Replace(ana, "ana:s3cret", "eve:e", 1)
+	curator := "host=" + dir + " user=curator dbname=clinic"
+	for _, network := range []string{"tcp", "unix"} {
+		for range 3 * most {
+			silent, err := net.Dial(network, urls[network])
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer silent.Close()
+		}
+		for _, url := range []string{ana, curator} {
+			c, err := pgx.Connect(t.Context(), url)
+			if err != nil {
+				t.Fatalf("beside silent sockets of %s: %v", network, err)
+			}
+			c.Close(t.Context())
+		}
+	}
+	var hers []*pgx.Conn
+	for {
+		c, err := pgx.Connect(t.Context(), eve)
+		if err != nil {
+			var e *pgconn.PgError
+			if !errors.As(err, &e) || e.Code != "53300" {
+				t.Errorf("a login too many: %v", err)
+			}
+			break
+		}
+		defer c.Close(context.Background())
+		if hers = append(hers, c); len(hers) > most {
+			t.Fatalf("one user has %d connections", len(hers))
+		}
+	}
+	for i, url := range []string{ana, curator, curator, ana} {
+		if got := show(t, connect(t, url), "SELECT 1"); got != "1" {
+			t.Errorf("login %d beside many of another user: %s", i, got)
+		}
+	}
+	if got := show(t, hers[0], "SELECT 1"); got != "1" {
+		t.Errorf("the oldest of the others' connections: %s", got)
+	}
+	ended := 0
+	for _, c := range hers {
+		if _, err := c.Exec(t.Context(), "SELECT 1"); err != nil {
+			ended++
+		}
+	}
+	if ended < 1 || ended > 3 { // 2, and one if ana's first login had not been forgotten
+		t.Errorf("%d connections made room for two", ended)
+	}
+}
+
+// TestGuessesAtOnce tries 40 wrong passwords at once, for a user and for a name that nobody has. Nine may be
+// tried, one after another, and the others are refused at once. Somebody else at that address logs in
+// meanwhile.
+func TestGuessesAtOnce(t *testing.T) {
+	const tried = 9 // see TestFailures
+	for _, name := range []string{"ana", "nobody"} {
+		url, _ := start(t, nil)
+		url += "?sslmode=disable"
+		ctx, cancel := context.WithCancel(t.Context())
+		states := make(chan string, 40)
+		for range cap(states) {
+			go func() {
+				_, err := pgx.Connect(ctx, strings.Replace(url, "ana:s3cret", name+":wrong", 1))
+				var e *pgconn.PgError
+				if errors.As(err, &e) {
+					states <- e.Code
+				}
+			}()
+		}
+		refused, decided := 0, 0
+		for refused < cap(states)-tried {
+			if state := <-states; state == "57P03" {
+				refused++
+			} else if decided++; state != "28P01" || decided > tried {
+				t.Fatalf("%s: %d guesses are decided, the last with %s", name, decided, state)
+			}
+		}
+		if name != "ana" {
+			connect(t, url)
+		}
+		cancel()
+	}
+}

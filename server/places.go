@@ -1,0 +1,62 @@
+package server
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// places are those of connections, by their owners: the networks of their addresses before the
+// login, and their users after it. Whoever has most makes room.
+type places struct {
+	most  int
+	older bool // the oldest connection of an owner makes room, and not the newest
+	all   int
+	of    map[string][]*conn // the oldest first
+}
+
+// take gives a connection a place, and returns one that has to leave if there are too many now:
+// of the owner who has most. The newest of its owner may be c itself.
+func (p *places) take(owner string, c *conn) (out *conn) {
+	if p.of == nil {
+		p.of = make(map[string][]*conn)
+	}
+	p.of[owner] = append(p.of[owner], c)
+	if p.all++; p.all <= p.most {
+		return nil
+	}
+	fullest := owner
+	for other, held := range p.of {
+		if more := len(held) - len(p.of[fullest]); more > 0 || more == 0 && p.older && fullest == owner {
+			fullest = other
+		}
+	}
+	held := p.of[fullest]
+	if out = held[len(held)-1]; p.older {
+		out = held[0]
+	}
+	p.leave(fullest, out)
+	return out
+}
+
+// leave gives the place of a connection back, if it has one.
+func (p *places) leave(owner string, c *conn) {
+	i := slices.Index(p.of[owner], c)
+	if i < 0 {
+		return
+	}
+	p.all--
+	if p.of[owner] = slices.Delete(p.of[owner], i, i+1); len(p.of[owner]) == 0 {
+		delete(p.of, owner)
+	}
+}
+
+// network returns what one client may have many addresses of: an address of IPv4, or the first 64
+// bits of one of IPv6.
+func network(address string) string {
+	a, err := netip.ParseAddr(address)
+	if err != nil || a.Unmap().Is4() {
+		return address
+	}
+	prefix, _ := a.WithZone("").Prefix(64) // never fails for IPv6
+	return prefix.String()
+}

@@ -1,0 +1,60 @@
+package server
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestPlaces fills places. The owner with most makes room: the oldest of its connections, or the newest.
+func TestPlaces(t *testing.T) {
+	for _, older := range []bool{true, false} {
+		p := places{most: 5, older: older}
+		names := make(map[*conn]string)
+		take := func(owner string, n int) string {
+			c := new(conn)
+			names[c] = fmt.Sprint(owner, n)
+			return names[p.take(owner, c)]
+		}
+		var out []string
+		for n := range 7 {
+			out = append(out, take("eve", n))
+		}
+		out = append(out, take("ana", 0), take("bob", 0), take("ana", 1), take("ana", 2))
+		want := "[     eve0 eve1 eve2 eve3 eve4 ana0]" // then ana has most herself
+		if !older {
+			want = "[     eve5 eve6 eve4 eve3 eve2 ana2]"
+		}
+		if got := fmt.Sprint(out); got != want {
+			t.Errorf("%v: out go %s, want %s", older, got, want)
+		}
+		if p.all != 5 {
+			t.Errorf("%d places are taken", p.all)
+		}
+		for owner, held := range p.of {
+			for _, c := range append([]*conn(nil), held...) {
+				p.leave(owner, c)
+				p.leave(owner, c)
+			}
+		}
+		if p.all != 0 || len(p.of) != 0 {
+			t.Errorf("%d places are taken at the end", p.all)
+		}
+	}
+	p := places{most: 5, older: true}
+	var last *conn
+	for i := range 10 {
+		last = new(conn)
+		if out := p.take(fmt.Sprint(i), last); out == last {
+			t.Error("the newest of many addresses has no place")
+		}
+	}
+}
+
+func TestNetwork(t *testing.T) {
+	for address, want := range map[string]string{"10.1.2.3": "10.1.2.3", "::ffff:10.1.2.3": "::ffff:10.1.2.3", "local": "local",
+		"2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "2001:db8:1:2::1": "2001:db8:1:2::/64", "fe80::1%eth0": "fe80::/64"} {
+		if got := network(address); got != want {
+			t.Errorf("network(%s) = %s, want %s", address, got, want)
+		}
+	}
+}
