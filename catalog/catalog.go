@@ -158,6 +158,9 @@ func (s *Store) translate(ctx context.Context, err error) error {
 
 func (s *Store) engineError(err error) error {
 	code, _ := engineCode(err)
+	if extendedCode(err) == sqlite3.SQLITE_IOERR_SHMSIZE {
+		code = sqlite3.SQLITE_FULL // what stands beside the file did not get its space
+	}
 	switch code {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return s.busy()
@@ -170,11 +173,11 @@ func (s *Store) engineError(err error) error {
 	case sqlite3.SQLITE_CORRUPT:
 		return sqlerr.New(sqlerr.Corrupt, "the SQLite file %s is damaged", s.path)
 	case sqlite3.SQLITE_FULL:
-		return sqlerr.New(sqlerr.IO, "no space is left for %s", s.path)
+		return sqlerr.New(sqlerr.IO, "no space is left for %s", s.path).WithHint("free space on its disk")
 	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		return sqlerr.New(sqlerr.IO, "%s cannot be opened", s.path).WithHint("check that the file and its directory exist and are readable")
 	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOLFS:
-		return sqlerr.New(sqlerr.IO, "reading or writing %s failed (SQLite code %d)", s.path, extendedCode(err))
+		return sqlerr.New(sqlerr.IO, "reading or writing %s failed", s.path).WithHint("check its disk; the system's log may tell why")
 	case sqlite3.SQLITE_TOOBIG:
 		return sqlerr.New(sqlerr.Invalid, "a value is larger than SQLite can store")
 	}
