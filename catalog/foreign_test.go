@@ -177,9 +177,9 @@ func TestReplacedFileIsNoticed(t *testing.T) {
 	wantCode(t, again.Write(context.Background(), firing), sqlerr.Corrupt) // by the mark
 }
 
-// TestMarkThatFailsLeavesWhatIsStored makes the mark fail after the commit of a
-// line. The line stays.
-func TestMarkThatFailsLeavesWhatIsStored(t *testing.T) {
+// TestMarkThatFails makes the mark of a firing's lines fail. Nothing of it is stored, until
+// the mark can be written.
+func TestMarkThatFails(t *testing.T) {
 	path := dbPath(t)
 	s := firedOften(t, path)
 	if err := os.Remove(s.MarkPath()); err != nil {
@@ -194,8 +194,8 @@ func TestMarkThatFailsLeavesWhatIsStored(t *testing.T) {
 	}
 	write(t, s, firing)
 	read(t, open(t, path), func(tx *catalog.Tx) error {
-		if spent, err := tx.MostSpent(1); err != nil || spent.Rho != 5 {
-			t.Errorf("spent ρ = %v, want 5 (%v)", spent.Rho, err)
+		if spent, err := tx.MostSpent(1); err != nil || spent.Rho != 4 {
+			t.Errorf("spent ρ = %v, want 4 (%v)", spent.Rho, err)
 		}
 		return nil
 	})

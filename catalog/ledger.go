@@ -553,15 +553,19 @@ func (s *Store) readMarks() ([]ledger.Mark, error) {
 	return marks, nil
 }
 
-// writeMark makes a mark durable; a copy in memory has none.
-func (s *Store) writeMark(m ledger.Mark) error {
-	if s.memory != "" {
+// writeMark makes a mark durable, or, before its line is committed, only finds out that it
+// can be written. A copy in memory has no marks.
+func (s *Store) writeMark(m *ledger.Mark, committed bool) error {
+	if s.memory != "" || m == nil {
 		return nil
 	}
-	created, err := s.marks.Write(m, s.markPath(), s.path)
+	write, hint := s.marks.Prepare, "nothing was charged; dpsql must be able to write that file, and its disk needs space"
+	if committed {
+		write, hint = s.marks.Write, "what the statement charged stays charged, and nothing was drawn for it: SHOW LEDGER tells"
+	}
+	created, err := write(*m, s.markPath(), s.path)
 	if err != nil {
-		return fileError("write", s.markPath(), err).
-			WithHint("what the statement charged stays charged, and nothing was drawn for it: SHOW LEDGER tells")
+		return fileError("write", s.markPath(), err).WithHint("%s", hint)
 	}
 	if created {
 		_ = syncDirectory(filepath.Dir(s.path)) // a lost name costs one mark, and not all systems can sync a directory

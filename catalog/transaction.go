@@ -76,9 +76,9 @@ func (s *Store) read(ctx context.Context, fn func(*Tx) error) error {
 // or panics. The first Write creates the file, readable by its owner only; the first
 // record written creates the schema of the catalog. Errors: fn's, ReadOnly,
 // Busy after the timeout, IO, Corrupt, Unsupported, Cancelled. After an error of
-// the commit itself (IO, Cancelled) the transaction counts as rolled back; where
-// the mark of a ledger line cannot be written (IO), the line stays, and what it
-// was for must not be drawn.
+// the commit itself (IO, Cancelled) the transaction counts as rolled back. Where the
+// mark of a ledger line cannot be written (IO), nothing is committed; if that shows only
+// after the commit, the line stays, and what it was for must not be drawn.
 func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 	return s.translate(ctx, s.write(ctx, fn))
 }
@@ -115,14 +115,14 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
 	if err := tx.run(fn); err != nil {
 		return err
 	}
+	if err := s.writeMark(tx.newMark, false); err != nil {
+		return err
+	}
 	if err := tx.sql.tx.Commit(); err != nil {
 		return err
 	}
 	s.keepVerified(tx.chain)
-	if tx.newMark != nil {
-		return s.writeMark(*tx.newMark)
-	}
-	return nil
+	return s.writeMark(tx.newMark, true)
 }
 
 func (tx *Tx) run(fn func(*Tx) error) error {

@@ -284,6 +284,38 @@ func TestEndOfARunIsMarked(t *testing.T) {
 	}
 }
 
+// TestUnwrittenMarkTakesNothing asks while FILE-mark cannot be written. No question begins a run, takes from a
+// quota or charges. Once it can be written the first one does, once.
+func TestUnwrittenMarkTakesNothing(t *testing.T) {
+	s, path := asking(t, calm)
+	ana := admits(t, s, `GRANT SELECT ON admissions TO %s WITH (rho = 0.05)`)[0]
+	must(t, ana, `SET mechanism = live`)
+	mark := path + "-mark"
+	if err := errors.Join(os.Rename(mark, mark+"-kept"), os.Mkdir(mark, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	before := ledger(t, s)
+	for range 3 {
+		for _, who := range []*engine.Session{s, ana} {
+			e := refused(t, who, sqlerr.IO, light)
+			if !strings.Contains(e.Error()+e.Hint, "nothing was charged") {
+				t.Errorf("%v, %s", e, e.Hint)
+			}
+		}
+	}
+	_, spent := quotaOf(t, s, "user0")
+	if m := mechanism(t, s, "live"); m.RunsStarted != 0 || spent != 0 || ledger(t, s) != before {
+		t.Errorf("%d runs were begun and a quota has spent %v:\n%s", m.RunsStarted, spent, ledger(t, s))
+	}
+	if err := errors.Join(os.Remove(mark), os.Rename(mark+"-kept", mark)); err != nil {
+		t.Fatal(err)
+	}
+	count(t, s, light)
+	if m := mechanism(t, s, "live"); m.RunsStarted != 1 {
+		t.Errorf("%d runs were begun", m.RunsStarted)
+	}
+}
+
 // TestUnstoredFiringEndsTheRun makes the commit of a firing fail. No answer is given, and
 // no process uses the run again.
 func TestUnstoredFiringEndsTheRun(t *testing.T) {

@@ -472,9 +472,33 @@ type MarkFile struct {
 	info fs.FileInfo // which file this is
 }
 
+// Prepare returns the error that Write would meet, before the mark's line is committed. It
+// writes what stands in the mark's place again, and syncs a file that was not open. It
+// creates a missing file with the permissions of the database, and created reports that
+// the name is new.
+func (f *MarkFile) Prepare(m Mark, path, database string) (created bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	known := f.file
+	if created, err = f.open(path, database); err != nil {
+		return created, err
+	}
+	kept, at := make([]byte, markSize), m.Seq%slots*markSize
+	if _, err = f.file.ReadAt(kept, at); err == nil {
+		_, err = f.file.WriteAt(kept, at)
+	}
+	if err == nil && f.file != known {
+		err = f.file.Sync()
+	}
+	if err != nil {
+		f.close() // so that the next one syncs
+	}
+	return created, err
+}
+
 // Write makes a mark durable in the file of that name. It costs about as much as a
-// commit. It creates a missing file with the permissions of the database, and created
-// reports that the name is new. After an error the mark may be there or not.
+// commit. It creates a missing file as Prepare does. After an error the mark may be there
+// or not.
 func (f *MarkFile) Write(m Mark, path, database string) (created bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -490,7 +514,8 @@ func (f *MarkFile) Write(m Mark, path, database string) (created bool, err error
 	return created, err
 }
 
-// open opens the file, unless the open file still has the name.
+// open opens the file, unless the open file still has the name. It gives a file its full
+// size, so that no later mark needs space.
 func (f *MarkFile) open(path, database string) (created bool, err error) {
 	named, err := os.Stat(path)
 	if created = os.IsNotExist(err); err == nil && f.file != nil && os.SameFile(named, f.info) {
@@ -501,11 +526,14 @@ func (f *MarkFile) open(path, database string) (created bool, err error) {
 	if info, err := os.Stat(database); err == nil {
 		mode = info.Mode().Perm() // for everyone who may charge
 	}
-	opened, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, mode)
+	opened, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, mode)
 	if err != nil {
 		return false, err
 	}
 	info, err := opened.Stat()
+	if err == nil && info.Size() < slots*markSize {
+		_, err = opened.WriteAt(make([]byte, slots*markSize-info.Size()), info.Size())
+	}
 	if err != nil {
 		opened.Close()
 		return false, err

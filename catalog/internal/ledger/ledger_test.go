@@ -112,8 +112,18 @@ func TestMarkFile(t *testing.T) {
 		if c = next; !ok {
 			t.Fatal("a line does not follow")
 		}
-		if created, err := f.Write(ledger.MarkOf(name, c), path, database); err != nil || created != (i == 0) {
+		if created, err := f.Prepare(ledger.MarkOf(name, c), path, database); err != nil || created != (i == 0) {
 			t.Fatalf("mark %d: created %v, %v", i, created, err)
+		}
+		all, err := ledger.ReadMarks(path)
+		if m, _ := ledger.Last(all, [16]byte{7}); err != nil || m.Seq != int64(i) || len(all) != min(i, 64) {
+			t.Fatalf("prepared for line %d: %d marks, the last of line %d, %v", i+1, len(all), m.Seq, err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Size() != 64*64 {
+			t.Fatalf("the file has not its full size: %v, %v", info.Size(), err)
+		}
+		if _, err := f.Write(ledger.MarkOf(name, c), path, database); err != nil {
+			t.Fatalf("mark %d: %v", i, err)
 		}
 	}
 	last := func() int64 {
@@ -151,8 +161,10 @@ func TestMarkFile(t *testing.T) {
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Write(ledger.MarkOf(name, c), path, database); err == nil {
-		t.Error("a directory has a mark")
+	for _, write := range []func(ledger.Mark, string, string) (bool, error){f.Prepare, f.Write} {
+		if _, err := write(ledger.MarkOf(name, c), path, database); err == nil {
+			t.Error("a directory has a mark")
+		}
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
