@@ -20,7 +20,7 @@ import (
 var arrows = map[string][]string{
 	".":                       {"driver"},
 	"cmd/dpsql":               {"cmd/dpsql/internal/host", "cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/audit", "internal/exporter", "query", "server", "sqlerr", "sqlfront/syntax"},
-	"internal/audit":          {"accounting", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise", "period", "query", "source", "sqlerr"},
+	"internal/audit":          {"accounting", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "period", "query", "source", "sqlerr"},
 	"driver":                  {"engine", "query", "sqlerr"},
 	"server":                  {"engine", "query", "scram", "server/pgcatalog", "sqlerr"},
 	"server/pgcatalog":        {"sqlerr"}, // plain data comes in: it cannot reach the file

@@ -18,7 +18,7 @@ func Cases(unit int64) ([]Case, error) {
 	var cases []Case
 	all := []func(int64) (Case, error){
 		directCount, unitsInGroups, distribution, rowCount, interactiveRowCount, bulkNoise,
-		identityRelease, sparseRelease, denseRelease, paperRelease,
+		identityRelease, sparseRelease, denseRelease, paperRelease, marginalsRelease,
 		singleRun, onward, firstGap, remeasuredRun, severalRuns, broaderQueries, hypothesisPasses, learnedPrior, budgetsOfPeriods,
 	}
 	for _, add := range append(all, heavyReleases()...) {

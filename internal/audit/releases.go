@@ -5,6 +5,7 @@ import (
 	"math/big"
 
 	"dpsql/accounting"
+	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
 	"dpsql/query"
@@ -68,6 +69,55 @@ func paperRelease(unit int64) (Case, error) {
 	}
 	p := projection.Params{Transform: projection.Dense, Rows: denseRows, Independence: 4, Law: law}
 	return release("dense release, the paper's", Claim{epsilon.Float(), someDelta.Float()}, p, unit)
+}
+
+// marginalColumns is the number of marginals of the release audited, of one column each.
+const marginalColumns = 3
+
+// marginalsRelease is a release of the marginals of three columns. A unit's rows all have the
+// record of zeros, which is in a cell of each marginal.
+func marginalsRelease(unit int64) (Case, error) {
+	return marginalsAs("marginals", marginalColumns, marginalColumns*unit*unit, unit)
+}
+
+// marginalsAs returns the case of so many marginals with the noise for the square of a
+// sensitivity. D has 20 rows of the record of zeros, and D′ a unit more. The noisy counts that the
+// unit is in tell D from D′ by their sum as well as by all of them. A query of 2K times the weight
+// has an unbiased answer that is whole, and the answers sum to 2K times the counts.
+func marginalsAs(name string, columns int, squared, unit int64) (Case, error) {
+	c := Case{Name: name, Claim: heavyClaim(), Shows: []string{"sum of counts", "one count"}}
+	u, err := binary(columns)
+	if err != nil {
+		return c, err
+	}
+	sigma2, err := accounting.DiscreteSigmaSquared(oneEpsilon, someDelta, accounting.Vector{Dimensions: int64(2 * columns), SquaredSensitivity: squared})
+	if err != nil {
+		return c, err
+	}
+	law, err := noise.NewGaussian(sigma2)
+	if err != nil {
+		return c, err
+	}
+	p, weight := marginals.Params{Sets: marginals.OfDegree(u, 1), Law: law, Sigma2: law.Variance(), Unbiased: true}, int64(2*columns)
+	c.Run = func(changed bool, src *noise.Source) (o Output, err error) {
+		m, err := marginals.Measure(u, p, func(yield func(query.Element, int64) bool) { yield(query.Element{}, rows(20, unit, changed)) })
+		if err != nil {
+			return o, err
+		}
+		r, err := m.Perturb(src)
+		for i := 0; i < columns && err == nil; i++ {
+			var q query.Query
+			if q, err = query.Weighted(u, i, []int64{weight, 0}); err == nil {
+				var a marginals.Answer
+				a, err = r.Answer(context.Background(), q, 0.5)
+				o[0] += a.Value
+				o[1] = a.Value
+			}
+		}
+		o[0] /= weight
+		return o, err
+	}
+	return c, nil
 }
 
 // release is a case that builds a release of a database with 3 records 0 and one record

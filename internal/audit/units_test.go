@@ -31,6 +31,38 @@ func TestUnitsAsIfInOneGroup(t *testing.T) {
 	mustCatch(t, twin{c, sumAbove(wrong.Law, groups, limit-21*groups), sumAbove(wrong.Law, groups, limit-20*groups)})
 }
 
+// TestMarginalsTwins has the faults of releases of marginals: the noise for one marginal where a
+// row is in 16; the noise for one row where a unit has five; and one of its cells without noise.
+func TestMarginalsTwins(t *testing.T) {
+	t.Parallel()
+	caught := func(name string, columns int, unit int64) {
+		c, err := marginalsAs(name, columns, 1, unit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		law := gaussianOf(t, int64(2*columns), 1)
+		in, more := int64(columns)*20, int64(columns)*unit
+		limit := in + more/2
+		c.Unit, c.Suspect = unit, func(o Output) bool { return o[0] > limit }
+		mustCatch(t, twin{c, sumAbove(law, columns, limit-in-more), sumAbove(law, columns, limit-in)})
+	}
+	caught("marginals, noise of one for 16", 16, 1)
+	caught("marginals, noise for one row of a unit", 1, 5)
+
+	c, err := marginalsRelease(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound := c.Run
+	c.Name, c.Unit, c.Suspect = "marginals, cells of the unit without noise", 1, func(o Output) bool { return o[0] > marginalColumns*20 }
+	c.Run = func(changed bool, src *noise.Source) (Output, error) {
+		o, err := sound(changed, src)
+		o[0] = marginalColumns * rows(20, 1, changed)
+		return o, err
+	}
+	mustCatch(t, twin{c, 1, 0})
+}
+
 // sumAbove returns the probability that the sum of n draws is above a limit.
 func sumAbove(law noise.Law, n int, limit int64) float64 {
 	const most = 60 // beyond it a draw has a probability below 1e-100
