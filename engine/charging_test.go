@@ -15,6 +15,7 @@ import (
 	"dpsql/engine"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
+	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
@@ -230,24 +231,8 @@ func TestReleasesDrawWhatTheyCharge(t *testing.T) {
 // for the true cells. Heavy cells that a unit causes may be published with probability δ.
 func rebuilt(t *testing.T, s *engine.Session, law string, seed uint64, unit int64, delta accounting.Delta) {
 	t.Helper()
-	ctx := context.Background()
-	v, err := s.DB().View(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := v.Table("visits", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stored []byte
-	err = s.DB().Store().Read(ctx, func(tx *catalog.Tx) (err error) {
-		stored, err = tx.ReleasePayload(v.Release("r"))
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := projection.Unmarshal(table.Universe, stored)
+	u, stored := storedRelease(t, s)
+	r, err := projection.Unmarshal(u, stored)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,12 +246,12 @@ func rebuilt(t *testing.T, s *engine.Session, law string, seed uint64, unit int6
 	if few := float64(unit) * p.Law.Tail(p.Heavy.Threshold-unit); p.Heavy.Form == projection.Clipped && few > delta.Float() {
 		t.Errorf("a unit's cells are published with probability %g, and %v was paid for", few, delta)
 	}
-	b, err := projection.NewBuilder(table.Universe, p, stream(seed))
+	b, err := projection.NewBuilder(u, p, stream(seed))
 	if err != nil {
 		t.Fatal(err)
 	}
 	again, err := b.Build(func(yield func(query.Element, int64) bool) {
-		for e := range b.Coder().Elements(query.All(table.Universe)) {
+		for e := range b.Coder().Elements(query.All(u)) {
 			if !yield(e, 40) {
 				return
 			}
@@ -278,6 +263,110 @@ func rebuilt(t *testing.T, s *engine.Session, law string, seed uint64, unit int6
 	if data, err := again.MarshalBinary(); err != nil || !bytes.Equal(data, stored) {
 		t.Errorf("%s: the release is not ten cells of 40 rows with the noise that was paid for (%v)", law, err)
 	}
+}
+
+// TestMarginalsDrawWhatTheyCharge builds releases of marginals again, from the true cells with
+// the law that was paid for, and compares the bytes.
+func TestMarginalsDrawWhatTheyCharge(t *testing.T) {
+	t.Parallel()
+	forEachUnit(t, func(t *testing.T, unit int64) {
+		s := open(t, filepath.Join(t.TempDir(), "visits.db"), engine.Options{}).NewSession()
+		fill(t, s, `CREATE TABLE raw (patient INTEGER, day INTEGER, ward INTEGER, sex INTEGER)`,
+			`INSERT INTO raw SELECT i / 4, i % 3, i % 5, i % 2 FROM `+numbers(400)) // 1 to 400
+		units := ""
+		if unit > 1 {
+			units = fmt.Sprintf(", unit = patient, max_rows = %d", unit)
+		}
+		must(t, s, `CREATE PRIVATE TABLE visits (day INTEGER BETWEEN 0 AND 2, ward INTEGER BETWEEN 0 AND 4, sex INTEGER BETWEEN 0 AND 1)
+			FROM raw WITH (epsilon = 400, delta = 1e-6`+units+`)`)
+		w := watching(t, s.DB(), 4500)
+		for _, c := range []struct {
+			with           string
+			cells, squared int64 // of all marginals together, and the square of what one row changes
+		}{
+			{`epsilon = 0.5, delta = 1e-8, degree = 1`, 10, 3},
+			{`epsilon = 2, delta = 1e-8, degree = 2`, 31, 3},
+			{`epsilon = 2, delta = 1e-8, degree = 2, max_cells = 6`, 11, 2}, // sex and day, and ward
+			{`epsilon = 0.1, delta = 1e-9, degree = 3`, 30, 1},
+		} {
+			_, lines := w.run(t, s, `CREATE RELEASE r ON visits USING MARGINALS WITH (estimate = unbiased, `+c.with+`)`)
+			if len(lines) != 1 || len(w.seeds) != 1 || w.lines[0] != len(entries(t, s.DB())) {
+				t.Fatalf("%s: %d lines, and draws after %v of %d", c.with, len(lines), w.lines, len(entries(t, s.DB())))
+			}
+			sigma2, err := accounting.DiscreteSigmaSquared(lines[0].Amount.Epsilon, lines[0].Amount.Delta,
+				accounting.Vector{Dimensions: c.cells, SquaredSensitivity: c.squared * unit * unit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			u, payload := storedRelease(t, s)
+			r, err := marginals.Unmarshal(u, payload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := r.Params()
+			if got, want := p.Law.String(), "dgauss("+sigma2.RatString()+")"; got != want {
+				t.Errorf("%s: the release draws from %s, and %s was paid for", c.with, got, want)
+			}
+			if p.Law, err = noise.NewGaussian(sigma2); err != nil {
+				t.Fatal(err)
+			}
+			digits := make([]int, 3)
+			m, err := marginals.Measure(u, p, func(yield func(query.Element, int64) bool) {
+				coder := query.NewWideCoder(u)
+				for e := range coder.Elements(query.All(u)) {
+					if u.Digits(e, digits); !yield(e, trueVisits(digits)) {
+						return
+					}
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := m.Perturb(stream(w.seeds[0]))
+			if err == nil {
+				err = again.Fit(t.Context(), nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if data, err := again.MarshalBinary(); err != nil || !bytes.Equal(data, payload) {
+				t.Errorf("%s: the release is not the true marginals with the noise that was paid for (%v)", c.with, err)
+			}
+			must(t, s, `DROP RELEASE r`)
+		}
+	})
+}
+
+// trueVisits returns the number of i from 1 to 400 with i % 3, i % 5 and i % 2 as given.
+func trueVisits(digits []int) (n int64) {
+	for i := 1; i <= 400; i++ {
+		if i%3 == digits[0] && i%5 == digits[1] && i%2 == digits[2] {
+			n++
+		}
+	}
+	return n
+}
+
+// storedRelease returns the stored bytes of the release r, and the universe of the table visits.
+func storedRelease(t *testing.T, s *engine.Session) (*query.Universe, []byte) {
+	t.Helper()
+	v, err := s.DB().View(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := v.Table("visits", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var payload []byte
+	err = s.DB().Store().Read(context.Background(), func(tx *catalog.Tx) (err error) {
+		payload, err = tx.ReleasePayload(v.Release("r"))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table.Universe, payload
 }
 
 // runsCost fails unless B runs of ε₁ + ε₂ each, which are B(ε₁+ε₂)²/2-zCDP, cost at most ρ
@@ -303,8 +392,9 @@ func TestMechanismsDrawWhatTheyCharge(t *testing.T) {
 		for seed := uint64(5000); seed < 5006; seed++ {
 			s := appointments(t, unit)
 			w := watching(t, s.DB(), 100*seed)
+			of := []string{`remeasure = off`, `remeasure = on`, `remeasure = on, max_weight = 9`}[seed%3]
 			_, lines := w.run(t, s, fmt.Sprintf(`CREATE MECHANISM live ON visits USING SMW
-				WITH (epsilon = %d, max_updates = 3, queries = 30, beta = 0.5)`, 4*unit))
+				WITH (epsilon = %d, max_updates = 3, queries = 30, beta = 0.5, %s)`, 4*unit*(1+8*int64(seed%3/2)), of))
 			if len(lines) < 2 || w.lines[0] != 2 || lines[0].Action != "number of rows" {
 				t.Fatalf("lines %+v, draws after %v", lines, w.lines)
 			}
@@ -331,8 +421,9 @@ func numberOfRows(t *testing.T, s *engine.Session, law string, seed uint64) {
 	}
 }
 
-// fires asks the mechanism for all rows of a few days until it fires, from above. It
-// compares τ and ν with draws of the scales L/ε₁ and 2L/ε₂.
+// fires asks the mechanism for the rows of a day, and it fires from above. It compares what is
+// learned with draws of the scales L·W/ε₁ and 2L·W/ε₂ or, where the count is taken anew, with
+// the next one, of the scale L·W/ε₃. A mechanism of weights up to W compares W times the count.
 func fires(t *testing.T, s *engine.Session, w *watch, p smw.Params, unit int64) {
 	t.Helper()
 	must(t, s, `SET mechanism = live`)
@@ -345,10 +436,27 @@ func fires(t *testing.T, s *engine.Session, w *watch, p smw.Params, unit int64) 
 	if len(learned) != 1 {
 		t.Fatalf("%d firings", len(learned))
 	}
+	unit *= p.MaxWeight
 	tau := lawDraw(t, laplaceFor(t, p.Eps1, unit))(w.seeds[0])
-	nu := lawDraw(t, laplaceFor(t, new(big.Rat).Quo(p.Eps2, big.NewRat(2, 1)), unit))(w.seeds[1])
-	if got, want := learned[0].Noisy, 4040+nu-tau; got != want {
-		t.Errorf("the firing gave %d, and %d with the noise that was paid for (τ = %d, ν = %d)", got, want, tau, nu)
+	src := stream(w.seeds[1])
+	next := func(epsilon *big.Rat) int64 {
+		law, err := noise.ParseLaw(laplaceFor(t, epsilon, unit))
+		if err != nil {
+			t.Fatal(err)
+		}
+		draw, err := law.Draw(src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return draw
+	}
+	nu := next(new(big.Rat).Quo(p.Eps2, big.NewRat(2, 1)))
+	want := 4040*p.MaxWeight + nu - tau
+	if p.Eps3 != nil {
+		want = 4040*p.MaxWeight + next(p.Eps3)
+	}
+	if got := learned[0].Noisy; got != want {
+		t.Errorf("W = %d: the firing gave %d, and %d with the noise that was paid for (τ = %d, ν = %d)", p.MaxWeight, got, want, tau, nu)
 	}
 }
 

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/big"
@@ -88,6 +89,114 @@ func TestChargeCoversAnyRow(t *testing.T) {
 		}
 		if len(variances) == 1 && largest < rho*0.999 {
 			t.Errorf("%s: no row is worth more than %.3g, and charged was %.3g", c.statement, largest, rho)
+		}
+	}
+}
+
+// TestChargeCoversAnyGroup buys numbers of groups whose weights differ, on databases that
+// differ in one row, with the same random bits: whichever group the row is in and whatever its
+// value, Σ Δ²/(2σ²) over all that is stored is at most the charge, and for one row it is most of
+// it. Nothing is random.
+func TestChargeCoversAnyGroup(t *testing.T) {
+	t.Parallel()
+	statements := []string{
+		`SELECT v / 50, SUM(v) FROM t GROUP BY 1`,
+		`SELECT v / 20, SUM(-v) FROM t GROUP BY 1`,
+		`SELECT v / 50, SUM(v) FROM t WHERE v < 5 GROUP BY 1`,
+		`SELECT v / 30, TOTAL(v), COUNT(*) FROM t GROUP BY 1`,
+		`SELECT v / 40, AVG(v) FROM t GROUP BY 1`,
+		`SELECT v / 45, VARIANCE(v) FROM t GROUP BY 1`,
+		`SELECT v % 3, COVAR_POP(v, w) FROM t GROUP BY 1`,
+		`SELECT v / 50, MEDIAN(w) FROM t GROUP BY 1`,
+		`SELECT w, SUM(CASE WHEN v < 0 THEN -v * w ELSE 1 END) FROM t GROUP BY 1`,
+		`SELECT SUM(v), (SELECT SUM(w) FROM t) FROM t`,
+	}
+	type stored struct {
+		estimate, variance float64
+		noisy              []int64
+	}
+	run := func(more string) (all [][]stored, charged []float64) {
+		s := open(t, filepath.Join(t.TempDir(), "t.db"), engine.Options{}).NewSession()
+		fill(t, s, `CREATE TABLE raw (v INTEGER, w INTEGER)`, `INSERT INTO raw SELECT i % 111 - 100, i % 3 FROM `+numbers(300))
+		if more != "" {
+			fill(t, s, `INSERT INTO raw VALUES (`+more+`)`)
+		}
+		must(t, s, `CREATE PRIVATE TABLE t (v INTEGER BETWEEN -100 AND 10, w INTEGER BETWEEN 0 AND 2) FROM raw WITH (epsilon = 400, delta = 1e-6)`)
+		must(t, s, `SET mechanism = direct`)
+		must(t, s, `SET accuracy = 500`)
+		fixed(s.DB(), 7)
+		last := int64(0)
+		for _, text := range statements {
+			before := len(entries(t, s.DB()))
+			must(t, s, text)
+			rho := 0.0
+			for _, line := range entries(t, s.DB())[before:] {
+				rho += line.Amount.Rho.Float()
+			}
+			charged = append(charged, rho)
+			var bought []stored
+			err := s.DB().Store().Read(context.Background(), func(tx *catalog.Tx) error {
+				rows, err := tx.SQL().QueryContext(context.Background(), `SELECT id, estimate, law FROM dpsql_answers WHERE id > ? ORDER BY id`, last)
+				if err != nil {
+					return err
+				}
+				defer rows.Close()
+				for rows.Next() {
+					var estimate int64
+					var law string
+					if err := rows.Scan(&last, &estimate, &law); err != nil {
+						return err
+					}
+					var m struct {
+						Law   string
+						Noisy []int64
+					}
+					if json.Unmarshal([]byte(law), &m) != nil {
+						m.Law = strings.Trim(law, `"`)
+					}
+					variance, ok := new(big.Rat).SetString(strings.TrimSuffix(strings.TrimPrefix(m.Law, "dgauss("), ")"))
+					if !ok {
+						t.Fatalf("%s: the law is %s", text, law)
+					}
+					f, _ := variance.Float64()
+					bought = append(bought, stored{float64(estimate), f, m.Noisy})
+				}
+				return rows.Err()
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, bought)
+		}
+		return all, charged
+	}
+	base, charged := run("")
+	largest := make([]float64, len(statements))
+	for _, more := range []string{"-100, 2", "-100, 0", "-99, 2", "-51, 1", "-50, 2", "-49, 2", "-1, 2", "0, 2", "1, 0", "4, 2", "9, 2", "10, 2", "10, 0"} {
+		changed, _ := run(more)
+		for i, text := range statements {
+			if len(changed[i]) != len(base[i]) || len(base[i]) == 0 {
+				t.Fatalf("%s: %d and %d numbers are stored", text, len(base[i]), len(changed[i]))
+			}
+			loss := 0.0
+			for n, a := range base[i] {
+				b := changed[i][n]
+				if len(a.noisy) == 0 {
+					loss += (a.estimate - b.estimate) * (a.estimate - b.estimate) / 2 / a.variance
+				}
+				for k := range a.noisy {
+					loss += math.Pow(float64(a.noisy[k]-b.noisy[k]), 2) / 2 / a.variance
+				}
+			}
+			largest[i] = max(largest[i], loss)
+			if loss > charged[i]*(1+1e-9) {
+				t.Errorf("%s: a row (%s) changes what is stored by %.3g-zCDP; charged was %.3g", text, more, loss, charged[i])
+			}
+		}
+	}
+	for i, text := range statements {
+		if largest[i] < charged[i]/2 {
+			t.Errorf("%s: no row is worth more than %.3g, and charged was %.3g", text, largest[i], charged[i])
 		}
 	}
 }
