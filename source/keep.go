@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -10,6 +11,7 @@ import (
 	"errors"
 	"hash"
 	"math"
+	"math/big"
 	"strings"
 
 	"dpsql/query"
@@ -19,6 +21,10 @@ import (
 // declared domains, all rows of one unit before those of the next, and Keeper yields
 // the rows to keep. It holds at most L rows of one unit in memory, and a count for each
 // of the unit's distinct rows.
+//
+// Units come in ascending order: numbers by value, then texts and then blobs by their
+// bytes. A database that sorts otherwise may return to a unit, which would keep L rows
+// more. From the first unit that is out of order Keeper yields nothing, and Flush fails.
 //
 // Every row of a unit has a rank: the HMAC-SHA256 of the unit, the row's canonical
 // values and its number among the equal rows of the unit. The L rows of the lowest
@@ -44,6 +50,7 @@ type Keeper struct {
 	mac    hash.Hash
 
 	unit   unit            // the unit being added; the zero unit before the first
+	mixed  bool            // a unit was not above the one before it
 	kept   []*kept         // of the unit: one without periods, else one a period of its rows
 	of     map[int64]*kept // the same by period
 	spare  []*kept         // of earlier units, for their memory
@@ -81,8 +88,12 @@ func (k *Keeper) Add(u query.Value, tuple []query.Value) {
 // add is Add for a unit read from SQLite.
 func (k *Keeper) add(u unit, tuple []query.Value) {
 	if u != k.unit {
-		k.Flush()
+		k.mixed = k.mixed || u.compare(k.unit) < 0
+		_ = k.Flush() // the last Flush tells
 		k.unit = u
+	}
+	if k.mixed {
+		return
 	}
 	g := k.group(tuple)
 	if int64(len(g.rows)) < k.limit {
@@ -116,8 +127,12 @@ func (k *Keeper) group(tuple []query.Value) *kept {
 	return g
 }
 
-// Flush ends the last unit: it yields the rows kept of it and forgets them.
-func (k *Keeper) Flush() {
+// ErrMixed is returned when the units of rows are out of order.
+var ErrMixed = errors.New("the rows are not sorted by unit")
+
+// Flush ends the last unit: it yields the rows kept of it and forgets them. It returns
+// ErrMixed if any unit was out of order. What was yielded must then be dropped.
+func (k *Keeper) Flush() error {
 	for _, g := range k.kept {
 		for _, r := range g.rows {
 			k.yield(r.tuple)
@@ -129,6 +144,10 @@ func (k *Keeper) Flush() {
 	}
 	k.spare, k.kept = append(k.spare, k.kept...), k.kept[:0]
 	clear(k.of)
+	if k.mixed {
+		return ErrMixed
+	}
+	return nil
 }
 
 // append adds a copy of the row and reuses the memory of an earlier unit if it can.
@@ -256,8 +275,7 @@ func (p plan) eachOfUnits(found *sql.Rows, k *Keeper) error {
 	if err := found.Err(); err != nil {
 		return err
 	}
-	k.Flush()
-	return nil
+	return k.Flush()
 }
 
 // unitField is an expression for a unit: bytes for a text, hexadecimal text for a blob,
@@ -307,6 +325,27 @@ func (u *unit) Scan(from any) error {
 		return errors.New("a unit of another type")
 	}
 	return nil
+}
+
+// compare returns the order of two units by which rows are sorted. The zero unit is below
+// all others.
+func (u unit) compare(v unit) int {
+	switch {
+	case u.kind == unitInteger && v.kind == unitInteger:
+		return cmp.Compare(u.n, v.n)
+	case u.isNumber() && v.isNumber():
+		return u.number().Cmp(v.number())
+	}
+	return cmp.Or(cmp.Compare(u.kind, v.kind), strings.Compare(u.bytes, v.bytes))
+}
+
+func (u unit) isNumber() bool { return u.kind == unitInteger || u.kind == unitReal }
+
+func (u unit) number() *big.Float {
+	if u.kind == unitReal {
+		return big.NewFloat(u.x)
+	}
+	return new(big.Float).SetInt64(u.n)
 }
 
 // appendTo appends an encoding of the unit that is not a prefix of any other unit's.

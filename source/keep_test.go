@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/hex"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -327,5 +328,33 @@ func TestKeepsOfEachPeriod(t *testing.T) {
 		if !slices.Equal(alone[p], together[p]) || len(alone[p]) != 2*int(min(limit, 2*p)) {
 			t.Errorf("period %d keeps %v alone and %v with the others", p, alone[p], together[p])
 		}
+	}
+}
+
+// TestKeeperRefusesDisorder: units that are not in ascending order have no kept rows, since a
+// unit may come back. SQLite's own order is the one that is expected.
+func TestKeeperRefusesDisorder(t *testing.T) {
+	i, s := query.Int, query.Text
+	for _, c := range []struct {
+		units []query.Value
+		ok    bool
+	}{
+		{[]query.Value{i(math.MinInt64), i(-1), i(0), i(7), s(""), s("A"), s("a"), s("ab"), s("é")}, true},
+		{[]query.Value{i(1), i(2), i(1)}, false}, {[]query.Value{i(2), i(1)}, false}, {[]query.Value{s("a"), s("A"), s("a")}, false},
+		{[]query.Value{s("a"), s("B")}, false}, {[]query.Value{s("1"), i(2)}, false}, {[]query.Value{s("é"), s("z")}, false},
+	} {
+		k := source.NewKeeper(source.Table{MaxRows: 1, Key: []byte("key")}, func([]query.Value) {})
+		for _, u := range c.units {
+			k.Add(u, []query.Value{i(0)})
+		}
+		if err := k.Flush(); errors.Is(err, source.ErrMixed) == c.ok {
+			t.Errorf("%v: %v", c.units, err)
+		}
+	}
+	db := memory(t, "CREATE TABLE raw (a INTEGER, person)", `INSERT INTO raw SELECT 0, column1 FROM (VALUES (9e999), (-9e999), (1e300), (-9223372036854775808), (-9223372036854775808.0), (9223372036854775807),
+		(9223372036854775808.0), (9007199254740993), (9007199254740992.0), (0.5), (-0.5), (0), (-0.0), (1), (1.0), (''), ('1'), ('a'), ('B'), ('é'), (x''), (x'00'), (x'61'), (x'ff'), (1.5), (2), (1), ('a'))`)
+	table := source.Table{Source: "raw", Columns: []query.Column{{Name: "a", Domain: between(t, 0, 1)}}, Unit: "person", MaxRows: 1, Key: []byte{1}}
+	if n := len(kept(t, db, table)); n != 23 {
+		t.Errorf("%d units, want 23", n)
 	}
 }

@@ -129,8 +129,7 @@ func (p periodsOf) keep(changed bool) (k kept, err error) {
 			keeper.Add(query.Int(rows.unit), []query.Value{query.Int(rows.period)})
 		}
 	}
-	keeper.Flush()
-	return k, nil
+	return k, keeper.Flush()
 }
 
 // release builds the release of a part and returns its count.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"dpsql/source"
 	"dpsql/sqlerr"
 )
 
@@ -104,7 +105,7 @@ func lost(ctx context.Context, err error) bool {
 			return true
 		}
 	}
-	return state == ""
+	return state == "" && !ofRow(err)
 }
 
 // unfit is the set of base tables in which reading a row has failed. Views are vouched
@@ -148,8 +149,12 @@ var faultRow = fault{sqlerr.Invalid, "the database refused a column or an expres
 // operators, and faults inside the server.
 var rowStates = []string{"0A", "21", "22", "23", "2F", "38", "39", "42", "44", "P0", "XX000"}
 
-// ofRow reports whether an error of the server can depend on a row.
+// ofRow reports whether an error can depend on a row: one of the server, or that it does not
+// sort rows as it must.
 func ofRow(err error) bool {
+	if errors.Is(err, source.ErrMixed) {
+		return true
+	}
 	state := stateOf(err)
 	for _, s := range rowStates {
 		if strings.HasPrefix(state, s) {

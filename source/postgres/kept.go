@@ -56,13 +56,13 @@ func kept(rel *relation, all rowset, t source.Table, u column, units string, arg
 	return out, true
 }
 
-// bytewise returns the column's expression, for a text under the collation that
-// compares fastest.
+// bytewise returns an expression that sorts as the canonical values do, texts by their
+// bytes. It is not immutable, so that no shard sorts by it.
 func (c column) bytewise() string {
-	if c.array == "text[]" || c.array == "bpchar[]" {
-		return "(" + c.text + `) COLLATE "C"`
+	if c.integer != "" {
+		return c.text
 	}
-	return c.text
+	return "convert_to((" + c.text + ")::text, 'UTF8')"
 }
 
 // rank returns an expression for the rank of a row.
@@ -151,16 +151,20 @@ func (r *reader) streamKept(ctx context.Context, rel *relation, all rowset, t so
 		more = more && f(asked)
 	})
 	keeper.Ended = ended
-	text := "SELECT " + strings.Join(append(p.fields(), u.text), ", ") + rel.from() + " WHERE " + p.where + " AND " + u.text + " IS NOT NULL ORDER BY " + u.bytewise()
 	tuple := make([]query.Value, len(every))
-	err := r.rows(ctx, statement{text: text, args: p.args}, func(row [][]byte) bool {
+	err := r.rows(ctx, p.byUnit(rel, u), func(row [][]byte) bool {
 		if unit, ok := u.value(row[len(every)]); ok && p.tuple(row, tuple) {
 			keeper.Add(unit, tuple)
 		}
 		return more
 	})
 	if err == nil {
-		keeper.Flush()
+		err = keeper.Flush()
 	}
 	return err
+}
+
+// byUnit reads the columns and the unit, sorted by unit.
+func (p plan) byUnit(rel *relation, u column) statement {
+	return statement{text: "SELECT " + strings.Join(append(p.fields(), u.text), ", ") + rel.from() + " WHERE " + p.where + " AND " + u.text + " IS NOT NULL ORDER BY " + u.bytewise(), args: p.args}
 }
