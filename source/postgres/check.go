@@ -168,6 +168,7 @@ func (r *reader) schema(ctx context.Context, rel *relation, t source.Table) (sou
 	if err == nil {
 		err = reserved
 	}
+	views.far = slices.ContainsFunc(places, func(place string) bool { return place != "0" })
 	var known catalog
 	if err == nil {
 		known, err = r.vouch(ctx, views, t.Source)
@@ -196,7 +197,7 @@ func (r *reader) schema(ctx context.Context, rel *relation, t source.Table) (sou
 			return source.Schema{}, err
 		}
 	}
-	if slices.ContainsFunc(places, func(place string) bool { return place != "0" }) {
+	if views.far {
 		if err := r.farBases(ctx, rel, t, server, &schema); err != nil {
 			return source.Schema{}, err
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strings"
+	"strconv"
 
 	"dpsql/query"
 	"dpsql/source"
@@ -103,7 +103,7 @@ func (r *reader) countKept(ctx context.Context, rel *relation, all rowset, t sou
 	return total, err
 }
 
-// levels has the conditions of rows by their weights. No row meets two of them.
+// levels has the conditions of rows by their weights. By bytes no row meets two of them.
 type levels struct {
 	weights    []int64
 	conditions [][]string
@@ -166,9 +166,9 @@ func (l levels) any() string {
 // maxArguments stays below the server's own limit, to leave room for other parameters.
 const maxArguments = math.MaxUint16 - 1_000
 
-// pushed returns the statement that counts the rows of each weight, or false if there
-// is none. A single weight becomes a condition on the rows, for which the server can
-// use an index.
+// pushed returns the statement that counts the rows of each weight, with its number, or
+// false if there is none. However values are compared, a row has one weight. A single
+// weight becomes a condition on the rows, for which the server can use an index.
 func pushed(rows rowset, counted query.Query) (statement, []int64, bool) {
 	w := writer{slices.Clip(rows.args)}
 	l, ok := w.levels(rows.columns, counted)
@@ -178,22 +178,23 @@ func pushed(rows rowset, counted query.Query) (statement, []int64, bool) {
 	case len(l.weights) == 0:
 		return statement{text: "SELECT WHERE false"}, nil, true
 	}
-	fields := []string{"count(*)"}
+	level, group := "0", ""
 	if len(l.weights) > 1 {
-		fields = nil
-		for _, conditions := range l.conditions {
-			fields = append(fields, "count(*) FILTER (WHERE "+anyOf(conditions)+")")
+		level, group = "CASE", " GROUP BY 1"
+		for i, conditions := range l.conditions {
+			level += " WHEN " + anyOf(conditions) + " THEN " + strconv.Itoa(i)
 		}
+		level += " END"
 	}
-	text := rows.each("SELECT "+strings.Join(fields, ", "), " WHERE "+allOf([]string{rows.limit, l.any()}))
+	text := rows.each("SELECT "+level+"::int8, count(*)", " WHERE "+allOf([]string{rows.limit, l.any()})+group)
 	return statement{text: text, args: w.args}, l.weights, true
 }
 
 func (r *reader) countPushed(ctx context.Context, s statement, weights []int64) (int64, error) {
 	var total int64
 	err := r.rows(ctx, s, func(row [][]byte) bool {
-		for i, w := range weights {
-			total = source.AddWeighted(total, w, int8Of(row[i]))
+		if i := int8Of(row[0]); row[0] != nil && i < int64(len(weights)) {
+			total = source.AddWeighted(total, weights[i], int8Of(row[1]))
 		}
 		return true
 	})

@@ -41,7 +41,7 @@ func kept(rel *relation, all rowset, t source.Table, u column, units string, arg
 		name := "k" + strconv.Itoa(i)
 		fields[i], texts[i] = c.text+" AS "+name, c.text
 		out.columns[i] = c
-		out.columns[i].text, out.columns[i].inside = "r."+name, true
+		out.columns[i].text, out.columns[i].sieve, out.columns[i].inside = "r."+name, "", true
 	}
 	unit := u.bytewise()
 	numbered := "SELECT " + strings.Join(fields, ", ") + ", " + u.text + " AS u, count(*) OVER (PARTITION BY " + unit + ") AS n, row_number() OVER (PARTITION BY " +

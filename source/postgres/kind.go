@@ -33,6 +33,7 @@ type column struct {
 	query.Column
 	kind
 	text      string
+	sieve     string // as in attribute
 	attribute string // its name
 	inside    bool   // the statement need not check the domain: all rows lie in it, or a later check follows
 }
@@ -72,7 +73,11 @@ func (rel *relation) column(c query.Column, source string) (column, error) {
 	if c.Form.IsClamped() && !c.Form.IsTime() {
 		k, text = k.clamped(text, c.Domain)
 	}
-	return column{Column: c, kind: k, text: text, attribute: a.name}, nil
+	out := column{Column: c, kind: k, text: text, attribute: a.name}
+	if text == a.text() {
+		out.sieve = a.sieve()
+	}
+	return out, nil
 }
 
 // steps returns the expression for the number of steps of a REAL or NUMERIC column, as a
@@ -186,16 +191,26 @@ func (k kind) clamped(text string, d query.Domain) (kind, string) {
 
 // text returns the attribute as an expression. For a text its equality is that of
 // bytes. It has a cast only if it needs one, so that foreign servers can evaluate the
-// rest.
+// rest. A shard would compare by its own collation: convert_to is not immutable, so that
+// what has it is computed here.
 func (a attribute) text() string {
 	text := "r." + query.Quoted(a.name)
-	if a.citext || a.builtIn && a.typ == "bpchar" && !a.deterministic {
+	if a.citext || !a.bytewise {
 		text += "::text"
 	}
-	if !a.deterministic {
-		text = "(" + text + `) COLLATE "C"`
+	if !a.bytewise {
+		text = "(convert_from(convert_to(" + text + `, 'UTF8'), 'UTF8')) COLLATE "C"`
 	}
 	return text
+}
+
+// sieve returns the attribute as it is compared by = before text is: any collation takes
+// equal bytes as equal. It is "" if that saves nothing.
+func (a attribute) sieve() string {
+	if a.bytewise {
+		return ""
+	}
+	return "r." + query.Quoted(a.name) + "::text"
 }
 
 // kind says how the attribute's values stand for values of the declared type. It is
@@ -209,7 +224,7 @@ func (a attribute) kind(declared query.Type) (kind, bool) {
 		name = "text"
 	case !a.builtIn:
 		return kind{}, false
-	case name == "bpchar" && !a.deterministic:
+	case name == "bpchar" && !a.bytewise:
 		name = "text"
 	}
 	if declared == query.TypeInteger {

@@ -25,14 +25,15 @@ type relation struct {
 
 // attribute is a column of a relation.
 type attribute struct {
-	name          string
-	typ           string // name in pg_type, domains resolved
-	builtIn       bool   // the type is in pg_catalog
-	enum          bool
-	citext        bool
-	deterministic bool     // its collation takes only equal bytes as equal
-	array         string   // of an enum, its array type
-	labels        []string // of an enum, its labels
+	name     string
+	typ      string // name in pg_type, domains resolved
+	builtIn  bool   // the type is in pg_catalog
+	enum     bool
+	citext   bool
+	bytewise bool     // only equal bytes are equal, wherever it is compared
+	array    string   // of an enum, its array type
+	labels   []string // of an enum, its labels
+	far      bool     // a text, of which some are on other servers
 }
 
 func (rel *relation) number() string { return strconv.FormatInt(rel.oid, 10) }
@@ -202,14 +203,15 @@ func (r *reader) candidates(ctx context.Context, source, name, where, schema, ta
 	return found, err
 }
 
-const attributesText = `WITH RECURSIVE base(attnum, typ) AS (
+const attributesText = reachedWith + `, base(attnum, typ) AS (
 		SELECT attnum, atttypid FROM pg_attribute WHERE attrelid = $1::oid AND attnum > 0 AND NOT attisdropped
 		UNION ALL SELECT b.attnum, t.typbasetype FROM base AS b JOIN pg_type AS t ON t.oid = b.typ WHERE t.typtype = 'd')
 	SELECT a.attname::text, t.typname::text, n.nspname = 'pg_catalog', t.typtype = 'e',
 		EXISTS (SELECT FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid WHERE d.classid = 'pg_type'::regclass
 			AND d.objid = t.oid AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND e.extname = 'citext'),
-		coalesce(c.collisdeterministic, true), coalesce(quote_ident(n.nspname) || '.' || quote_ident(l.typname), ''),
-		(SELECT array_to_json(array_agg(enumlabel ORDER BY enumsortorder))::text FROM pg_enum WHERE enumtypid = t.oid)
+		a.attcollation = 0 OR coalesce(c.collisdeterministic, false), coalesce(quote_ident(n.nspname) || '.' || quote_ident(l.typname), ''),
+		(SELECT array_to_json(array_agg(enumlabel ORDER BY enumsortorder))::text FROM pg_enum WHERE enumtypid = t.oid),
+		a.attcollation <> 0 AND EXISTS (SELECT FROM parts AS p JOIN pg_class AS f ON f.oid = p.oid AND f.relkind = 'f')
 	FROM base AS b JOIN pg_attribute AS a ON a.attrelid = $1::oid AND a.attnum = b.attnum
 		JOIN pg_type AS t ON t.oid = b.typ AND t.typtype <> 'd' JOIN pg_namespace AS n ON n.oid = t.typnamespace
 		LEFT JOIN pg_type AS l ON l.oid = t.typarray LEFT JOIN pg_collation AS c ON c.oid = a.attcollation
@@ -220,9 +222,16 @@ func (r *reader) attributes(ctx context.Context, rel *relation) ([]attribute, er
 	err := r.rows(ctx, statement{attributesText, texts(rel.number()), "dpsql_attributes"}, func(row [][]byte) bool {
 		yes := func(i int) bool { return len(row[i]) == 1 && row[i][0] == 1 }
 		out = append(out, attribute{name: string(row[0]), typ: string(row[1]), builtIn: yes(2), enum: yes(3), citext: yes(4),
-			deterministic: yes(5), array: string(row[6]), labels: jsonTexts(row[7])})
+			bytewise: yes(5), array: string(row[6]), labels: jsonTexts(row[7]), far: yes(8)})
 		return true
 	})
+	if err != nil || !slices.ContainsFunc(out, func(a attribute) bool { return a.far }) {
+		return out, err
+	}
+	agrees, err := r.agreeing(ctx, rel)
+	for i, a := range out {
+		out[i].bytewise = a.bytewise && (!a.far || err == nil && agrees(a))
+	}
 	return out, err
 }
 

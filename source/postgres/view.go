@@ -15,6 +15,7 @@ type view struct {
 	uses      []use
 	collated  []collated
 	refused   string // something that a view must not have; "" if it has none
+	far       bool   // some rows are on other servers
 }
 
 // plain lists the kinds of nodes that a definition may have, under the names of several

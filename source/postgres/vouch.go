@@ -124,7 +124,7 @@ func numbered(all []string) []string {
 // refusedFor names what the view must not have. It returns "" if it has none of it.
 func (v view) refusedFor(known catalog) string {
 	for _, c := range v.calls {
-		if what := c.refusedFor(known); what != "" {
+		if what := c.refusedFor(known, v.far); what != "" {
 			return what
 		}
 	}
@@ -148,8 +148,13 @@ func (v view) refusedFor(known catalog) string {
 }
 
 // refusedFor names what is wrong with a call. It returns "" if the call gives a value
-// for every row.
-func (c call) refusedFor(known catalog) string {
+// for every row. With far, the rows are on other servers: some calls are made there, and
+// others here, as the server thinks best, and a collation of the same name may differ.
+func (c call) refusedFor(known catalog, far bool) string {
+	names := known.functions
+	if c.operator {
+		names = known.operators
+	}
 	for _, number := range c.types {
 		t, ok := known.types[number]
 		if !ok {
@@ -158,10 +163,9 @@ func (c call) refusedFor(known catalog) string {
 		if t.collates && !known.collations[c.collation] {
 			return "a comparison by a collation that is not deterministic, or cannot be told"
 		}
-	}
-	names := known.functions
-	if c.operator {
-		names = known.operators
+		if t.collates && far && !byBytes.MatchString(names[c.number]) {
+			return "a comparison of texts of another server, by a collation there"
+		}
 	}
 	switch name := names[c.number]; {
 	case c.number == "":
@@ -266,6 +270,9 @@ var total = regexp.MustCompile(`^(` +
 	`)$`)
 
 const order = `(eq|ne|lt|le|gt|ge)`
+
+// byBytes matches those on texts that mean the same under all collations.
+var byBytes = regexp.MustCompile(`^(text\(character\)|(length|char_length|character_length|octet_length|reverse|btrim|ltrim|rtrim)\(text\)|textcat\(text,text\)|("left"|"right")\(text,integer\)|count\(("any")?\))$`)
 
 // byConstant matches functions that never fail if their last argument is a constant
 // other than 0 and -1. int4div of the smallest integer by -1 overflows.
