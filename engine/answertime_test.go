@@ -83,12 +83,15 @@ func inTime(t *testing.T, f func(*timed)) {
 }
 
 // startsRun reports whether the threshold of a run is drawn, which is before rows are read.
-func startsRun() bool {
-	var calls [16]uintptr
+func startsRun() bool { return calledBy(".startRun") }
+
+// calledBy reports whether a function is on the stack, by the end of its name.
+func calledBy(name string) bool {
+	var calls [64]uintptr
 	frames := runtime.CallersFrames(calls[:runtime.Callers(1, calls[:])])
 	for {
 		frame, more := frames.Next()
-		if strings.HasSuffix(frame.Function, ").startRun") {
+		if strings.HasSuffix(frame.Function, name) {
 			return true
 		}
 		if !more {

@@ -298,7 +298,7 @@ type divided struct {
 // it nothing is charged, see surround.Database.Resolve.
 func (db *DB) cut(ctx context.Context, v *view.View, st surrounding, args []query.Value, asked surround.Asked) (*divided, error) {
 	db.around.once.Do(func() { db.around.database = new(surround.Database) })
-	c := &divided{around: st.around, from: surround.Source{Version: v.State(), Copy: db.copyPublic}}
+	c := &divided{around: st.around, from: surround.Source{User: v.UserID(), Version: v.State(), Copy: db.copyPublic}}
 	if !namesPrivate(v, st.around.Tables) {
 		return c, st.checkPublic(v, st.around.Tables)
 	}

@@ -17,6 +17,7 @@ import (
 	sqlite "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"dpsql/internal/places"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -33,9 +34,9 @@ const (
 	maxTables = 64              // that a statement names
 	maxText   = 64 << 10        // bytes of the statement
 
-	// slots is the number of statements that run at a time. A sort, and a table that SQLite
-	// makes on the way, is a file of the VFS memdb, see fileLimit.
-	slots = 2
+	// running is the number of statements that run at a time, of one user one less: others find a place.
+	// A sort, and a table that SQLite makes on the way, is a file of the VFS memdb, see fileLimit.
+	running = 2
 )
 
 // fileLimit is the size in bytes of the largest file of the VFS memdb: a sort, or a database of
@@ -101,7 +102,7 @@ type ResultColumn struct {
 type Database struct {
 	mu   sync.Mutex
 	idle []*connection
-	busy chan struct{} // has an element for each statement that runs
+	room *places.Places // of statements that run; made for the first
 	done bool
 	time time.Duration // maxTime if 0; tests set less
 }
@@ -133,6 +134,8 @@ type made struct {
 
 // Source says where the copies are from.
 type Source struct {
+	// User has the place in which the statement runs.
+	User int64
 	// Version changes whenever a table may have changed. It is comparable. Copies of
 	// another version are thrown away.
 	Version any
@@ -240,11 +243,11 @@ func (db *Database) with(ctx context.Context, s *Statement, from Source, f func(
 	case len(s.text) > maxText:
 		return s.tooLong()
 	}
-	leave, err := db.enter(ctx)
-	if err != nil {
+	room := db.places()
+	if err := room.Enter(ctx, from.User); err != nil {
 		return err
 	}
-	defer leave()
+	defer room.Leave(from.User)
 	c, err := db.loaded(ctx, s, from)
 	if err != nil {
 		return err
@@ -264,19 +267,14 @@ func (s *Statement) tooLong() error {
 		WithHint("load a long list into a table, and declare it with CREATE PUBLIC TABLE")
 }
 
-// enter waits until fewer than slots statements run.
-func (db *Database) enter(ctx context.Context) (leave func(), err error) {
+// places returns the places of statements that run.
+func (db *Database) places() *places.Places {
 	db.mu.Lock()
-	if db.busy == nil {
-		db.busy = make(chan struct{}, slots)
+	defer db.mu.Unlock()
+	if db.room == nil {
+		db.room = &places.Places{All: running, Each: running - 1}
 	}
-	db.mu.Unlock()
-	select {
-	case db.busy <- struct{}{}:
-		return func() { <-db.busy }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return db.room
 }
 
 // loaded returns a connection with the statement's tables. If they do not fit beside those

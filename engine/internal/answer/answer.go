@@ -240,24 +240,40 @@ func (a Answers) Warnings() []string { return a.statement.bindingWarnings() }
 // plan and answer, Together plans again, at most twice for each mechanism.
 //
 // If the asker's answers are held, a statement for which private rows are read waits for a turn on
-// its tables, and is planned again then. From there on it goes its way whether it is cancelled or
+// its tables, and is planned again then. It is not compiled again, unless a curator changed its tables
+// meanwhile: then it is compiled without the turn, and waits for another. From there on it goes its way whether it is cancelled or
 // not: the context's end says nothing of the rows, and when a statement ends must not either.
 func (db *Database) Together(ctx context.Context, who Asker, all []Selection, ready func([][]Column) error) (Answers, error) {
 	var how Planning
+	var st *Statement
+	held := ctx // once it has a turn, without an end
 	defer func() {
 		if who.turn != nil {
 			who.turn.End()
 		}
 	}()
 	for {
-		st, err := db.Plan(ctx, who, all, how)
+		v, err := db.Current(held, who.User)
 		if err != nil {
 			return Answers{}, err
 		}
-		if ready != nil {
-			if err := ready(st.Columns()); err != nil {
+		if st == nil || !st.under(v) {
+			if who.turn != nil { // compiling takes its time, and would make the slot late
+				who.turn.End()
+				who.turn, held = nil, ctx
+			}
+			if st, err = db.Bind(ctx, who, v, all); err != nil {
 				return Answers{}, err
 			}
+			if ready != nil {
+				if err := ready(st.Columns()); err != nil {
+					return Answers{}, err
+				}
+			}
+		}
+		st.turn = who.turn
+		if err := st.Plan(held, how); err != nil {
+			return Answers{}, err
 		}
 		if err := st.Choose(); err != nil {
 			return Answers{}, err
@@ -265,17 +281,18 @@ func (db *Database) Together(ctx context.Context, who Asker, all []Selection, re
 		if st.held && !st.turn.Covers(st.lanes()) {
 			if who.turn != nil {
 				who.turn.End()
+				who.turn = nil
 			}
 			if who.turn, err = st.takeTurn(ctx); err != nil {
 				return Answers{}, err
 			}
-			ctx = context.WithoutCancel(ctx)
+			held = context.WithoutCancel(ctx)
 			continue
 		}
 		if err := st.agreed(who.Confirm); err != nil {
 			return Answers{}, err
 		}
-		answers, stale, err := st.answer(ctx)
+		answers, stale, err := st.answer(held)
 		switch {
 		case err != nil:
 			return Answers{}, err

@@ -804,11 +804,11 @@ func (st *Statement) agreed(confirm func(warning string) bool) error {
 	warning := st.caution()
 	switch {
 	case warning == "":
-	case confirm == nil:
+	case confirm == nil && !slices.Contains(st.Parts[0].bound.Warnings, warning):
 		b := *st.Parts[0].bound
 		b.Warnings = append(slices.Clone(b.Warnings), warning)
 		st.Parts[0].bound = &b
-	case !confirm(warning):
+	case confirm != nil && !confirm(warning):
 		return sqlerr.New(sqlerr.Cancelled, "the statement was not carried out")
 	}
 	return nil

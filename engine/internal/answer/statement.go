@@ -103,6 +103,34 @@ func (st *Statement) add(t *view.Table, b *sqlfront.Bound) {
 	st.all = 2 * int64(len(st.Asks))
 }
 
+// under moves a bound statement to a later view. It returns false if one of its tables is not there
+// any more; a table that is has the declaration that it was made with. Public tables and published texts
+// may have changed since the statement was bound, as they may between any plan and its answer.
+func (st *Statement) under(v *view.View) bool {
+	if v == st.view {
+		return true
+	}
+	tables := make(map[int64]*view.Table, len(st.Parts))
+	for i := range st.Parts {
+		before := st.Parts[i].Table
+		now := v.TableByID(before.ID)
+		if now == nil {
+			return false
+		}
+		moved := *now
+		moved.Universe = before.Universe // which its queries are over
+		tables[now.ID] = &moved
+	}
+	for i := range st.Parts {
+		st.Parts[i].Table = tables[st.Parts[i].Table.ID]
+	}
+	for i := range st.Asks {
+		st.Asks[i].Table = tables[st.Asks[i].Table.ID]
+	}
+	st.view, st.done = v, 0
+	return true
+}
+
 // asksOf returns the queries of a part, those that it shares with others included, in order.
 func (p *Part) asksOf() []int {
 	asks := slices.Clone(p.index)

@@ -20,7 +20,7 @@ import (
 	"sync"
 	"time"
 
-	"dpsql/sqlerr"
+	"dpsql/internal/places"
 )
 
 // Most is how many statements of a user may wait for one table.
@@ -38,32 +38,14 @@ type Table struct {
 // Schedule gives out turns. The zero Schedule is ready. It is safe for concurrent use.
 type Schedule struct {
 	mu    sync.Mutex
-	lanes map[int64]*lane         // the tables that have a turn now
-	least map[int64]time.Duration // doubled answer times that could not be stored
-}
-
-// lane is a table that has a turn.
-type lane struct {
-	waiting []*waiter     // in the order in which they came
-	turns   int           // that it had
-	last    map[int64]int // of users: the number of their last turn
-}
-
-// waiter is a statement that waits for a turn, which is closed when it comes.
-type waiter struct {
-	user int64
-	turn chan struct{}
-}
-
-// give gives the turn to a user.
-func (l *lane) give(user int64) {
-	l.turns++
-	l.last[user] = l.turns
+	lanes map[int64]*places.Places // the turns on each table, one at a time
+	least map[int64]time.Duration  // doubled answer times that could not be stored
 }
 
 // Turn is the right to read the rows of some tables, in slots. One goroutine uses it.
 type Turn struct {
 	schedule *Schedule
+	user     int64
 	ids      []int64 // of the tables, ascending
 	tables   []Table // in any order
 	raise    func([]Table) error
@@ -91,18 +73,18 @@ type slot struct {
 func (s *Schedule) Take(ctx context.Context, user int64, tables []int64, answerTimes func() ([]Table, error), raise func([]Table) error) (*Turn, error) {
 	ids := slices.Compact(slices.Sorted(slices.Values(tables)))
 	for i, id := range ids { // in this order, so that no two turns wait for each other
-		if err := s.enter(ctx, user, id); err != nil {
-			s.leave(ids[:i])
+		if err := s.lane(id).Enter(ctx, user); err != nil {
+			s.leave(user, ids[:i])
 			return nil, err
 		}
 	}
-	t := &Turn{schedule: s, ids: ids, raise: raise}
+	t := &Turn{schedule: s, user: user, ids: ids, raise: raise}
 	var err error
 	if t.tables, err = answerTimes(); err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
-		s.leave(ids)
+		s.leave(user, ids)
 		return nil, err
 	}
 	s.remember(t)
@@ -110,64 +92,23 @@ func (s *Schedule) Take(ctx context.Context, user int64, tables []int64, answerT
 	return t, nil
 }
 
-// enter waits until a table has no turn.
-func (s *Schedule) enter(ctx context.Context, user, id int64) error {
+// lane returns the turns on a table.
+func (s *Schedule) lane(id int64) *places.Places {
 	s.mu.Lock()
-	l := s.lanes[id]
-	if l == nil {
-		if s.lanes == nil {
-			s.lanes = make(map[int64]*lane)
-		}
-		l = &lane{last: make(map[int64]int)}
-		l.give(user)
-		s.lanes[id] = l
-		s.mu.Unlock()
-		return nil
+	defer s.mu.Unlock()
+	if s.lanes == nil {
+		s.lanes = make(map[int64]*places.Places)
 	}
-	own := 0
-	for _, w := range l.waiting {
-		if w.user == user {
-			own++
-		}
+	if s.lanes[id] == nil {
+		s.lanes[id] = &places.Places{All: 1, Each: 1, Most: Most}
 	}
-	if own >= Most {
-		s.mu.Unlock()
-		return sqlerr.New(sqlerr.Busy, "%d of your statements wait for the rows already, the most that may", Most).WithHint("try again")
-	}
-	w := &waiter{user, make(chan struct{})}
-	l.waiting = append(l.waiting, w)
-	s.mu.Unlock()
-	select {
-	case <-w.turn:
-		return nil
-	case <-ctx.Done():
-	}
-	s.mu.Lock()
-	i := slices.Index(l.waiting, w)
-	if i >= 0 {
-		l.waiting = slices.Delete(l.waiting, i, i+1)
-	}
-	s.mu.Unlock()
-	if i < 0 { // the turn came meanwhile
-		s.leave([]int64{id})
-	}
-	return ctx.Err()
+	return s.lanes[id]
 }
 
 // leave gives the tables to those whose turn is next.
-func (s *Schedule) leave(tables []int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *Schedule) leave(user int64, tables []int64) {
 	for _, id := range tables {
-		l := s.lanes[id]
-		if len(l.waiting) == 0 {
-			delete(s.lanes, id)
-			continue
-		}
-		next := slices.MinFunc(l.waiting, func(a, b *waiter) int { return l.last[a.user] - l.last[b.user] }) // the first of these
-		l.waiting = slices.DeleteFunc(l.waiting, func(w *waiter) bool { return w == next })
-		l.give(next.user)
-		close(next.turn)
+		s.lane(id).Leave(user)
 	}
 }
 
@@ -317,7 +258,7 @@ func (t *Turn) End() {
 		t.wait()
 	}
 	t.settle()
-	t.schedule.leave(t.ids)
+	t.schedule.leave(t.user, t.ids)
 }
 
 // Two bounds of how late a sleeper is on a machine that has nothing else to do: one that a timer of

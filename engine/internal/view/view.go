@@ -49,6 +49,14 @@ func (v *View) State() any {
 	return v
 }
 
+// UserID returns the id of the user who sees this much, 0 for all of the catalog.
+func (v *View) UserID() int64 {
+	if v.User == nil {
+		return 0
+	}
+	return v.User.ID
+}
+
 // Unanswered is catalog.Store.Unanswered for a view that was current when the statement began. What a
 // statement looked up holds for the next ones, as long as nothing is committed. Look-ups are one after
 // another, so they are a third of a prepared count beside others (BenchmarkPrepared of package server).
