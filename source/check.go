@@ -36,6 +36,11 @@ func (s sqlite) Check(ctx context.Context, t Table) (Schema, error) {
 		return Schema{}, err
 	}
 	schema := Schema{Bases: bases, Text: schemaText(objects, name, bases)}
+	for _, base := range bases {
+		if joinsOf(objects[query.FoldName(base)].text) > maxJoins {
+			return schema, errJoins(base)
+		}
+	}
 	var read *relation
 	if o := objects[query.FoldName(name)]; o.kind == "view" {
 		if read, err = understood(ctx, q, t, o, objects, bases); err != nil {
@@ -255,19 +260,27 @@ func pageOwners(ctx context.Context, q Querier, source string) (map[int64]string
 	return owners, nil
 }
 
-// safe lists the SQL functions that return a value for every argument. A view may call
-// no others. A function that fails on one row, as json_extract fails on text that is
+// safe lists the SQL functions that return a value for every argument, and what they return. A
+// view may call no others. A function that fails on one row, as json_extract fails on text that is
 // not JSON, would turn an answer into an error, and the error would tell of that row
 // without noise. Random functions are left out because a row must count the same each
-// time. The curator must make sure that no date function reads 'now'.
-var safe = map[string]bool{
-	"char": true, "coalesce": true, "ifnull": true, "iif": true, "instr": true, "length": true,
-	"lower": true, "ltrim": true, "max": true, "min": true, "nullif": true, "octet_length": true,
-	"round": true, "rtrim": true, "sign": true, "substr": true, "substring": true, "trim": true, "typeof": true,
-	"unicode": true, "upper": true,
-	"avg": true, "count": true, "total": true, // over the rows of a unit; sum can overflow
-	"date": true, "datetime": true, "julianday": true, "strftime": true, "time": true, "unixepoch": true,
+// time. Those of date and time may read no clock: see scope.steady.
+var safe = map[string]returns{
+	"char": any_, "coalesce": any_, "ifnull": any_, "iif": any_, "instr": number, "length": number,
+	"lower": any_, "ltrim": any_, "max": any_, "min": any_, "nullif": any_, "octet_length": number,
+	"round": number, "rtrim": any_, "sign": number, "substr": any_, "substring": any_, "trim": any_, "typeof": any_,
+	"unicode": number, "upper": any_,
+	"avg": number, "count": number, "total": number, // over the rows of a unit; sum can overflow
+	"date": moment, "datetime": moment, "julianday": moment, "strftime": moment, "time": moment, "unixepoch": moment,
 }
+
+type returns uint8
+
+const (
+	any_ returns = iota + 1
+	number
+	moment
+)
 
 // cannotFail refuses an instruction that calls a function other than the safe ones. p4
 // has the function's name and number of arguments.
@@ -278,7 +291,10 @@ func cannotFail(opcode string, p4 any, source string) error {
 		return nil
 	}
 	name, _, _ := strings.Cut(fmt.Sprint(p4), "(")
-	if safe[strings.ToLower(name)] {
+	switch r := safe[strings.ToLower(name)]; {
+	case r == moment && opcode == "PureFunc": // of a generated column: a row's 'now' is an error there
+		return errClock(source, name)
+	case r != 0:
 		return nil
 	}
 	return errUnsafe(source, name)
@@ -287,6 +303,23 @@ func cannotFail(opcode string, p4 any, source string) error {
 func errUnsafe(source, name string) error {
 	return sqlerr.New(sqlerr.Unsupported, "%s calls the function %s, which can fail on a row or vary between calls", source, name).
 		WithHint("write it with what cannot fail, such as CASE, substr and lower, or leave it out of the view")
+}
+
+func errClock(source, function string) error {
+	return sqlerr.New(sqlerr.Unsupported, "%s calls the function %s with what may be 'now', or a time zone: it could vary between calls", source, function).
+		WithHint("give it a number, or a text that begins below the letters: min(d, ':') is d where that begins with a digit")
+}
+
+// maxJoins bounds how many || join a text of a view, in it and in all below it. A chain of views
+// that each double a text would make a short one too long for SQLite.
+const maxJoins = 31
+
+// joinsOf returns how many || can join a text of a table's generated columns: each can double it.
+func joinsOf(createTable string) int { return 1<<min(strings.Count(createTable, "||"), 10) - 1 }
+
+func errJoins(source string) error {
+	return sqlerr.New(sqlerr.Unsupported, "%s joins one text by || more than %d times, what is below it included: it could become too long on a row", source, maxJoins).
+		WithHint("join fewer texts, or leave the column out of the view")
 }
 
 // schemaText returns the schema SQL of the source, of its base tables and of the

@@ -77,6 +77,8 @@ type value struct {
 	affinity  affinity
 	collation string // of the column; "" for an expression; or unknownCollation
 	collates  bool   // the expression has a COLLATE
+	joins     int    // how many || can join a text of it, here and below
+	sober     bool   // it is a number, NULL, or a text that begins below the letters, so none of clockWord
 }
 
 const (
@@ -150,7 +152,7 @@ func (r *relation) privateLeaf() *leaf {
 // base is a table of the file as its schema declares it.
 type base struct {
 	columns []field // without a leaf
-	rowid   bool    // it has a rowid that can be named
+	rowid   string  // the INTEGER PRIMARY KEY, folded; "" if it has none
 	keys    []key
 }
 
@@ -162,10 +164,8 @@ type keyColumn struct {
 	collation string // by which values are told apart; "" for integers, which all collations compare alike
 }
 
-const rowidName = "rowid"
-
 // isRowid reports whether a folded name is one of SQLite's names for the rowid.
-func isRowid(name string) bool { return name == rowidName || name == "oid" || name == "_rowid_" }
+func isRowid(name string) bool { return name == "rowid" || name == "oid" || name == "_rowid_" }
 
 // baseOf reads the columns and keys of a table from the schema and its CREATE TABLE.
 func baseOf(ctx context.Context, q Querier, table, created string) (base, error) {
@@ -183,7 +183,7 @@ func baseOf(ctx context.Context, q Querier, table, created string) (base, error)
 		if err := found.Scan(&column, &declared, &pk); err != nil {
 			return b, failure(ctx, err, table)
 		}
-		v := value{column: query.FoldName(column), affinity: affinityOf(declared), collation: binaryCollation}
+		v := value{column: query.FoldName(column), affinity: affinityOf(declared), collation: binaryCollation, joins: joinsOf(created)}
 		if c, ok := collations[v.column]; ok {
 			v.collation = c
 		}
@@ -208,15 +208,6 @@ func baseOf(ctx context.Context, q Querier, table, created string) (base, error)
 // readKeys reads the unique indexes that cover all rows and have only columns. A
 // primary key of one column without an index is the rowid.
 func (b *base) readKeys(ctx context.Context, q Querier, table string, primary []string) error {
-	var without bool
-	err := q.QueryRowContext(ctx, `SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?`, table).Scan(&without)
-	if err != nil {
-		return failure(ctx, err, table)
-	}
-	b.rowid = !without && !slices.ContainsFunc(b.columns, func(f field) bool { return f.name == rowidName })
-	if b.rowid {
-		b.keys = append(b.keys, key{{name: rowidName}})
-	}
 	found, err := q.QueryContext(ctx, `SELECT l.seq, l.origin = 'pk', l."unique" AND NOT l.partial, coalesce(x.name, ''), coalesce(x.coll, '')
 		FROM pragma_index_list(?, 'main') AS l, pragma_index_xinfo(l.name, 'main') AS x WHERE x.key ORDER BY l.seq, x.seqno`, table)
 	if err != nil {
@@ -246,7 +237,8 @@ func (b *base) readKeys(ctx context.Context, q Querier, table string, primary []
 		return failure(ctx, err, table)
 	}
 	if len(primary) == 1 && !indexed {
-		b.keys = append(b.keys, key{{name: primary[0]}})
+		b.rowid = primary[0]
+		b.keys = append(b.keys, key{{name: b.rowid}})
 	}
 	return nil
 }

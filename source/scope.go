@@ -2,6 +2,7 @@ package source
 
 import (
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -56,6 +57,7 @@ func (s *scope) column(table, name string) (value, bool) {
 		}
 		if !ok && table == "" {
 			v, ok = unresolved, slices.Contains(at.aliases, name)
+			v.joins = maxJoins
 		} else if ok && !at.inside {
 			at.bare = append(at.bare, v)
 		}
@@ -183,19 +185,20 @@ func (s *scope) condition(x *definition.Expr) ([]equality, error) {
 	return nil, err
 }
 
-// values resolves expressions into one value that reads what all of them read.
-func (s *scope) values(all []*definition.Expr) (value, error) {
-	var out value
-	out.affinity = noAffinity
-	for _, x := range all {
+// values resolves expressions, also into one value that reads what all of them read.
+func (s *scope) values(all []*definition.Expr) (value, []value, error) {
+	out, each := value{affinity: noAffinity}, make([]value, len(all))
+	for i, x := range all {
 		v, err := s.value(x)
 		if err != nil {
-			return value{}, err
+			return value{}, nil, err
 		}
+		each[i] = v
 		out.reads |= v.reads
 		out.collates = out.collates || v.collates
+		out.joins = max(out.joins, v.joins)
 	}
-	return out, nil
+	return out, each, nil
 }
 
 // value resolves an expression.
@@ -212,8 +215,24 @@ func (s *scope) value(x *definition.Expr) (value, error) {
 		return s.subSelect(x)
 	case definition.Call:
 		return s.call(x)
+	case definition.Literal:
+		sober := x.Name[0] != 'x' && x.Name[0] != '\'' || x.Name[0] == '\'' && len(x.Name) > 1 && x.Name[1] < 'A'
+		return value{affinity: noAffinity, sober: sober}, nil
 	}
-	v, err := s.values(x.Args)
+	v, args, err := s.values(x.Args)
+	if err != nil {
+		return v, err
+	}
+	switch x.Name {
+	case "||":
+		v.joins = args[0].joins + args[1].joins + 1
+		v.sober = args[0].sober && (x.Args[0].Kind == definition.Literal || x.Args[0].Name == "||") // and not empty
+		if v.joins > maxJoins {
+			return v, errJoins(s.source)
+		}
+	case "+", "-", "*", "/", "%", "&", "|", "<<", ">>":
+		v.sober = len(args) == 2 || x.Name == "-" || args[0].sober
+	}
 	if len(x.Args) == 1 { // a column after a + compares as without it
 		v.collation = unknownCollation
 	}
@@ -227,6 +246,7 @@ func (s *scope) value(x *definition.Expr) (value, error) {
 		if v.affinity = affinityOf(x.Name); x.Name == "" || query.SameName(x.Name, "any") {
 			v.affinity = unknownAffinity
 		}
+		v.sober = v.affinity == numericAffinity
 	}
 	return v, err
 }
@@ -264,7 +284,11 @@ func (s *scope) subSelect(x *definition.Expr) (value, error) {
 	if r.private != 0 {
 		return value{}, mixedf("reads private rows of %s in a sub-select", r.privateTables()[0])
 	}
-	return value{reads: outside, affinity: unknownAffinity, collation: unknownCollation}, nil
+	v := value{reads: outside, affinity: unknownAffinity, collation: unknownCollation}
+	for _, f := range r.columns {
+		v.joins = max(v.joins, f.value.joins)
+	}
+	return v, nil
 }
 
 // aggregates are the aggregate functions; min and max are aggregates of one argument.
@@ -273,7 +297,7 @@ var aggregates = map[string]bool{"avg": true, "count": true, "max": true, "min":
 // call resolves a call of a function. An aggregate over columns of a surrounding SELECT
 // would be an aggregate of that SELECT.
 func (s *scope) call(x *definition.Expr) (value, error) {
-	if !safe[x.Name] {
+	if safe[x.Name] == 0 {
 		return value{}, errUnsafe(s.source, x.Name)
 	}
 	args := x.Args
@@ -284,22 +308,43 @@ func (s *scope) call(x *definition.Expr) (value, error) {
 		return s.window(x.Over, args)
 	}
 	if !aggregates[x.Name] || len(x.Args) > 1 {
-		return s.values(args)
+		v, each, err := s.values(args)
+		if err == nil && safe[x.Name] == moment {
+			err = s.steady(x, each)
+		}
+		v.sober = safe[x.Name] >= number && x.Name != "strftime" || x.Name == "min" && slices.ContainsFunc(each, func(v value) bool { return v.sober })
+		return v, err
 	}
 	outer, inside := s.outer, s.inside
 	s.inside = true
-	v, err := s.values(args)
+	v, _, err := s.values(args)
 	s.inside = inside
 	if err == nil && s.outer != outer {
 		err = mixedf("has the aggregate %s of columns of a SELECT around", x.Name)
 	}
-	s.aggregate = x.Name
+	s.aggregate, v.sober = x.Name, safe[x.Name] == number
 	return v, err
+}
+
+// clockWord matches the literals by which a function of date and time reads the clock or the time
+// zone, and all blobs: one stands for the text of its bytes.
+var clockWord = regexp.MustCompile(`(?i)^('(now|subsec|subsecond|localtime|utc)$|x')`)
+
+// steady refuses a call of a function of date and time that could read the clock, on any row.
+func (s *scope) steady(x *definition.Expr, args []value) error {
+	reads := len(args) == 0 || len(args) == 1 && x.Name == "strftime"
+	for i, a := range x.Args {
+		reads = reads || !args[i].sober && (a.Kind != definition.Literal || clockWord.MatchString(a.Name))
+	}
+	if reads {
+		return errClock(s.source, x.Name)
+	}
+	return nil
 }
 
 // window resolves a call over a window.
 func (s *scope) window(o *definition.Over, args []*definition.Expr) (value, error) {
-	v, err := s.values(append(args[:len(args):len(args)], o.OrderBy...))
+	v, _, err := s.values(append(args[:len(args):len(args)], o.OrderBy...))
 	if err != nil {
 		return value{}, err
 	}

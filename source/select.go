@@ -36,7 +36,7 @@ func (d *definer) core(c *definition.Core, order []*definition.Expr, e *environm
 	bare := s.bare
 	where, err := s.condition(c.Where)
 	if err == nil {
-		_, err = s.values(order) // ORDER BY can have aggregates, too
+		_, _, err = s.values(order) // ORDER BY can have aggregates, too
 	}
 	if err != nil {
 		return part{}, 0, err
@@ -113,7 +113,7 @@ func nameOf(c definition.Column, v value) string {
 		x = x.Args[0]
 	}
 	if c.Alias == "" && x.Kind == definition.Ref {
-		if isRowid(query.FoldName(x.Name)) && v.column == rowidName || v.reads == unresolved.reads {
+		if isRowid(query.FoldName(x.Name)) && v.column != query.FoldName(x.Name) || v.reads == unresolved.reads {
 			return ""
 		}
 		return query.FoldName(x.Name)

@@ -102,7 +102,8 @@ func (d *definer) table(name string) (*relation, *value, error) {
 	return d.base(o)
 }
 
-// base makes a leaf of a table. It also returns the value of its rowid.
+// base makes a leaf of a table. It also returns the value of its rowid, if that is a column. Any
+// other rowid is of the storage: VACUUM numbers it anew by the rows before it.
 func (d *definer) base(o object) (*relation, *value, error) {
 	b, ok := d.bases[o.name]
 	if !ok {
@@ -117,14 +118,15 @@ func (d *definer) base(o object) (*relation, *value, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	var rowid *value
 	for _, f := range b.columns {
 		f.value.leaf, f.value.reads = r.leaf, r.leaves
 		r.columns = append(r.columns, f)
+		if f.name == b.rowid && b.rowid != "" {
+			rowid = &f.value
+		}
 	}
-	if !b.rowid {
-		return r, nil, nil
-	}
-	return r, &value{leaf: r.leaf, column: rowidName, reads: r.leaves, affinity: numericAffinity, collation: binaryCollation}, nil
+	return r, rowid, nil
 }
 
 // leaf gives a leaf its bit.
@@ -253,9 +255,10 @@ func (l *leaf) column(i int) value {
 		if w.collation != v.collation {
 			v.collation = unknownCollation
 		}
+		v.joins, v.sober = max(v.joins, w.joins), v.sober && w.sober
 	}
 	if v.leaf == nil {
 		v.affinity, v.collation = unknownAffinity, unknownCollation
 	}
-	return value{leaf: l, column: fmt.Sprint(i), reads: l.bit, affinity: v.affinity, collation: v.collation}
+	return value{leaf: l, column: fmt.Sprint(i), reads: l.bit, affinity: v.affinity, collation: v.collation, joins: v.joins, sober: v.sober}
 }

@@ -252,7 +252,8 @@ func (p *parser) call() *Expr {
 	return e
 }
 
-// window reads a window. It keeps only the parts that divide the rows.
+// window reads a window. It keeps only the parts that divide the rows. A frame of ROWS is refused:
+// among rows that ORDER BY takes for equal, storage would decide which are in it.
 func (p *parser) window() *Over {
 	o := &Over{}
 	p.expect("(")
@@ -262,7 +263,7 @@ func (p *parser) window() *Over {
 	if p.takes("ORDER", "BY") {
 		o.OrderBy = list(p, p.orderTerm)
 	}
-	for p.peek(0).kind == literal || p.takesOne("ROWS", "RANGE", "GROUPS", "BETWEEN", "UNBOUNDED", "PRECEDING", "FOLLOWING",
+	for p.peek(0).kind == literal || p.takesOne("RANGE", "GROUPS", "BETWEEN", "UNBOUNDED", "PRECEDING", "FOLLOWING",
 		"CURRENT", "ROW", "AND", "EXCLUDE", "NO", "OTHERS", "GROUP", "TIES") != "" {
 		if p.peek(0).kind == literal {
 			p.at++
