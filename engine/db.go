@@ -261,7 +261,8 @@ func (s *Session) SetProgress(report func(done, all int64)) {
 }
 
 // SetConfirm sets a function that is called, with a warning, before a statement buys
-// direct answers for more than a tenth of the remaining budget. If it returns false the
+// direct answers for more than a tenth of the remaining budget, or keys of which none is likely to
+// be found; without it the latter is refused. If it returns false the
 // statement is cancelled, and nothing is charged or drawn. It is called on the goroutine
 // that runs the statement. If it is nil the warning is added to the result instead.
 func (s *Session) SetConfirm(confirm func(warning string) bool) { s.confirm = confirm }
@@ -511,7 +512,7 @@ func (s *Session) declare(ctx context.Context, statement syntax.Statement) (*Res
 // declaration returns a declaration of this session for package declare.
 func (s *Session) declaration() *declare.Statement {
 	d := &declare.Statement{Store: s.db.store, Desk: s.db.desk, Rows: s.db.rows, Random: s.db.random,
-		Bill: &s.bill, Path: s.path, Progress: s.progress, Now: s.db.now, Patience: s.db.answers.Live.Patience}
+		Bill: &s.bill, Path: s.path, Progress: s.progress, Confirm: s.confirm, Now: s.db.now, Patience: s.db.answers.Live.Patience}
 	if s.db.rehearsal != nil {
 		d.Unknown = s.db.rehearsal
 	}

@@ -188,6 +188,46 @@ func TestDiscoverBesideAnother(t *testing.T) {
 	}
 }
 
+// TestDiscoverInVain asks for the keys of 12 rows, once their number is known. None can be found: a
+// script is refused before it is charged, a person is asked, and who insists pays.
+func TestDiscoverInVain(t *testing.T) {
+	t.Parallel()
+	s := towns(t, filepath.Join(t.TempDir(), "towns.db"))
+	fill(t, s, `CREATE TABLE raw_few (zip TEXT, sex TEXT)`, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12) INSERT INTO raw_few SELECT 'z', 'F' FROM n`)
+	must(t, s, `CREATE PRIVATE TABLE few (zip TEXT, sex TEXT IN ('F', 'M')) FROM raw_few WITH (epsilon = 100, delta = 1e-5)`)
+	const text = `CREATE PUBLIC TABLE few_zips AS SELECT DISTINCT zip FROM few WITH (epsilon = 0.2, delta = 1e-8)`
+	must(t, s, strings.Replace(text, "few_zips", "unknown", 1)) // nobody knows the number of rows
+	must(t, s, `CREATE RELEASE sized ON few (sex) USING PROJECTION WITH (epsilon = 40, transform = sparse, rows = 64)`)
+	before := ledger(t, s)
+	e := refused(t, s, sqlerr.Invalid, text)
+	if !strings.Contains(e.Message, "no key is likely to be found: one of 80 rows is found with probability 0.05, and there are about ") || !strings.Contains(e.Hint, "insist = on") {
+		t.Errorf("%v, %s", e, e.Hint)
+	}
+	if out, err := rehearsal(t, s).Plan(t.Context(), text, nil); sqlerr.CodeOf(err) != sqlerr.Invalid {
+		t.Errorf("a rehearsal says %v, %v", out, err)
+	}
+	if out := fmt.Sprint(must(t, s, `EXPLAIN `+text).Rows); !strings.Contains(out, "no key is likely to be found") {
+		t.Error(out)
+	}
+	var asked []string
+	agrees := false
+	s.SetConfirm(func(warning string) bool {
+		asked = append(asked, warning)
+		return agrees
+	})
+	refused(t, s, sqlerr.Cancelled, text)
+	if after := ledger(t, s); after != before || len(asked) != 1 || asked[0] != e.Message {
+		t.Errorf("asked %q; the ledger has\n%s", asked, after)
+	}
+	agrees = true
+	must(t, s, text)
+	must(t, s, strings.Replace(strings.Replace(text, "few_zips", "insisted", 1), "1e-8", "1e-8, insist = on", 1))
+	must(t, s, strings.Replace(strings.Replace(text, "few_zips", "enough", 1), "0.2", "5", 1))
+	if got := lines(t, s) - strings.Count(before, "\n"); got != 3 || len(asked) != 2 {
+		t.Errorf("%d lines more, asked %q", got, asked)
+	}
+}
+
 // TestDiscoverForetold compares the plan of a script with what it then does.
 func TestDiscoverForetold(t *testing.T) {
 	t.Parallel()

@@ -36,11 +36,12 @@ type Statement struct {
 	Rows     *rows.Reader
 	Random   func() *noise.Source
 	Bill     *pay.Bill
-	Path     func(name string) string // resolves a file name relative to the script
-	Progress func(done, all int64)    // may be nil
-	Now      func() time.Time         // the clock, which ends periods
-	Patience time.Duration            // how long to wait for another session's REFRESH
-	Unknown  Unknown                  // nil except in a rehearsal
+	Path     func(name string) string  // resolves a file name relative to the script
+	Progress func(done, all int64)     // may be nil
+	Confirm  func(warning string) bool // asks the person at a terminal; nil for a script
+	Now      func() time.Time          // the clock, which ends periods
+	Patience time.Duration             // how long to wait for another session's REFRESH
+	Unknown  Unknown                   // nil except in a rehearsal
 
 	part *part // nil except while a part of a template is built
 }

@@ -22,6 +22,7 @@ type discovery struct {
 	table  *view.Table
 	column int
 	cost   accounting.Amount
+	vain   string // no key is likely to be found, as far as N̂ tells; "" if one may be, or the statement insists
 }
 
 // discoverKeys is the action of the ledger line.
@@ -39,7 +40,8 @@ func (s *Statement) planDiscovery(st *syntax.CreatePublic, v *view.View) (d disc
 	}
 	d.table = t
 	d.column, _ = t.Universe.Index(k.Column.Text) // Target found it
-	o := newOptions(k.Options, "epsilon", "delta")
+	o := newOptions(k.Options, "epsilon", "delta", "insist")
+	insists := o.word("insist", "off", "on") == "on"
 	d.cost.Epsilon = o.epsilon()
 	delta, given := o.delta()
 	if err := o.done(); err != nil {
@@ -62,7 +64,29 @@ func (s *Statement) planDiscovery(st *syntax.CreatePublic, v *view.View) (d disc
 		return d, err
 	}
 	d.Discovery = projection.NewDiscovery(law, t.Sensitivity(), delta.Float())
+	if t.NHat != nil && !insists {
+		most, err := pay.RowCountBound(*t.NHat, 1e-6)
+		if err != nil {
+			return d, err
+		}
+		if least := d.least(likely[0]); least > t.NHat.Value+most {
+			d.vain = fmt.Sprintf("no key is likely to be found: one of %s is found with probability %v, and there are about %d rows in all",
+				d.units(least), likely[0], t.NHat.Value)
+		}
+	}
 	return d, nil
+}
+
+// agreed asks before keys are paid for of which none is likely to be found.
+func (s *Statement) agreed(d discovery) error {
+	switch {
+	case d.vain == "":
+	case s.Confirm == nil:
+		return sqlerr.New(sqlerr.Invalid, "%s", d.vain).WithHint("give it a larger epsilon or delta; WITH (…, insist = on) pays for it all the same")
+	case !s.Confirm(d.vain):
+		return sqlerr.New(sqlerr.Cancelled, "the statement was not carried out")
+	}
+	return nil
 }
 
 // Discover makes a public table of the keys of a private column that enough units have. It
@@ -84,6 +108,9 @@ func (s *Statement) Discover(ctx context.Context, st *syntax.CreatePublic) (warn
 	}
 	d, err := s.planDiscovery(st, v)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.agreed(d); err != nil {
 		return nil, err
 	}
 	s.Bill.Statement = built(st.Name, d.table, []int{d.column}, discoverKeys, st.Keys.Options)
@@ -128,12 +155,15 @@ func KeyListOf(st *syntax.CreatePublic) catalog.KeyList {
 
 // plan returns the cost and the column.
 func (d discovery) plan() Plan {
-	return Plan{Table: d.table, Columns: []int{d.column}, Cost: d.cost}
+	return Plan{Table: d.table, Columns: []int{d.column}, Cost: d.cost, Open: d.vain}
 }
 
 // PlanKeys plans a list of keys from public data alone. It returns the action of the charge, too.
 func (s *Statement) PlanKeys(st *syntax.CreatePublic, v *view.View) (p Plan, action string, err error) {
 	d, err := s.planDiscovery(st, v)
+	if err == nil {
+		err = s.agreed(d)
+	}
 	return d.plan(), discoverKeys, err
 }
 
