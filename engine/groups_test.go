@@ -264,7 +264,7 @@ func TestProgress(t *testing.T) {
 }
 
 // TestBuildProgress checks the steps of a build, in hundredths: reading in one part, the
-// noise, storing. They say nothing about the rows. Where a table is fitted, the fit and its
+// noise, storing. Of few rows they say nothing. Where a table is fitted, the fit and its
 // simulations report, too.
 func TestBuildProgress(t *testing.T) {
 	t.Parallel()
@@ -284,6 +284,23 @@ func TestBuildProgress(t *testing.T) {
 		must(t, s, fmt.Sprintf(`CREATE RELEASE fitted%d ON t USING %s`, i, using))
 		if n := len(steps); !slices.IsSorted(steps) || steps[0] != 0 || steps[n-1] != 500 || n < 12 {
 			t.Errorf("the steps of %s were %v", using, steps)
+		}
+	}
+}
+
+// TestBuildShowsRowsRead builds from 150,000 rows, whose noisy number is known. The steps of the
+// reading are hundredths of that number, each 65,536 rows.
+func TestBuildShowsRowsRead(t *testing.T) {
+	t.Parallel()
+	s := shop(t, `epsilon = 40, delta = 1e-6`)
+	fill(t, s, `CREATE TABLE many (a INTEGER)`, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 150000) INSERT INTO many SELECT i % 10 FROM n`)
+	must(t, s, `CREATE PRIVATE TABLE of_many (a INTEGER BETWEEN 0 AND 9) FROM many WITH (epsilon = 80, delta = 1e-6)`)
+	for _, release := range []string{`sized ON of_many USING PROJECTION WITH (epsilon = 20, transform = sparse, rows = 64)`, `r ON of_many USING PROJECTION WITH (epsilon = 1)`} {
+		var steps []string
+		s.SetProgress(func(done, all int64) { steps = append(steps, fmt.Sprintf("%d/%d", done, all)) })
+		must(t, s, `CREATE RELEASE `+release)
+		if want := "[0/300 4300/10200 8700/10200 10000/10200 10100/10200]"; release[0] == 'r' && fmt.Sprint(steps) != want {
+			t.Errorf("the steps were %v, want %s", steps, want)
 		}
 	}
 }

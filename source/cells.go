@@ -27,7 +27,11 @@ func (s sqlite) Cells(ctx context.Context, p Permit, t Table, columns []int, cod
 	cells := NewTally(t, coder, most)
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
+	var rows int64
 	err = stream(reading, s.q, t, columns, func(tuple []query.Value) {
+		if rows++; rows%(1<<16) == 0 && t.Progress != nil && t.Expected > 0 {
+			t.Progress(int(100*min(rows, t.Expected)/t.Expected), 100)
+		}
 		if e, ok := cells.Name(tuple); ok && !cells.Add(e, 1) {
 			stop()
 		}

@@ -133,8 +133,10 @@ type Table struct {
 
 	// Progress, if not nil, is called with the number of parts read so far when
 	// PostgreSQL reads the cells of partitions side by side. It must not call the
-	// reader. The numbers do not depend on the rows.
+	// reader. These numbers do not depend on the rows. When cells of the file are read they are
+	// hundredths of Expected, if that is not 0, which is for those who may see the rows.
 	Progress func(done, all int)
+	Expected int64 // N̂
 
 	// Texts asks Cells to keep what each cell has in the columns without a domain.
 	Texts bool

@@ -208,7 +208,8 @@ func (s *Statement) addReleaseAfter(ctx context.Context, r *catalog.Release, abo
 // and storing are the last two. Where a table is fitted, the fit and its simulations come
 // between these, and count as much as all parts together, and twice as much. Steps are
 // reported in hundredths. The number of parts follows from the table's public definition.
-// Nothing is reported about rows or cells but what the noisy ones show.
+// Of rows and cells it shows how many of N̂ were read, and what the noisy ones show. A curator alone
+// is told, see Session.SetProgress.
 type buildSteps struct {
 	report func(done, all int64) // may be nil
 	fits   bool

@@ -184,6 +184,9 @@ func (r reading) cells(ctx context.Context, columns []int, coder query.Coder, mo
 	err = r.from(ctx, func(from source.Reader) error {
 		rows := r.table.Rows().For(queries...)
 		rows.Progress, rows.Texts = progress, texts
+		if n := r.table.NHat; n != nil {
+			rows.Expected = n.Value
+		}
 		h, err = from.Cells(ctx, r.paid, rows, columns, coder, most)
 		return err
 	})
