@@ -23,6 +23,7 @@ var ShortDecimal, EncodeDomain, DecodeDomain = shortDecimal, encodeDomain, decod
 func (s *Store) Options() Options                  { return s.options }
 func (s *Store) MarkPath() string                  { return s.markPath() }
 func (s *Store) ReadMarks() ([]ledger.Mark, error) { return s.readMarks() }
+func (l *Lease) Path() string                      { return l.lock.Path() }
 func (s *Store) Journal() string                   { return s.journal }
 func (s *Store) SetJournal(mode string)            { s.journal = mode }
 func (s *Store) PartSize() int                     { return s.partSize }

@@ -253,24 +253,43 @@ const leasePoll = 2 * time.Millisecond
 // AcquireLease waits at most BusyTimeout for the lease. It locks a file beside the
 // database and never removes that file. Errors: Busy, ReadOnly, Cancelled, IO.
 func (s *Store) AcquireLease(ctx context.Context) (*Lease, error) {
+	lock, err := s.lockBeside(ctx, "-lease", s.options.BusyTimeout,
+		sqlerr.New(sqlerr.Busy, "another process uses the mechanisms of %s", s.path).WithHint("try again when it is done"))
+	if err != nil {
+		return nil, err
+	}
+	return &Lease{lock}, nil
+}
+
+// Held reports whether others still find the lease taken. They do not once its file was
+// removed or replaced: then somebody else may have the lease.
+func (l *Lease) Held() bool { return hasName(l.lock, l.lock.Path()) }
+
+// lockBeside waits at most patience for the lock of a file beside the database, and then
+// returns the error busy.
+func (s *Store) lockBeside(ctx context.Context, suffix string, patience time.Duration, busy error) (*flock.Flock, error) {
 	if s.ReadOnly() {
 		return nil, s.readOnly()
 	}
-	lock := flock.New(s.path+"-lease", flock.SetPermissions(0o600))
-	deadline := time.Now().Add(s.options.BusyTimeout)
+	path, deadline := s.path+suffix, time.Now().Add(patience)
 	for {
 		if ctx.Err() != nil {
 			return nil, s.translate(ctx, ctx.Err())
 		}
+		lock := flock.New(path, flock.SetPermissions(0o600))
 		held, err := lock.TryLock()
 		switch {
 		case err != nil:
-			return nil, fileError("lock", lock.Path(), err)
-		case held:
-			return &Lease{lock}, nil
-		case !time.Now().Before(deadline):
-			lock.Close()
-			return nil, sqlerr.New(sqlerr.Busy, "another process uses the mechanisms of %s", s.path).WithHint("try again when it is done")
+			return nil, fileError("lock", path, err)
+		case held && hasName(lock, path):
+			return lock, nil
+		}
+		lock.Close() // another's, or one that was just removed
+		if held {
+			continue
+		}
+		if !time.Now().Before(deadline) {
+			return nil, busy
 		}
 		select {
 		case <-ctx.Done():
@@ -296,35 +315,12 @@ type Flight struct{ lock *flock.Flock }
 // beside the database. That file exists only while the right is held. Errors: Busy,
 // ReadOnly, Cancelled, IO.
 func (s *Store) AcquireFlight(ctx context.Context, digest [32]byte, patience time.Duration) (*Flight, error) {
-	if s.ReadOnly() {
-		return nil, s.readOnly()
+	lock, err := s.lockBeside(ctx, "-flight-"+hex.EncodeToString(digest[:16]), patience,
+		sqlerr.New(sqlerr.Busy, "the same query is being answered elsewhere").WithHint("try again when it is done"))
+	if err != nil {
+		return nil, err
 	}
-	path := s.path + "-flight-" + hex.EncodeToString(digest[:16])
-	deadline := time.Now().Add(patience)
-	for {
-		if ctx.Err() != nil {
-			return nil, s.translate(ctx, ctx.Err())
-		}
-		lock := flock.New(path, flock.SetPermissions(0o600))
-		held, err := lock.TryLock()
-		switch {
-		case err != nil:
-			return nil, fileError("lock", path, err)
-		case held && hasName(lock, path):
-			return &Flight{lock}, nil
-		}
-		lock.Close() // another's, or one that its holder has just removed
-		if held {
-			continue
-		}
-		if !time.Now().Before(deadline) {
-			return nil, sqlerr.New(sqlerr.Busy, "the same query is being answered elsewhere").WithHint("try again when it is done")
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(leasePoll):
-		}
-	}
+	return &Flight{lock}, nil
 }
 
 // hasName reports whether the name still belongs to the locked file.

@@ -168,6 +168,20 @@ func TestLeaseBetweenStores(t *testing.T) {
 	defer second.Release()
 	_, err = a.AcquireLease(context.Background())
 	wantCode(t, err, sqlerr.Busy)
+	if err := os.Rename(second.Path(), second.Path()+"-gone"); err != nil || second.Held() {
+		t.Errorf("a lease whose file has another name is held: %v, %v", second.Held(), err)
+	}
+	third, err := a.AcquireLease(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !third.Held() || second.Held() {
+		t.Error("two have the lease")
+	}
+	third.Release()
+	if err := os.Rename(second.Path()+"-gone", second.Path()); err != nil || !second.Held() {
+		t.Errorf("the lease is not held again: %v", err)
+	}
 	held.Release() // a stale handle must not free the other's lease
 	_, err = a.AcquireLease(context.Background())
 	wantCode(t, err, sqlerr.Busy)

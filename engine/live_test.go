@@ -14,6 +14,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine"
 	"dpsql/engine/internal/stored"
+	"dpsql/noise"
 	"dpsql/sqlerr"
 )
 
@@ -348,6 +349,72 @@ func TestTwoDatabasesShareAMechanism(t *testing.T) {
 	}
 	if m := mechanism(t, s, "live"); m.RunsStarted > m.Updates {
 		t.Errorf("%d runs of %d were started", m.RunsStarted, m.Updates)
+	}
+}
+
+// TestRemovedLease removes FILE-lease under a process that has it, and another process takes the mechanisms over:
+// it ends the run. If that happens between two questions, the next one is answered from the other's run. If it
+// happens during a comparison, that one is not answered, whether the file's name is free, another's or its own again.
+func TestRemovedLease(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		during bool
+		text   string
+		back   bool // the file gets its name back
+	}{{"between", false, light, false}, {"agrees", true, light, false}, {"fires", true, heavy, false}, {"agrees, back", true, light, true}, {"fires, back", true, heavy, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			s, path := asking(t, eager)
+			quieten(s.DB())
+			live := s.DB().Answers().Live
+			for held, age := false, 10; !held; age++ { // an idle lease is given back
+				count(t, s, fmt.Sprintf(`SELECT COUNT(*) FROM admissions WHERE age = %d AND zip = '99999'`, age))
+				if err := live.Enter(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if held = live.Lease != nil; !held || c.during {
+					<-live.Turn
+				}
+			}
+			takeOver := func() {
+				if err := os.Rename(path+"-lease", path+"-gone"); err != nil {
+					t.Fatal(err)
+				}
+				other := open(t, path, engine.Options{}).NewSession()
+				quieten(other.DB())
+				must(t, other, `SET mechanism = live`)
+				count(t, other, `SELECT COUNT(*) FROM admissions WHERE age = 6 AND zip = '99999'`)
+				if err := other.DB().Close(); err != nil {
+					t.Fatal(err)
+				}
+				if c.back {
+					if err := os.Rename(path+"-gone", path+"-lease"); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if c.during {
+				taken := false
+				s.DB().SetRandom(func() *noise.Source {
+					if !taken {
+						taken = true
+						takeOver()
+					}
+					return noise.NewSourceFrom(quiet{})
+				})
+				refused(t, s, sqlerr.Busy, c.text)
+			} else {
+				takeOver()
+				<-live.Turn
+			}
+			count(t, s, c.text)
+			ends := begunRuns(t, s)
+			if m := mechanism(t, s, "live"); m.RunsStarted != 2 || len(ends) != 2 {
+				t.Errorf("%+v, %v", m, ends)
+			}
+			if text := ledger(t, s); strings.Count(text, "run 1 of 4 ended: its process did not close it") != 1 {
+				t.Errorf("run 1 was not ended by the other process:\n%s", text)
+			}
+		})
 	}
 }
 

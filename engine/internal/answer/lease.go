@@ -109,6 +109,9 @@ func (m *LiveMechanisms) release(db *Database) error {
 func (m *LiveMechanisms) giveBack(db *Database, closing bool) error {
 	answers := m.memory.all()
 	err := db.store.Write(context.Background(), func(tx *catalog.Tx) error {
+		if !m.Lease.Held() {
+			return lostLease()
+		}
 		for id, l := range m.byID {
 			if err := l.close(tx, answers[id]); err != nil {
 				return err
@@ -157,6 +160,9 @@ func (l *live) close(tx *catalog.Tx, answers []catalog.Answer) error {
 // charge stays, and a block of comparisons counts as made.
 func (db *Database) lease(ctx context.Context, r Request, id int64) (*live, error) {
 	m := db.Live
+	if m.Lease != nil && !m.Lease.Held() {
+		m.giveBack(db, true)
+	}
 	if m.Lease == nil {
 		time.Sleep(yielding - time.Since(m.yields))
 		lease, err := db.store.AcquireLease(ctx)
@@ -170,6 +176,35 @@ func (db *Database) lease(ctx context.Context, r Request, id int64) (*live, erro
 	}
 	r.publish()
 	return db.open(ctx, r.Table, id)
+}
+
+// confirm returns an error if another process may have taken the mechanisms over since the
+// lease was taken, as it may once FILE-lease was removed. It then ended the run. So nothing
+// is answered from it, and this process forgets its state. It costs a look at the file's
+// name and version.
+func (db *Database) confirm(ctx context.Context, l *live) error {
+	at, err := db.store.Version(ctx)
+	if err == nil && (at != l.confirmed || !at.Known()) {
+		err = db.store.Read(ctx, func(tx *catalog.Tx) error {
+			now, err := tx.MechanismByID(l.record.ID)
+			if err == nil && (now.Run == nil || *now.Run != *l.record.Run) {
+				err = lostLease()
+			}
+			return err
+		})
+	}
+	if err == nil && !db.Live.Lease.Held() {
+		err = lostLease()
+	}
+	if l.confirmed = at; err != nil {
+		l.runDead = true
+		db.Live.giveBack(db, true)
+	}
+	return err
+}
+
+func lostLease() error {
+	return sqlerr.New(sqlerr.Busy, "another process took over the mechanisms").WithHint("try again; let no program remove FILE-lease")
 }
 
 // open marks a mechanism leased and brings its state into memory.

@@ -26,12 +26,13 @@ type live struct {
 	record     catalog.Mechanism
 	params     stored.MechanismParams
 	Hypothesis *smw.Hypothesis
-	learned    int64        // the last update that the hypothesis has learned
-	counted    int64        // comparisons that the catalog has recorded
-	Run        *smw.Run     // nil between runs
-	paid       *pay.Receipt // pays for the run
-	open       bool         // this process marked it as leased in the catalog
-	runDead    bool         // a firing could not be stored: the open run must not be used again
+	learned    int64           // the last update that the hypothesis has learned
+	counted    int64           // comparisons that the catalog has recorded
+	Run        *smw.Run        // nil between runs
+	paid       *pay.Receipt    // pays for the run
+	open       bool            // this process marked it as leased in the catalog
+	confirmed  catalog.Version // of the file when the run was last seen open in it
+	runDead    bool            // a firing could not be stored: the open run must not be used again
 }
 
 // reply is a candidate's answer, or the reason why the plan is stale.
@@ -126,6 +127,7 @@ func (db *Database) compare(ctx context.Context, l *live, r Request, q query.Que
 	}
 	if out, err = l.Run.Test(source.AddWeighted(0, count, asked.Factor), h, db.random()); err == nil {
 		l.record.Comparisons++
+		err = db.confirm(context.WithoutCancel(ctx), l)
 	}
 	return out, nil, err
 }
