@@ -26,11 +26,21 @@ func dsn(path string, wait time.Duration, parameters ...string) string {
 	if slashed[0] != '/' {
 		slashed = "/" + slashed // a Windows drive
 	}
-	text := "file:" + (&url.URL{Path: slashed}).EscapedPath() + "?_pragma=" + pragma("busy_timeout", milliseconds(wait))
+	text := "file:" + (&url.URL{Path: slashed}).EscapedPath() + "?_pragma=" + pragma("busy_timeout", milliseconds(wait)) + "&_pragma=" + spill(filepath.Dir(path))
 	for _, p := range parameters {
 		text += "&" + p
 	}
 	return text
+}
+
+// spill is the pragma for what a statement does not hold in memory, such as a sort of rows. SQLite writes it
+// beside the file, of which it has rows, and not to a folder of all users. There it has mode 600, and no
+// name from the moment it is made. Where nothing can be written it stays in memory.
+func spill(dir string) string {
+	if !writable(dir) {
+		return pragma("temp_store", "memory")
+	}
+	return pragma("temp_store_directory", "'"+strings.ReplaceAll(dir, "'", "''")+"'")
 }
 
 func pragma(name, value string) string { return url.QueryEscape(name + "(" + value + ")") }

@@ -87,7 +87,7 @@ func (c *console) write(statement string, r *engine.Result) error {
 	if c.file != nil && c.file.parquet {
 		format = render.Parquet
 	}
-	if err := format.Rows(c.out, r, c.width(), !c.noHeader); err != nil {
+	if err := c.rows(format, r); err != nil {
 		return cannotWrite(err)
 	}
 	if r.Note != "" && format.ForPeople() {
@@ -107,6 +107,17 @@ func (c *console) write(statement string, r *engine.Result) error {
 		}
 	}
 	return c.flush()
+}
+
+// rows writes rows. Nothing in them commands a terminal.
+func (c *console) rows(f render.Format, r *engine.Result) error {
+	if !c.outTTY {
+		return f.Rows(c.out, r, c.width(), !c.noHeader)
+	}
+	var all strings.Builder
+	err := f.Rows(&all, r, c.width(), !c.noHeader)
+	c.out.WriteString(render.VisibleLines(all.String()))
+	return err
 }
 
 // line writes a line for people among the results. On a terminal it breaks

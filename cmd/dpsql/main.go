@@ -145,12 +145,10 @@ func (r *runner) batch(ctx context.Context, o options, in io.Reader) (err error)
 
 // startShell runs a shell on the process's terminal.
 func startShell(ctx context.Context, r *runner, database string) error {
-	if p := terminal.NewPager(); p != nil {
-		r.console.pager = p
-	}
+	r.pages(true)
 	return r.talk(ctx, database, terminal.NewEditor(terminal.Config{
 		Database: database, Commands: commandNames(), Formats: formatNames(),
-		Vocabulary: r.session.Vocabulary, Color: r.console.color,
+		Vocabulary: r.session.Vocabulary, Color: r.console.color, Confined: r.role != engine.Curator,
 	}))
 }
 

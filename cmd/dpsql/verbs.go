@@ -95,12 +95,18 @@ func (r *runner) headers(_ context.Context, args []string) error {
 func (r *runner) pager(_ context.Context, args []string) error {
 	on, err := onOff(".pager", args[0])
 	if err == nil {
-		r.console.pager = nil
-	}
-	if p := terminal.NewPager(); on && r.console.outTTY && p != nil {
-		r.console.pager = p
+		r.pages(on)
 	}
 	return err
+}
+
+// pages shows long results in the pager, or no longer. An analyst has none: from a pager one reaches a shell,
+// and so the file.
+func (r *runner) pages(on bool) {
+	r.console.pager = nil
+	if p := terminal.NewPager(); on && r.role == engine.Curator && r.console.outTTY && p != nil {
+		r.console.pager = p
+	}
 }
 
 // onOff parses the argument of a switch.

@@ -204,15 +204,23 @@ func writeJSON(w io.Writer, r *engine.Result) error {
 }
 
 // JSONLine writes a value on one line, without the escapes that are meant for
-// web pages.
+// web pages and with those for what is hidden.
 func JSONLine(w io.Writer, v any) error {
 	var b bytes.Buffer
+	var line strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-	_, err := w.Write(b.Bytes())
+	for _, r := range b.String() {
+		if isHidden(r) && r != '\n' {
+			fmt.Fprintf(&line, `\u%04x`, r)
+		} else {
+			line.WriteRune(r)
+		}
+	}
+	_, err := io.WriteString(w, line.String())
 	return err
 }
 
@@ -306,7 +314,7 @@ func visibleRow(row []any) []string {
 // control characters spelled out, because they could break a frame or command
 // the terminal.
 func Visible(v any) string {
-	s := exporter.Text(v)
+	s := strings.ToValidUTF8(exporter.Text(v), "\ufffd")
 	if strings.IndexFunc(s, isHidden) < 0 {
 		return s
 	}

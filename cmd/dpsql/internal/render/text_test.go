@@ -276,7 +276,7 @@ func TestCSVReadsBack(t *testing.T) {
 func TestJSONIsALine(t *testing.T) {
 	r := &engine.Result{
 		Columns: []engine.Column{{Name: "a\nb"}, {Name: "<x>"}},
-		Rows:    [][]any{{int64(math.MaxInt64), math.Inf(1)}, {"\u2028\n\xff", math.NaN()}},
+		Rows:    [][]any{{int64(math.MaxInt64), math.Inf(1)}, {"\u2028\n\xff\x7f\u009b\u202e", math.NaN()}},
 		Answer: &engine.Answer{Margins: [][]any{{math.Inf(1), nil}, {0.5, nil}}, Confidence: 0.95,
 			Support: "340282366920938463463374607431768211456", Mechanism: "projection"},
 	}
@@ -288,7 +288,7 @@ func TestJSONIsALine(t *testing.T) {
 	if strings.Count(line, "\n") != 1 || !json.Valid(b.Bytes()) {
 		t.Errorf("not one line of JSON: %q", line)
 	}
-	for _, want := range []string{`[9223372036854775807,null]`, `"<x>"`, `"margins":[[null,null],[0.5,null]]`,
+	for _, want := range []string{`[9223372036854775807,null]`, `"\u2028\n\ufffd\u007f\u009b\u202e"`, `"<x>"`, `"margins":[[null,null],[0.5,null]]`,
 		`"support":340282366920938463463374607431768211456,`} {
 		if !strings.Contains(line, want) {
 			t.Errorf("no %s in %s", want, line)

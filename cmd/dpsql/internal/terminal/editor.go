@@ -50,6 +50,7 @@ type Config struct {
 	Formats    []string // formats of results, for completion
 	Vocabulary func(context.Context) (engine.Vocabulary, error)
 	Color      bool // colour keywords, texts and comments
+	Confined   bool // no key starts a program, such as a text editor
 }
 
 // NewEditor returns an editor on the process's terminal.
@@ -67,6 +68,11 @@ func NewEditor(config Config) Editor {
 		s.Config.Set("enable-bracketed-paste", true)
 		s.History.Delete()
 		keepPastedTabs(s)
+		for name := range s.Keymap.Commands() {
+			if config.Confined && (strings.HasSuffix(name, "edit-command-line") || strings.HasSuffix(name, "edit-and-execute-command")) {
+				s.Keymap.Register(map[string]func(){name: func() {}})
+			}
+		}
 	}
 	e.shell.Config.Set("menu-complete-display-prefix", true) // the first Tab inserts only what is certain
 	e.shell.History.Add("statements", e.history)
