@@ -16,7 +16,12 @@ type view struct {
 	collated  []collated
 	refused   string // something that a view must not have; "" if it has none
 	far       bool   // some rows are on other servers
+	texts     int    // how many texts one text can be joined of, on any way through the SELECTs
 }
+
+// maxTexts bounds view.texts. Without it a chain of views that each double a text would make a short
+// one too long for the server.
+const maxTexts = 32
 
 // plain lists the kinds of nodes that a definition may have, under the names of several
 // versions of the server: those that cannot fail, and those whose needs look and
@@ -51,6 +56,7 @@ func (v *view) look(definition string) any {
 	if !ok {
 		v.refuse("a definition that is not understood")
 	}
+	v.joined(root)
 	each(root, func(n *tree) {
 		if !plain.has(n.kind) {
 			v.refuse("an expression of the kind " + n.kind)
@@ -70,10 +76,40 @@ func (v *view) look(definition string) any {
 			v.calls = append(v.calls, callOf(n, "aggfnoid", false))
 		case "SORTGROUPCLAUSE":
 			v.lookAtOrder(n)
+		case "VAR":
+			if strings.HasPrefix(n.atom("varattno"), "-") {
+				v.refuse("a column of storage, such as ctid or tableoid")
+			}
 		}
 		v.lookAtTypes(n)
 	})
 	return root
+}
+
+// joined returns how many texts a text in a value joins by ||, at most, and multiplies texts by that
+// number for each SELECT within: a text passes each at most once.
+func (v *view) joined(value any) (texts int) {
+	const operator, function = "654", "1258" // textcat, in pg_operator and pg_proc of every server
+	texts = 1
+	below, _ := value.([]any)
+	n, _ := value.(*tree)
+	if n != nil && (n.atom("opno") == operator || n.atom("funcid") == function) && len(n.list("args")) == 2 {
+		return v.joined(n.list("args")[0]) + v.joined(n.list("args")[1])
+	} else if n != nil {
+		for _, values := range n.fields {
+			below = append(below, values)
+		}
+	}
+	for _, each := range below {
+		texts = max(texts, v.joined(each))
+	}
+	if n == nil || n.kind != "QUERY" {
+		return texts
+	}
+	if v.texts = min(max(v.texts, 1)*texts, 2*maxTexts); v.texts > maxTexts {
+		v.refuse("texts joined by || of too many others, in it and below it")
+	}
+	return 1
 }
 
 func (v *view) refuse(what string) {

@@ -260,7 +260,7 @@ var total = regexp.MustCompile(`^(` +
 	`|date_` + order + `\(date,date\)|time_` + order + `\(time without time zone,time without time zone\)|timetz_` + order + `\(time with time zone,time with time zone\)` +
 	`|timestamp_` + order + `\(timestamp without time zone,timestamp without time zone\)|timestamptz_` + order + `\(timestamp with time zone,timestamp with time zone\)` +
 	`|interval_` + order + `\(interval,interval\)` +
-	`|(lower|upper|initcap|length|char_length|character_length|octet_length|reverse|btrim|ltrim|rtrim)\(text\)|(length|char_length|character_length|octet_length)\(character\)` +
+	`|(lower|upper|initcap|length|char_length|character_length|octet_length|reverse|btrim|ltrim|rtrim)\(text\)|(length|char_length|character_length)\(character\)` +
 	`|(btrim|ltrim|rtrim|strpos|starts_with|textcat)\(text,text\)|("left"|"right")\(text,integer\)` +
 	`|(floor|ceil|ceiling|round|trunc|sign)\(double precision\)|(trunc|sign)\(numeric\)` +
 	`|int4\((smallint|boolean)\)|int8\((smallint|integer)\)|float8\((smallint|integer|bigint|real)\)|"?numeric"?\((smallint|integer|bigint)\)` +
