@@ -164,7 +164,7 @@ func TestIntervalsOfAFit(t *testing.T) {
 	if by.Via != "low" || by.Cost.Rho != 0 {
 		t.Errorf("within ± %v: bought from %s", math.Ceil((high-low)/2)+1, by.Via)
 	}
-	if m != n && (m-least != half || most-m != half || low < least || low > least+1 || high < most-1 || high > most) {
+	if m != n && (m-least != half || most-m != half || low < min(least, n) || low > min(least+1, n) || high < max(most-1, n) || high > max(most, n)) {
 		t.Errorf("unbiased: %v from %v to %v ± %v; fitted: %v from %v to %v", m, least, most, half, n, low, high)
 	}
 	must(t, s, `SET accuracy = default`)

@@ -178,8 +178,19 @@ func (b bounds) isConstant() (float64, bool) {
 	return b.lo, b.bounded && b.lo == b.hi
 }
 
-// around is the interval of a true value and its margin: the larger distance of an end
-// from the value given.
+// within cuts bounds to a range that the true value is in for certain. Where they miss the
+// range the true answers are outside their box: the range is then all that is known.
+func (b bounds) within(lo, hi float64) bounds {
+	const rounding = 1e-9
+	if b.lo > hi+rounding*math.Abs(hi) || b.hi < lo-rounding*math.Abs(lo) {
+		b.lo, b.hi = lo, hi
+	}
+	b.lo, b.hi = min(max(b.lo, lo), hi), max(min(b.hi, hi), lo)
+	return b
+}
+
+// around is an interval that holds the true value and the value given, and its margin: the
+// larger distance of an end from the latter.
 type around struct {
 	Interval
 	margin float64
@@ -222,13 +233,13 @@ func errorOf(e Expr, v sqlvalue.Value, r *row) (around, bool) {
 			return placed(v, b.error(q.numerator)), true
 		}
 	}
-	return around{Interval: Interval{out.lo, out.hi}, margin: max(out.hi-x, x-out.lo, 0)}, true
+	return around{Interval: Interval{min(out.lo, x), max(out.hi, x)}, margin: max(out.hi-x, x-out.lo, 0)}, true
 }
 
 // placed returns the interval of a value from that of its error. Beyond the integers that
 // floating point numbers hold exactly its ends go outwards.
 func placed(v sqlvalue.Value, miss Interval) around {
-	i := miss.Plus(v.Float())
+	i := Interval{min(miss.Low, 0), max(miss.High, 0)}.Plus(v.Float())
 	if v.IsInt() && math.Abs(v.Float()) >= 1<<53 {
 		i = Interval{math.Nextafter(i.Low, math.Inf(-1)), math.Nextafter(i.High, math.Inf(1))}
 	}
@@ -271,7 +282,11 @@ func (b box) bounds(e Expr) bounds {
 		if b.interval(n).Low <= 0 { // the true mean can be NULL
 			return bounds{}
 		}
-		return b.enclose(&ratio{inUnits(e.Terms, e.Unit), n})
+		lo, hi := e.ends()
+		if q := b.enclose(&ratio{inUnits(e.Terms, e.Unit), n}); q.bounded {
+			return q.within(lo, hi)
+		}
+		return bounds{}
 	case Variance:
 		return b.variance(e)
 	case Pair:
@@ -318,47 +333,60 @@ func (b box) combine(op sqlvalue.Operator, e Arithmetic) bounds {
 	return modular(x, y)
 }
 
-// plus encloses x + k·y for k = ±1.
+// plus encloses x + k·y for k = ±1: by the quotients where there is a form of the result,
+// and by the ends, which may have been cut.
 func (b box) plus(x, y bounds, k float64) bounds {
+	ends := interval(x.lo+y.lo, x.hi+y.hi)
+	if k < 0 {
+		ends = interval(x.lo-y.hi, x.hi-y.lo)
+	}
 	if p, q := x.ratio, y.ratio; p != nil && q != nil {
 		c, constantY := y.isConstant()
 		d, constantX := x.isConstant()
 		switch {
 		case p.denominator == q.denominator:
-			return b.enclose(&ratio{p.numerator.plus(q.numerator, k), p.denominator})
+			return b.both(&ratio{p.numerator.plus(q.numerator, k), p.denominator}, ends)
 		case constantY && p.denominator != nil:
-			return b.enclose(&ratio{p.numerator.plus(p.denominator, k*c), p.denominator})
+			return b.both(&ratio{p.numerator.plus(p.denominator, k*c), p.denominator}, ends)
 		case constantX && q.denominator != nil:
-			return b.enclose(&ratio{q.denominator.times(d).plus(q.numerator, k), q.denominator})
+			return b.both(&ratio{q.denominator.times(d).plus(q.numerator, k), q.denominator}, ends)
 		}
 	}
-	if k < 0 {
-		return interval(x.lo-y.hi, x.hi-y.lo)
+	return ends
+}
+
+// both encloses a quotient that is within ends.
+func (b box) both(q *ratio, ends bounds) bounds {
+	if out := b.enclose(q); out.bounded && ends.bounded {
+		return out.within(ends.lo, ends.hi)
 	}
-	return interval(x.lo+y.lo, x.hi+y.hi)
+	return b.enclose(q)
 }
 
 func (b box) times(x, y bounds) bounds {
 	if c, ok := x.isConstant(); ok {
 		x, y = y, bounds{c, c, true, nil}
 	}
+	ends := enclosing(x.lo*y.lo, x.lo*y.hi, x.hi*y.lo, x.hi*y.hi)
 	if c, ok := y.isConstant(); ok && x.ratio != nil {
-		return b.enclose(&ratio{x.ratio.numerator.times(c), x.ratio.denominator})
+		return b.both(&ratio{x.ratio.numerator.times(c), x.ratio.denominator}, ends)
 	}
-	return enclosing(x.lo*y.lo, x.lo*y.hi, x.hi*y.lo, x.hi*y.hi)
+	return ends
 }
 
 func (b box) divide(x, y bounds) bounds {
-	switch {
-	case y.lo <= 0 && y.hi >= 0:
+	if y.lo <= 0 && y.hi >= 0 {
 		return bounds{}
+	}
+	ends := enclosing(x.lo/y.lo, x.lo/y.hi, x.hi/y.lo, x.hi/y.hi)
+	switch {
 	case x.ratio == nil || y.ratio == nil || y.ratio.denominator != nil:
 	case x.ratio.denominator == nil:
-		return b.enclose(&ratio{x.ratio.numerator, y.ratio.numerator})
+		return b.both(&ratio{x.ratio.numerator, y.ratio.numerator}, ends)
 	case y.lo == y.hi:
-		return b.enclose(&ratio{x.ratio.numerator, x.ratio.denominator.times(y.lo)})
+		return b.both(&ratio{x.ratio.numerator, x.ratio.denominator.times(y.lo)}, ends)
 	}
-	return enclosing(x.lo/y.lo, x.lo/y.hi, x.hi/y.lo, x.hi/y.hi)
+	return ends
 }
 
 // enclosing encloses a value that is extreme in one of four corners.

@@ -144,22 +144,22 @@ func (m Mean) value(r *row) sqlvalue.Value {
 	if n <= 0 {
 		return sqlvalue.Null()
 	}
+	lo, hi := m.ends()
 	if m.Unit != nil {
-		return sqlvalue.Real(m.within(quotient(units(exactSum(m.Terms, r), m.Unit), n)))
+		return sqlvalue.Real(min(hi, max(lo, quotient(units(exactSum(m.Terms, r), m.Unit), n))))
 	}
-	return sqlvalue.Real(m.within(float64(saturatingSum(m.Terms, r)) / float64(n)))
+	return sqlvalue.Real(min(hi, max(lo, float64(saturatingSum(m.Terms, r))/float64(n))))
 }
 
-// within returns the value in the range that is nearest to x.
-func (m Mean) within(x float64) float64 {
-	if !m.Range.Known {
-		return x
+// ends returns the ends of the range, which are infinite if it is not known.
+func (m Mean) ends() (lo, hi float64) {
+	switch {
+	case !m.Range.Known:
+		return math.Inf(-1), math.Inf(1)
+	case m.Unit != nil:
+		return quotient(units(big.NewInt(m.Range.Lo), m.Unit), 1), quotient(units(big.NewInt(m.Range.Hi), m.Unit), 1)
 	}
-	lo, hi := float64(m.Range.Lo), float64(m.Range.Hi)
-	if m.Unit != nil {
-		lo, hi = quotient(units(big.NewInt(m.Range.Lo), m.Unit), 1), quotient(units(big.NewInt(m.Range.Hi), m.Unit), 1)
-	}
-	return min(hi, max(lo, x))
+	return float64(m.Range.Lo), float64(m.Range.Hi)
 }
 
 // Margin says how far an expression's true value can be from it. It is NULL if nothing

@@ -1,8 +1,10 @@
 package post
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -206,6 +208,79 @@ func TestConstantOfLine(t *testing.T) {
 	for of, want := range map[Statistic]any{R2: 1.0, Corr: nil, Slope: 0.0, Intercept: 4.0} {
 		if got := pairOf(of, 4, 2).value(r).Any(); got != want {
 			t.Errorf("%s is %v, want %v", statistics[of], got, want)
+		}
+	}
+}
+
+// TestStatisticsAtTheirEnds takes the answers of variances and of statistics of two columns
+// to all corners of their box, and for variances to the values nearest to 0. The interval must
+// hold what the statistic is there, for sums of all signs; with an exact count the intervals of
+// variances and covariances end there.
+func TestStatisticsAtTheirEnds(t *testing.T) {
+	sums := []Interval{{-60, -20}, {-30, 40}, {-50, 10}, {20, 70}}
+	var corners func(r *row, done []Answer, use func(*row))
+	corners = func(r *row, done []Answer, use func(*row)) {
+		if len(done) == len(r.answers) {
+			use(&row{answers: done})
+			return
+		}
+		a := r.answers[len(done)]
+		miss, _ := a.Error(0.95)
+		i := miss.Plus(float64(a.Value))
+		ends := []float64{i.Low, i.High}
+		if len(r.answers) == 3 && i.Low < 0 && i.High > 0 {
+			ends = append(ends, 0)
+		}
+		for _, x := range ends {
+			corners(r, append(slices.Clone(done), exact(int64(x))), use)
+		}
+	}
+	answer := func(i Interval) Answer { return within(int64(i.Low), Interval{0, i.High - i.Low}) }
+	check := func(name string, e Expr, r *row, ends bool) bool {
+		got, ok := errorOf(e, e.value(r), r)
+		if !ok {
+			return false
+		}
+		least, most := math.Inf(1), math.Inf(-1)
+		corners(r, nil, func(at *row) {
+			v := e.value(at)
+			if v.IsNull() {
+				t.Errorf("%s is NULL at a corner, and %v", name, got.Interval)
+				return
+			}
+			least, most = min(least, v.Float()), max(most, v.Float())
+		})
+		const slack = 1e-9
+		if got.Low > least+slack || got.High < most-slack || ends && (got.Low < least-slack || got.High > most+slack) {
+			t.Errorf("%s is from %v to %v, and in %v", name, least, most, got.Interval)
+		}
+		return true
+	}
+	found := make(map[string]int)
+	for _, n := range []Interval{{10, 10}, {8, 13}} {
+		for _, y := range sums {
+			for _, x := range sums {
+				for _, xy := range sums {
+					r := &row{confidence: 0.95, answers: []Answer{answer(n), answer(y), answer(x), answer(Interval{700, 900}), answer(Interval{800, 990}), answer(xy)}}
+					for of, name := range statistics {
+						ends := n.Low == n.High && (of == CovarPop || of == CovarSamp || of == Sxy)
+						if check(name, pairOf(of, 2, 3), r, ends) {
+							found[name]++
+						}
+					}
+				}
+				r := &row{confidence: 0.95, answers: []Answer{answer(n), answer(y), answer(Interval{300, 500})}}
+				for _, v := range kinds {
+					if check("a variance", v.shiftedBy(0), r, n.Low == n.High) {
+						found["a variance"]++
+					}
+				}
+			}
+		}
+	}
+	for _, name := range append(slices.Collect(maps.Values(statistics)), "a variance") {
+		if found[name] < 30 {
+			t.Errorf("%s: %d intervals", name, found[name])
 		}
 	}
 }

@@ -7,8 +7,10 @@
 //
 // Values are int64, float64, string, and nil for NULL, computed as SQLite computes
 // them. At the confidence asked for, an interval holds the true value, the one that exact
-// answers would give. The value itself need not lie in its middle. Its margin is the larger
-// distance to an end. The confidence is that of each column and row by itself.
+// answers would give, and the value itself, which need not be its middle: it is an end where
+// a fit has an answer outside what is proven of it. The interval of a mean or a quantile is
+// within the range of the values. A margin is the larger distance to an end. The confidence is
+// that of each column and row by itself.
 package post
 
 import (

@@ -217,5 +217,8 @@ func margins(a *engine.Answer) string {
 	if a.Simulated {
 		text += ", simulated"
 	}
+	if a.Apart > 0 {
+		text += fmt.Sprintf(", fit and proof disagree in %d of its answers", a.Apart)
+	}
 	return text
 }

@@ -696,7 +696,7 @@ func (l *Lineage) intervals(row []any) []any {
 			continue
 		}
 		if i, ok := f.interval(row[visible:], Low); ok && i.Finite() {
-			out[n] = i
+			out[n] = post.Interval{Low: min(i.Low, value), High: max(i.High, value)}
 		}
 	}
 	return out

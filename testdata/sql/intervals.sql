@@ -59,18 +59,15 @@ SELECT ROUND(AVG(age), 3) AS mean, ROUND(LOW(AVG(age)), 3) AS low, ROUND(HIGH(AV
 --> under dense:
 --> mean | low | high | margin
 --> 6.081 | NULL | NULL | NULL
---> under marginals:
+--> under marginals; direct:
 --> mean | low | high | margin
---> 4.167 | -18.444 | 185.111 | 180.944
+--> 4.167 | 0.0 | 9.0 | 4.833
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
 --> under smw release:
 --> mean | low | high | margin
 --> 4.199 | NULL | NULL | NULL
---> under direct:
---> mean | low | high | margin
---> 4.167 | -4.308 | 27.385 | 23.218
 SELECT LOW(STDDEV(age)) <= STDDEV(age) AND STDDEV(age) <= HIGH(STDDEV(age)) AS within FROM visits;
 --> within
 --> 1

@@ -480,7 +480,7 @@ func ColumnOf(name, typ string) Column {
 // Answer describes how a differentially private answer came about.
 type Answer struct {
 	Margins    [][]any   // shaped as Rows: the larger distance of an end of the interval (float64; in days for a Span), or nil if none is known or the value is public
-	Intervals  [][]any   // shaped as Rows, an Interval or a Span, or nil where Margins is: what holds the true value; the value need not be its middle
+	Intervals  [][]any   // shaped as Rows, an Interval or a Span, or nil where Margins is: what holds the true value, and the value, which need not be its middle
 	Bounds     [][]any   // shaped as Rows, a Bound for each MARGIN, LOW and HIGH in the select list; nil if it has none
 	NotNull    []bool    // one for each column: none of its values can be NULL
 	Confidence float64   // the probability that a true value lies within its interval, for each value on its own
@@ -489,6 +489,7 @@ type Answer struct {
 	Support    string    // m, the sparsity of the query, in decimal, or "infinite"; "least to largest" for several queries
 	Cost       Cost      // the charge for this statement
 	Verified   bool      // false if a value has no margin, for example after a mechanism's last run
+	Apart      int       // how many of the answers that numbers are made of a fit has outside their proven intervals
 	Simulated  bool      // margins come from simulations; no theorem supports them
 	Released   bool      // releases gave all the answers
 	AsOf       time.Time // when rows were read of periods that had not ended, so that more may have come; zero if there are none

@@ -110,7 +110,7 @@ func (d demanded) over(ctx context.Context, q query.Query, statement []int, simu
 }
 
 // fittedCells adapts an identity release whose cells have a fitted table. The table
-// answers. The interval lies around the cells' own answer, which need not be near it.
+// answers. The proven interval lies around the cells' own answer, which need not be near it.
 type fittedCells struct {
 	Sketch
 	fit     *marginals.Release

@@ -281,6 +281,9 @@ func (st *Statement) describe(how *Answer, answers []Estimate) {
 			how.AsOf = e.asOf
 		}
 		how.Verified = how.Verified && e.Verified
+		if e.Verified && (e.Error.Low > 0 || e.Error.High < 0) {
+			how.Apart++
+		}
 		how.Simulated = how.Simulated || st.settings.Margins == Simulated && e.simulated != nil
 	}
 }

@@ -143,6 +143,7 @@ type jsonAnswer struct {
 	Margins    [][]any         `json:"margins"`
 	Intervals  [][]any         `json:"intervals"`           // [low, high], or null where there is no margin
 	Simulated  bool            `json:"simulated,omitempty"` // no theorem stands behind the margins
+	Apart      int             `json:"apart,omitempty"`     // answers of a fit that are outside their proven intervals
 	Confidence any             `json:"confidence"`
 	Via        string          `json:"via"`
 	Mechanism  string          `json:"mechanism"`
@@ -177,7 +178,7 @@ func writeJSON(w io.Writer, r *engine.Result) error {
 	}
 	answer := jsonAnswer{
 		Columns: rows.Columns, Rows: rows.Rows, Warnings: r.Warnings,
-		Simulated: a.Simulated, Confidence: finite(a.Confidence), Via: a.Via, Mechanism: a.Mechanism, Support: jsonSupport(a.Support),
+		Simulated: a.Simulated, Apart: a.Apart, Confidence: finite(a.Confidence), Via: a.Via, Mechanism: a.Mechanism, Support: jsonSupport(a.Support),
 		Cost: jsonCost{finite(a.Cost.Epsilon), finite(a.Cost.Rho)},
 	}
 	if a.Margins != nil {
@@ -382,6 +383,9 @@ func Notes(a *engine.Answer) []string { return notes(a, "the margins are simulat
 func notes(a *engine.Answer, simulated string) (all []string) {
 	if a.Simulated {
 		all = append(all, simulated)
+	}
+	if a.Apart > 0 {
+		all = append(all, "fit and proof disagree in "+Plural(int64(a.Apart), "answer"))
 	}
 	if text := unverified(a); text != "" {
 		all = append(all, text)

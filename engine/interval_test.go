@@ -1,0 +1,135 @@
+package engine_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dpsql/engine"
+)
+
+// TestIntervalsHoldTheirNumbers asks random statements of a random table through each origin of
+// answers, with so much noise that fits and proofs disagree. Each interval holds its number; that
+// of a mean, a quantile or a correlation is within what the declaration allows; the margin is
+// the larger distance of an end; and so it is around aggregates. Nothing of that can fail by
+// chance. Where no fit disagreed by then, 30 more are asked: of 85 answers of each some 5 do, and
+// none with a probability below 0.6, so that the test fails with 3e-7 at most.
+func TestIntervalsHoldTheirNumbers(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	s := open(t, filepath.Join(t.TempDir(), "t.db"), engine.Options{}).NewSession()
+	fill(t, s, `CREATE TABLE raw (day TEXT, g INTEGER, cost INTEGER, x REAL)`)
+	for range 3 {
+		fill(t, s, fmt.Sprintf(`INSERT INTO raw SELECT date('2024-01-01', '+' || (i * %d %% 91) || ' days'), i * i %% 5, min(500, i * %d), (i %% %d) / 4.0 FROM %s`,
+			1+random.IntN(90), 1+random.IntN(9), 2+random.IntN(12), numbers(40+random.IntN(200))))
+	}
+	must(t, s, `CREATE PRIVATE TABLE t (day DATE BETWEEN '2024-01-01' AND '2024-03-31', g INTEGER BETWEEN 0 AND 4, cost INTEGER BETWEEN 0 AND 500 CLAMP,
+		x REAL BETWEEN -1 AND 3 STEP 0.25) FROM raw WITH (epsilon = 1000, delta = 1e-3)`)
+	must(t, s, `CREATE PRIVATE TABLE p (day DATE BETWEEN '2024-01-01' AND '2024-03-31', g INTEGER BETWEEN 0 AND 4, x REAL BETWEEN -1 AND 3 STEP 0.25)
+		FROM raw WITH (epsilon = 1000, delta = 1e-3, period = 'month of day')`)
+	for _, text := range []string{
+		`cells ON t (g, x) USING PROJECTION WITH (epsilon = 0.4, transform = identity, estimate = unbiased)`,
+		`smooth ON t (g, x) USING PROJECTION WITH (epsilon = 0.4, transform = identity, estimate = fitted)`,
+		`sketch ON t (g, cost) USING PROJECTION WITH (epsilon = 2, transform = sparse, rows = 4096, delta = 0)`,
+		`margins ON t (g, x, day) USING MARGINALS WITH (epsilon = 0.3, delta = 1e-6, degree = 2)`,
+		`middle ON t (g, x) USING MARGINALS WITH (epsilon = 0.4, delta = 1e-6, degree = 2, estimate = unbiased)`,
+		`learned ON t (g, x) USING SMW WITH (epsilon = 4, delta = 1e-6, free_columns = 1, max_updates = 2)`,
+		`monthly ON p (g, x) USING MARGINALS WITH (epsilon = 0.4, delta = 1e-6, degree = 2)`,
+	} {
+		must(t, s, `CREATE RELEASE `+text)
+	}
+	must(t, s, `CREATE MECHANISM live ON t (g, x) USING SMW WITH (epsilon = 4, max_updates = 2, queries = 1000)`)
+	ranges := map[string][2]float64{"AVG(x)": {-1, 3}, "AVG(cost)": {0, 500}, "AVG(g)": {0, 4}, "MEDIAN(x)": {-1, 3}, "MIN(x)": {-1, 3}, "MAX(g)": {0, 4}, "MEDIAN(cost)": {0, 500},
+		"CORR(x, g)": {-1, 1}, "VARIANCE(x)": {0, math.Inf(1)}, "2 * AVG(x) - 1": {-3, 5}, "AVG(x) / -4": {-0.75, 0.25}, "ABS(AVG(x))": {0, 3}, "ROUND(AVG(g), 1)": {0, 4}}
+	all := map[string][2]float64{"COUNT(*)": {math.Inf(-1), math.Inf(1)}, "SUM(x)": {math.Inf(-1), math.Inf(1)}, "SUM(g)": {math.Inf(-1), math.Inf(1)}, "SUM(g) - COUNT(*)": {math.Inf(-1), math.Inf(1)}, "SUM(x) * SUM(g)": {math.Inf(-1), math.Inf(1)}}
+	var exprs []string
+	for e, ends := range ranges {
+		all[e] = ends
+	}
+	for e := range all {
+		exprs = append(exprs, e)
+	}
+	found, apart, ends := make(map[string]int), 0, 0
+	for _, origin := range []string{"cells", "smooth", "sketch", "margins", "middle", "learned", "live", "direct", "monthly"} {
+		table := "t"
+		if origin == "monthly" {
+			table = "p"
+		}
+		must(t, s, `SET mechanism = `+origin)
+		must(t, s, `SET accuracy = `+map[bool]string{true: "60", false: "default"}[origin == "direct"])
+		for round := range 14 {
+			must(t, s, fmt.Sprintf(`SET confidence = %v`, []float64{0.5, 0.95, 0.999}[random.IntN(3)]))
+			must(t, s, `SET margins = `+[]string{"proven", "proven", "simulated"}[random.IntN(3)])
+			must(t, s, `SET clamp = `+[]string{"off", "on"}[random.IntN(2)])
+			where := []string{`x < 1`, `g = 2`, `x >= 2.5`, `g <> 0 AND x > -1`, `x < -0.5`}[random.IntN(5)]
+			group := []string{"g", "x", "g % 2"}[random.IntN(3)]
+			e := exprs[random.IntN(len(exprs))]
+			switch origin {
+			case "sketch":
+				where, group = `g > 0`, "g"
+			case "learned", "live":
+				where, group, e = `g < 4`, "g", []string{"COUNT(*)", "SUM(g)", "AVG(g)", "SUM(g) - COUNT(*)"}[random.IntN(4)]
+			case "direct":
+				group = "g % 2"
+			}
+			if round == 0 {
+				where, group, e = `g > 0`, "g", "COUNT(*)"
+			}
+			text := fmt.Sprintf(`SELECT %s, %s AS v, LOW(%[2]s), HIGH(%[2]s) FROM %s WHERE %s GROUP BY 1`, group, e, table, where)
+			r, err := s.Exec(t.Context(), text, nil)
+			if err != nil {
+				continue // no release has all columns
+			}
+			apart += r.Answer.Apart
+			check := func(text string, r *engine.Result, n int) {
+				for i, row := range r.Rows {
+					in, known := r.Answer.Intervals[i][n].(engine.Interval)
+					if !known {
+						continue
+					}
+					found[origin]++
+					v := asFloat(row[n])
+					if v == in.Low || v == in.High {
+						ends++
+					}
+					if margin := r.Answer.Margins[i][n].(float64); v < in.Low || v > in.High || math.Abs(margin-max(v-in.Low, in.High-v)) > 1e-9*(1+math.Abs(v)+margin) {
+						t.Errorf("%s, %s: %v is in %v ± %v", origin, text, v, in, margin)
+					}
+					if of := all[e]; in.Low < of[0]-1e-9 || in.High > of[1]+1e-9 {
+						t.Errorf("%s, %s: %v is not within %v", origin, text, in, of)
+					}
+				}
+			}
+			check(text, r, 1)
+			for i, row := range r.Rows {
+				if in, known := r.Answer.Intervals[i][1].(engine.Interval); known && (row[2] != in.Low || row[3] != in.High) {
+					t.Errorf("%s, %s: from %v to %v, and it is in %v", origin, text, row[2], row[3], in)
+				}
+			}
+			if origin != "live" && origin != "direct" {
+				text = fmt.Sprintf(`WITH a AS (SELECT %s AS k, %s AS v FROM %s WHERE %s GROUP BY 1) SELECT k, v FROM a JOIN (SELECT 1) ORDER BY v`, group, e, table, where)
+				check(text, must(t, s, text), 1)
+			}
+		}
+	}
+	t.Logf("%v, %d at an end, %d answers apart", found, ends, apart)
+	for _, origin := range strings.Fields("cells smooth sketch margins middle direct monthly") { // what SMW knows depends on its noise
+		if found[origin] == 0 {
+			t.Errorf("no interval of %s", origin)
+		}
+	}
+	must(t, s, `SET mechanism = auto`)
+	for i := 0; apart == 0 && i < 30; i++ {
+		must(t, s, fmt.Sprintf(`CREATE RELEASE more%d ON t (g, x) USING MARGINALS WITH (epsilon = 0.3, delta = 1e-6, degree = 2)`, i))
+		must(t, s, fmt.Sprintf(`SET mechanism = more%d`, i))
+		apart += must(t, s, `SELECT g, x, COUNT(*) FROM t GROUP BY g, x`).Answer.Apart
+	}
+	if apart == 0 {
+		t.Error("no fit is apart from its proof")
+	}
+}
