@@ -123,7 +123,7 @@ func TestPeriodsOfRandomViews(t *testing.T) {
 	for _, name := range []string{"a", "b", "p", "h", "heir"} {
 		execute(t, conn, fmt.Sprintf("INSERT INTO %s (u, x, t) SELECT nullif(i %% 5, 4), i %% 7, chr(97 + i %% 3) FROM generate_series(%d, 9) AS i", name, random.Intn(4)))
 	}
-	g := &viewMaker{random: random, named: []string{"a", "b", "p", "p1", "h", "heir", "seen", "joined"}}
+	g := &viewMaker{random: random, tables: 8, named: []string{"a", "b", "p", "p1", "h", "heir", "seen", "joined"}}
 	texts := make(map[string]string)
 	for i := range made {
 		name := fmt.Sprintf("made%d", i)
