@@ -29,6 +29,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"modernc.org/sqlite"
@@ -58,7 +59,8 @@ type Store struct {
 	now      func() time.Time // the clock of ledger rows and creation dates
 	writing  chan struct{}    // holds a token while this Store writes
 	probe    probe
-	memory   string // SQLite's name of a copy in memory; "" for a file
+	erase    atomic.Bool // runs have ended since Erase
+	memory   string      // SQLite's name of a copy in memory; "" for a file
 
 	mu     sync.Mutex
 	closed bool

@@ -69,6 +69,7 @@ func (s *Store) writerPool() (*sql.DB, error) {
 	}
 	pool, err := openPool(dsn(s.path, s.options.BusyTimeout, "mode=rw", "_txlock=immediate",
 		"_pragma="+pragma("foreign_keys", "1"),
+		"_pragma="+pragma("secure_delete", "1"), // see Erase
 		"_pragma="+pragma("journal_mode", s.journal),
 		"_pragma="+pragma("synchronous", "full")), 1)
 	s.writer = pool

@@ -229,7 +229,7 @@ func (tx *Tx) EndRun(m *Mechanism, why string) error {
 	if err != nil {
 		return err
 	}
-	m.Run = nil
+	m.Run, tx.erases = nil, true
 	if err := tx.updateMechanism(stored, m, stored.Run.Number); err != nil {
 		return err
 	}
@@ -277,6 +277,7 @@ func (tx *Tx) DropMechanism(name string) error {
 	case m == nil:
 		return sqlerr.New(sqlerr.Unknown, "there is no mechanism %s", name)
 	}
+	tx.erases = m.Run != nil
 	if err := tx.deletePayload(ownerMechanism, m.ID); err != nil {
 		return err
 	}

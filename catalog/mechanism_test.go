@@ -2,12 +2,16 @@ package catalog_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -136,6 +140,75 @@ func TestHistory(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s was allowed", text)
 		}
+	}
+}
+
+// TestEndedRunsAreErased opens and ends runs of mechanisms that are added and dropped, so that records move
+// between pages. Then no τ of an ended run is in the file or beside it, and those of open runs are.
+func TestEndedRunsAreErased(t *testing.T) {
+	path := dbPath(t)
+	s := open(t, path)
+	_, table := declare(t, s, "raws")
+	tau := func(mechanism, run int64) int64 { return 0x5a6b_7c8d_0000_0000 | mechanism<<16 | run }
+	var all []*catalog.Mechanism
+	begin := func(m *catalog.Mechanism) {
+		m.RunsStarted++
+		m.Run = &catalog.OpenRun{Number: m.RunsStarted, Tau: tau(m.ID, m.RunsStarted)}
+		write(t, s, func(tx *catalog.Tx) error { return tx.UpdateMechanism(m) })
+	}
+	for i := range 40 {
+		m := &catalog.Mechanism{Name: fmt.Sprint("m", i), TableID: table, Rho: 9, RunRho: 1, Updates: 9, Params: json.RawMessage(fmt.Sprintf(`{"a":"%0*d"}`, 300+i*37%500, 0))}
+		write(t, s, func(tx *catalog.Tx) error { return tx.AddMechanism(m, nil) })
+		all = append(all, m)
+		begin(m)
+		if other := all[i*7%len(all)]; i%3 > 0 && other.Run != nil {
+			write(t, s, func(tx *catalog.Tx) error { return tx.EndRun(other, "it fired") })
+			begin(other)
+		}
+		if other := all[i*11%len(all)]; i%5 == 4 && other.Run != nil {
+			write(t, s, func(tx *catalog.Tx) error { return tx.DropMechanism(other.Name) })
+			other.Run = nil
+			all = slices.DeleteFunc(all, func(m *catalog.Mechanism) bool { return m == other })
+		}
+	}
+	found := func(m *catalog.Mechanism, run int64) bool {
+		pattern := binary.BigEndian.AppendUint64(nil, uint64(tau(m.ID, run)))
+		for _, content := range snapshotFiles(t, path) {
+			if bytes.Contains(content, pattern) {
+				return true
+			}
+		}
+		return false
+	}
+	erased := func() (left int) {
+		for id := int64(1); id <= 40; id++ {
+			for run := range int64(9) {
+				m := &catalog.Mechanism{ID: id}
+				open := slices.ContainsFunc(all, func(m *catalog.Mechanism) bool { return m.ID == id && m.Run != nil && m.Run.Number == run+1 })
+				if got := found(m, run+1); got && !open {
+					left++
+				} else if open && !got {
+					t.Errorf("run %d of mechanism %d is open and its τ is gone", run+1, id)
+				}
+			}
+		}
+		return left
+	}
+	if erased() == 0 {
+		t.Fatal("nothing is there to be erased")
+	}
+	err := s.Read(t.Context(), func(tx *catalog.Tx) error {
+		wantCode(t, s.Erase(t.Context()), sqlerr.Busy) // somebody reads from the log
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Erase(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := erased(); left > 0 {
+		t.Errorf("τ of %d runs that ended are on the disk", left)
 	}
 }
 

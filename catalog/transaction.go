@@ -28,6 +28,7 @@ type Tx struct {
 	rolls    map[int64]map[string]ledger.Roll // by owner, as far as read, this transaction's included
 	marks    []ledger.Mark                    // of lines that the ledger must have; nil once it was verified
 	newMark  *ledger.Mark                     // of the last line this transaction wrote; nil: it wrote none
+	erases   bool                             // it ended a run, whose τ is to be erased
 	stamped  time.Time                        // see stamp
 }
 
@@ -122,7 +123,55 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) error {
 		return err
 	}
 	s.keepVerified(tx.chain)
+	if tx.erases {
+		s.erase.Store(true)
+	}
 	return s.writeMark(tx.newMark, true)
+}
+
+// Erase removes from the disk what transactions of this Store have overwritten or deleted, if
+// one of them ended a run: its τ. SQLite writes zeros over such bytes of the file
+// (secure_delete), but the log beside it keeps older pages until it is cut. Erase cuts it, and
+// waits for nobody. Closing the last connection of a file cuts the log, too. Errors: Busy while
+// others read or write, when it should be called again; those of Write.
+func (s *Store) Erase(ctx context.Context) error {
+	if !s.erase.Load() || s.memory != "" {
+		return nil
+	}
+	return s.translate(ctx, s.cutLog(ctx))
+}
+
+func (s *Store) cutLog(ctx context.Context) error {
+	if err := s.takeTurn(ctx); err != nil {
+		return err
+	}
+	defer func() { <-s.writing }()
+	if _, err := s.identify(); err != nil {
+		return err
+	}
+	pool, err := s.writerPool()
+	if err != nil {
+		return err
+	}
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer conn.ExecContext(context.WithoutCancel(ctx), `PRAGMA busy_timeout = `+milliseconds(s.options.BusyTimeout))
+	if _, err := conn.ExecContext(ctx, `PRAGMA busy_timeout = 0`); err != nil {
+		return err
+	}
+	var busy bool
+	var pages, moved int
+	if err := conn.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &moved); err != nil {
+		return err
+	}
+	if busy {
+		return s.busy()
+	}
+	s.erase.Store(false)
+	return nil
 }
 
 func (tx *Tx) run(fn func(*Tx) error) error {

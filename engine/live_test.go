@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"dpsql/catalog"
 	"dpsql/engine"
@@ -282,6 +283,37 @@ func TestEndOfARunIsMarked(t *testing.T) {
 			must(t, r, `SET mechanism = live`)
 			refused(t, r, sqlerr.Corrupt, heavy)
 		})
+	}
+}
+
+// TestEndedRunsAreErased lets a run fire, and drops a mechanism with an open run, while another process keeps the
+// file open. When the mechanisms are idle, the write-ahead log, which has had each τ, is cut.
+func TestEndedRunsAreErased(t *testing.T) {
+	s, path := asking(t, eager)
+	quieten(s.DB())
+	other := open(t, path, engine.Options{}).NewSession()
+	must(t, other, `SHOW LEDGER`)
+	logged := func() bool {
+		info, err := os.Stat(path + "-wal")
+		return err == nil && info.Size() > 0
+	}
+	must(t, s, heavy)
+	if !logged() {
+		t.Fatal("a firing is not in the log")
+	}
+	for logged() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	must(t, s, light)
+	for mechanism(t, s, "live").Leased {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if m := mechanism(t, s, "live"); m.Run == nil || !logged() {
+		t.Fatalf("no run is open: %+v", m)
+	}
+	must(t, s, `DROP MECHANISM live`)
+	if logged() {
+		t.Error("the log has τ of a mechanism that was dropped")
 	}
 }
 

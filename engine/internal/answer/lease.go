@@ -71,9 +71,7 @@ func (m *LiveMechanisms) leave(db *Database) {
 		m.giveBack(db, false)
 		m.yields = time.Now()
 	}
-	if m.Lease != nil {
-		m.wait(db)
-	}
+	m.wait(db)
 	<-m.Turn
 }
 
@@ -82,14 +80,15 @@ func (m *LiveMechanisms) wait(db *Database) {
 	m.idle = time.AfterFunc(idleLease, func() { m.rest(db) })
 }
 
-// rest gives an idle lease back. If the file is busy it tries again later.
+// rest gives an idle lease back and erases the τ of runs that ended. If the file is busy it
+// tries again later.
 func (m *LiveMechanisms) rest(db *Database) {
 	m.Turn <- struct{}{}
 	defer func() { <-m.Turn }()
 	if m.Lease != nil {
 		m.giveBack(db, false)
 	}
-	if m.Lease != nil {
+	if err := db.store.Erase(context.Background()); m.Lease != nil || sqlerr.CodeOf(err) == sqlerr.Busy {
 		m.wait(db)
 	}
 }
@@ -101,6 +100,7 @@ func (m *LiveMechanisms) release(db *Database) error {
 	if m.Lease == nil {
 		return nil
 	}
+	defer db.store.Erase(context.Background()) // others that have the file open keep its log
 	return m.giveBack(db, true)
 }
 
@@ -119,7 +119,7 @@ func (m *LiveMechanisms) giveBack(db *Database, closing bool) error {
 		}
 		return nil
 	})
-	if sqlerr.CodeOf(err) == sqlerr.Busy && !closing {
+	if sqlerr.CodeOf(err) == sqlerr.Busy && !closing && m.Lease.Held() {
 		return nil // nothing is lost: the lease stays, and the timer tries again
 	}
 	m.memory.clear()

@@ -585,6 +585,9 @@ func (s *Statement) Drop(ctx context.Context, st *syntax.Drop) error {
 		}
 		return tx.DropPublic(st.Name.Text)
 	})
+	if err == nil {
+		s.Store.Erase(ctx) // τ of a mechanism; where somebody reads, an idle mechanism or the last close does it later
+	}
 	return sqlerr.Locate(forgiven(st, err), st.Name.Position)
 }
 
