@@ -120,6 +120,8 @@ type (
 	Interval = answer.Interval
 	// Span is an interval of dates or timestamps, as they are shown.
 	Span = answer.Span
+	// Unknown says why a number has no interval.
+	Unknown = answer.Unknown
 	// Bound says how people write a MARGIN, LOW or HIGH: with the places of Margin, rounded
 	// up, or Down.
 	Bound = answer.Bound

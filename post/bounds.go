@@ -14,7 +14,8 @@ import (
 type bounds struct {
 	lo, hi  float64
 	bounded bool
-	ratio   *ratio // nil if the value is not a quotient of linear forms
+	why     Unknown // it is not bounded; "" for MayBeNil
+	ratio   *ratio  // nil if the value is not a quotient of linear forms
 }
 
 // ratio is over/under; a nil under is 1.
@@ -167,7 +168,7 @@ func finiteBounds(lo, hi float64, q *ratio) bounds {
 	if math.IsNaN(lo) || math.IsNaN(hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
 		return bounds{}
 	}
-	return bounds{lo, hi, true, q}
+	return bounds{lo: lo, hi: hi, bounded: true, ratio: q}
 }
 
 // interval encloses a value that is not a quotient of linear forms.
@@ -194,7 +195,8 @@ func (b bounds) within(lo, hi float64) bounds {
 type around struct {
 	Interval
 	margin float64
-	span   Span // in place of the interval, for dates and timestamps; the margin is then in days
+	why    Unknown // there is no interval
+	span   Span    // in place of the interval, for dates and timestamps; the margin is then in days
 }
 
 // ends returns the Interval or the Span.
@@ -212,19 +214,22 @@ func errorOf(e Expr, v sqlvalue.Value, r *row) (around, bool) {
 		return q.span(v, r)
 	}
 	if !v.IsNumber() {
-		return around{}, false
+		return around{why: NoRule}, false
 	}
 	if s, ok := e.(Sum); ok && len(s.Terms) == 1 {
 		miss, known := s.Terms[0].error(r, s.Unit)
-		return placed(v, miss), known && miss.finite()
+		if !known {
+			return around{why: Unproven}, false
+		}
+		return placed(v, miss), miss.finite()
 	}
 	b, known := newBox(r, slots(e))
 	if !known {
-		return around{}, false
+		return around{why: Unproven}, false
 	}
 	out := b.bounds(e)
 	if !out.bounded {
-		return around{}, false
+		return around{why: out.why}, false
 	}
 	x := v.Float()
 	if q := out.ratio; q != nil && q.denominator == nil {
@@ -272,7 +277,7 @@ func (b box) bounds(e Expr) bounds {
 		return exactly(e.value(b.row))
 	case Folded:
 		if Private(e.Operand) {
-			return bounds{}
+			return bounds{why: NoRule}
 		}
 		return exactly(e.value(b.row))
 	case Sum:
@@ -300,7 +305,7 @@ func (b box) bounds(e Expr) bounds {
 	case Call:
 		return b.call(e)
 	}
-	return bounds{}
+	return bounds{why: NoRule}
 }
 
 func exactly(v sqlvalue.Value) bounds {
@@ -313,8 +318,11 @@ func exactly(v sqlvalue.Value) bounds {
 
 func (b box) combine(op sqlvalue.Operator, e Arithmetic) bounds {
 	x, y := b.bounds(e.Left), b.bounds(e.Right)
-	if !x.bounded || !y.bounded {
-		return bounds{}
+	if !x.bounded {
+		return x
+	}
+	if !y.bounded {
+		return y
 	}
 	switch op {
 	case sqlvalue.Plus:
@@ -365,7 +373,7 @@ func (b box) both(q *ratio, ends bounds) bounds {
 
 func (b box) times(x, y bounds) bounds {
 	if c, ok := x.isConstant(); ok {
-		x, y = y, bounds{c, c, true, nil}
+		x, y = y, bounds{lo: c, hi: c, bounded: true}
 	}
 	ends := enclosing(x.lo*y.lo, x.lo*y.hi, x.hi*y.lo, x.hi*y.hi)
 	if c, ok := y.isConstant(); ok && x.ratio != nil {
@@ -420,11 +428,11 @@ func modular(x, y bounds) bounds {
 // call encloses the values of functions that are monotone or nearly so.
 func (b box) call(c Call) bounds {
 	if c.Name == Coalesce {
-		return bounds{} // it is not known which argument is the value
+		return bounds{why: NoRule} // it is not known which argument is the value
 	}
 	x := b.bounds(c.Args[0])
 	if !x.bounded {
-		return bounds{}
+		return x
 	}
 	if c.Name == Abs {
 		switch {

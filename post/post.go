@@ -14,6 +14,7 @@
 package post
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -34,6 +35,16 @@ type Answer struct {
 
 // Interval is a closed interval of numbers.
 type Interval struct{ Low, High float64 }
+
+// Unknown says why a number has no interval, as what follows "where".
+type Unknown string
+
+// The reasons.
+const (
+	Unproven Unknown = "unverified"
+	NoRule   Unknown = "no rule gives one"  // for CASE, comparisons and the like
+	MayBeNil Unknown = "a divisor may be 0" // or a count
+)
 
 // Within returns the interval from -width to width.
 func Within(width float64) Interval { return Interval{-width, width} }
@@ -96,7 +107,8 @@ type Program struct {
 
 // Table has the rows of a result and, in the same shape, their margins and intervals. A
 // margin is a float64, an interval an Interval, or a Span of dates and timestamps, whose margin
-// is in days. Both are nil if the value has none or is itself public.
+// is in days. Both are nil if the value is NULL or itself public. If it has none, the interval is
+// an Unknown.
 type Table struct {
 	Rows, Margins, Intervals [][]any
 	// Bounds has a Bound for each MARGIN, LOW and HIGH of a row; nil if no column is one.
@@ -210,6 +222,8 @@ func (p *Program) table(results []result) Table {
 			}
 			if around, ok := errorOf(c.Value, r.values[j], r.from); ok {
 				t.Margins[i][j], t.Intervals[i][j] = around.margin, around.ends()
+			} else if !r.values[j].IsNull() {
+				t.Intervals[i][j] = cmp.Or(around.why, MayBeNil)
 			}
 		}
 	}

@@ -198,8 +198,36 @@ func TestUnverifiedAnswersHaveNoMargin(t *testing.T) {
 	n := Sum{Terms: []Term{{0, 1}}}
 	p := Program{Columns: []Column{{"n", n}, {"m", Margin{n, Distance}}, {"l", Margin{n, Low}}, {"h", Margin{n, High}}}, Limit: -1}
 	out := p.Run([]Group{{Answers: []Answer{silent}}}, 0.95)
-	if want := (Table{[][]any{{int64(7), nil, nil, nil}}, [][]any{{nil, nil, nil, nil}}, [][]any{{nil, nil, nil, nil}}, [][]any{{nil, nil, nil, nil}}}); !reflect.DeepEqual(out, want) {
+	if want := (Table{[][]any{{int64(7), nil, nil, nil}}, [][]any{{nil, nil, nil, nil}}, [][]any{{Unproven, nil, nil, nil}}, [][]any{{nil, nil, nil, nil}}}); !reflect.DeepEqual(out, want) {
 		t.Errorf("the table is %v, want %v", out, want)
+	}
+}
+
+// TestWhyThereIsNoInterval has numbers without one, and what is computed from them.
+func TestWhyThereIsNoInterval(t *testing.T) {
+	r := &row{confidence: 0.95, answers: []Answer{noisy(50, 3), noisy(2, 5), {Value: 7, Error: func(float64) (Interval, bool) { return Interval{}, false }}}}
+	sum := func(slot int) Expr { return Sum{Terms: []Term{{slot, 1}}} }
+	mean, truth := Mean{Terms: []Term{{0, 1}}, Count: 1}, Comparison{sqlvalue.Less, sum(1), sum(0)}
+	for _, c := range []struct {
+		e    Expr
+		want Unknown
+	}{
+		{mean, MayBeNil},
+		{Arithmetic{sqlvalue.Over, sum(0), sum(1)}, MayBeNil},
+		{Arithmetic{sqlvalue.Plus, Constant{int64(1)}, Call{Round, []Expr{mean}}}, MayBeNil},
+		{Variance{Mean: mean, Squares: []Term{{0, 1}}}, MayBeNil},
+		{truth, NoRule},
+		{Arithmetic{sqlvalue.Times, sum(0), truth}, NoRule},
+		{Case{Arms: []When{{truth, sum(0)}}}, NoRule},
+		{Call{Coalesce, []Expr{sum(0)}}, NoRule},
+		{sum(2), Unproven},
+		{Arithmetic{sqlvalue.Plus, sum(0), sum(2)}, Unproven},
+	} {
+		p := Program{Columns: []Column{{"x", c.e}}, Limit: -1}
+		out := p.Run([]Group{{Answers: r.answers}}, 0.95)
+		if out.Rows[0][0] == nil || out.Margins[0][0] != nil || out.Intervals[0][0] != c.want {
+			t.Errorf("%#v is %v in %v, want no interval: %s", c.e, out.Rows, out.Intervals, c.want)
+		}
 	}
 }
 

@@ -205,11 +205,14 @@ func margins(a *engine.Answer) string {
 	var text string
 	switch {
 	case most < 0:
-		return "no error bar"
+		text = "no error bar"
 	case least == most:
 		text = fmt.Sprintf("± %s at %.4g %%", number(most), 100*a.Confidence)
 	default:
 		text = fmt.Sprintf("± %s to %s at %.4g %%", number(least), number(most), 100*a.Confidence)
+	}
+	if why := a.Unknown(); len(why) > 0 {
+		text += ", ? where " + strings.Join(why, " or ")
 	}
 	if !a.Verified {
 		text += ", some unverified"

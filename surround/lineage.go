@@ -673,8 +673,8 @@ func (l *Lineage) carriedBy(cores []*Table) []*Table {
 	return out
 }
 
-// intervals returns the intervals of a row of the result: nil, a post.Interval, or the post.Span
-// of a date that is passed on as it is.
+// intervals returns the intervals of a row of the result: nil, a post.Interval or post.Unknown, or
+// the post.Span of a date that is passed on as it is.
 func (l *Lineage) intervals(row []any) []any {
 	visible := len(l.columns)
 	out := make([]any, visible)
@@ -697,6 +697,8 @@ func (l *Lineage) intervals(row []any) []any {
 		}
 		if i, ok := f.interval(row[visible:], Low); ok && i.Finite() {
 			out[n] = post.Interval{Low: min(i.Low, value), High: max(i.High, value)}
+		} else {
+			out[n] = post.MayBeNil // or a part of it has none
 		}
 	}
 	return out

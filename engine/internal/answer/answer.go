@@ -12,6 +12,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -480,7 +481,7 @@ func ColumnOf(name, typ string) Column {
 // Answer describes how a differentially private answer came about.
 type Answer struct {
 	Margins    [][]any   // shaped as Rows: the larger distance of an end of the interval (float64; in days for a Span), or nil if none is known or the value is public
-	Intervals  [][]any   // shaped as Rows, an Interval or a Span, or nil where Margins is: what holds the true value, and the value, which need not be its middle
+	Intervals  [][]any   // shaped as Rows, an Interval or a Span, an Unknown, or nil for NULL and public values: what holds the true value, and the value, which need not be its middle
 	Bounds     [][]any   // shaped as Rows, a Bound for each MARGIN, LOW and HIGH in the select list; nil if it has none
 	NotNull    []bool    // one for each column: none of its values can be NULL
 	Confidence float64   // the probability that a true value lies within its interval, for each value on its own
@@ -504,6 +505,21 @@ type Interval = post.Interval
 
 // Span is an interval of dates or timestamps, as they are shown.
 type Span = post.Span
+
+// Unknown says why a number has no interval.
+type Unknown = post.Unknown
+
+// Unknown returns why numbers have no interval, but for those that are unverified: each reason once.
+func (a *Answer) Unknown() (why []string) {
+	for _, row := range a.Intervals {
+		for _, i := range row {
+			if u, ok := i.(Unknown); ok && u != post.Unproven && !slices.Contains(why, string(u)) {
+				why = append(why, string(u))
+			}
+		}
+	}
+	return why
+}
 
 // Kept describes which rows of a table answers are about. It is public: the table's
 // declaration states it.

@@ -37,6 +37,10 @@ func rowsForPeople(r *engine.Result) [][]string {
 				widest = max(widest, twwidth.Width(besides[i]))
 				continue
 			}
+			if _, is := r.Answer.Intervals[i][j].(engine.Unknown); is {
+				besides[i], widest = "?", max(widest, 1)
+				continue
+			}
 			ends, has := r.Answer.Intervals[i][j].(engine.Interval)
 			value, number := asFloat(r.Rows[i][j])
 			if !ok || !has || !number {

@@ -50,7 +50,7 @@ func margin(a *engine.Answer) string {
 	case a.Mechanism == "constant":
 		return "exact"
 	case known(a) == 0:
-		return cmp.Or(unverified(a), "no error bar")
+		return cmp.Or(unverified(a), unknown(a), "no error bar")
 	}
 	text := "± at " + percent(a.Confidence)
 	for _, mark := range marks(a) {

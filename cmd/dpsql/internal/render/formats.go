@@ -144,6 +144,7 @@ type jsonAnswer struct {
 	Intervals  [][]any         `json:"intervals"`           // [low, high], or null where there is no margin
 	Simulated  bool            `json:"simulated,omitempty"` // no theorem stands behind the margins
 	Apart      int             `json:"apart,omitempty"`     // answers of a fit that are outside their proven intervals
+	Unknown    []string        `json:"unknown,omitempty"`   // why numbers that are verified have no interval
 	Confidence any             `json:"confidence"`
 	Via        string          `json:"via"`
 	Mechanism  string          `json:"mechanism"`
@@ -178,7 +179,7 @@ func writeJSON(w io.Writer, r *engine.Result) error {
 	}
 	answer := jsonAnswer{
 		Columns: rows.Columns, Rows: rows.Rows, Warnings: r.Warnings,
-		Simulated: a.Simulated, Apart: a.Apart, Confidence: finite(a.Confidence), Via: a.Via, Mechanism: a.Mechanism, Support: jsonSupport(a.Support),
+		Simulated: a.Simulated, Apart: a.Apart, Unknown: a.Unknown(), Confidence: finite(a.Confidence), Via: a.Via, Mechanism: a.Mechanism, Support: jsonSupport(a.Support),
 		Cost: jsonCost{finite(a.Cost.Epsilon), finite(a.Cost.Rho)},
 	}
 	if a.Margins != nil {
@@ -387,10 +388,21 @@ func notes(a *engine.Answer, simulated string) (all []string) {
 	if a.Apart > 0 {
 		all = append(all, "fit and proof disagree in "+Plural(int64(a.Apart), "answer"))
 	}
+	if text := unknown(a); text != "" {
+		all = append(all, text)
+	}
 	if text := unverified(a); text != "" {
 		all = append(all, text)
 	}
 	return all
+}
+
+// unknown says why verified numbers have no margin, if some have none.
+func unknown(a *engine.Answer) string {
+	if why := a.Unknown(); len(why) > 0 {
+		return "no error bar where " + strings.Join(why, " or ")
+	}
+	return ""
 }
 
 // unverified says that answers have no margin, if some have none.
