@@ -1,0 +1,365 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"dpsql/engine"
+)
+
+// mostResident is what a server of the floods' database may have in memory, in bytes: what docs/serve.md
+// says that eve's connections can make it keep, and what it takes itself.
+const mostResident = 2 << 30
+
+// flood is what eve does to slow, fill or stop others. It is done over and over by some of her
+// connections at a time, until the context ends. Errors are hers.
+type flood struct {
+	name    string
+	clients int
+	once    func(ctx context.Context, t *testing.T, address string, client int)
+	alone   bool // only by -long: on a slow machine its own work is late, which doubles the answer time of its table
+}
+
+// floods are those of the campaign. Another needs one entry.
+var floods = []flood{
+	{name: "nothing", clients: 1, once: func(ctx context.Context, _ *testing.T, _ string, _ int) { <-ctx.Done() }},
+	{name: "replies that are not taken", clients: 8, once: func(ctx context.Context, t *testing.T, address string, _ int) {
+		as(ctx, address, func(c *pgx.Conn) {
+			h, err := c.PgConn().Hijack()
+			if err != nil {
+				return
+			}
+			defer context.AfterFunc(ctx, func() { h.Conn.Close() })()
+			h.Frontend.Send(&pgproto3.Parse{Name: "s", Query: "SELECT 1" + strings.Repeat(", 1", 300)})
+			for range 20_000 {
+				h.Frontend.Send(&pgproto3.Describe{ObjectType: 'S', Name: "s"})
+			}
+			h.Frontend.Flush()
+			h.Conn.Close()
+		})
+	}},
+	{name: "things to keep", clients: 8, once: func(ctx context.Context, t *testing.T, address string, client int) {
+		as(ctx, address, func(c *pgx.Conn) {
+			tell(ctx, c, "BEGIN")
+			for i := 0; ctx.Err() == nil && i < 2000 && tell(ctx, c, hoards[client%len(hoards)].step(i)) == nil; i++ {
+			}
+		})
+	}},
+	{name: "silent sockets", clients: 8, once: func(ctx context.Context, t *testing.T, address string, _ int) {
+		for range 200 {
+			c, err := net.Dial("tcp", address)
+			if err != nil || ctx.Err() != nil {
+				break
+			}
+			defer c.Close()
+		}
+		sleep(ctx, 100*time.Millisecond)
+	}},
+	{name: "logins", clients: 8, once: func(ctx context.Context, t *testing.T, address string, _ int) {
+		for range 200 {
+			if c, err := pgx.Connect(ctx, url(address, "eve")); err == nil {
+				defer c.Close(context.Background())
+			}
+		}
+	}},
+	{name: "wrong passwords", clients: 40, once: func(ctx context.Context, t *testing.T, address string, client int) {
+		config, err := pgx.ParseConfig(url(address, []string{"ana", "carl"}[client%2]))
+		if err != nil {
+			return
+		}
+		// From elsewhere than ana and carl, where the machine has another address of its own. If not, these wait
+		// for failures at their own address.
+		config.Password, config.DialFunc = "wrong", (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext
+		if c, err := pgx.ConnectConfig(ctx, config); err == nil {
+			c.Close(ctx)
+		}
+		sleep(ctx, 20*time.Millisecond)
+	}},
+	asking("recursive queries", 8, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000000) SELECT MAX(i) FROM n`),
+	asking("EXPLAIN of a long condition", 24, `EXPLAIN SELECT COUNT(*) FROM wide WHERE (n * 7919 + m * 104729 + n * m) % 10007 < 500%d`),
+	groups(),
+}
+
+func groups() flood {
+	f := asking("answers of 30,000 groups", 4, `SET accuracy = 5000; SET mechanism = direct; SELECT n, COUNT(*) FROM wide WHERE m < 100 + %d GROUP BY n`)
+	f.alone = true
+	return f
+}
+
+// asking is a flood of one statement. The number in it is a new one each time.
+func asking(name string, clients int, text string) flood {
+	return flood{name: name, clients: clients, once: func(ctx context.Context, t *testing.T, address string, client int) {
+		as(ctx, address, func(c *pgx.Conn) {
+			for i := client; ctx.Err() == nil; i += clients {
+				one := text
+				if strings.Contains(text, "%d") {
+					one = strings.Replace(text, "%d", strconv.Itoa(i), 1)
+				}
+				if tell(ctx, c, one) != nil {
+					sleep(ctx, time.Millisecond)
+				}
+			}
+		})
+	}}
+}
+
+func url(address, user string) string {
+	return "postgres://" + user + ":" + user + "@" + address + "/clinic?sslmode=disable"
+}
+
+// as connects as eve.
+func as(ctx context.Context, address string, do func(*pgx.Conn)) {
+	if c, err := pgx.Connect(ctx, url(address, "eve")); err == nil {
+		do(c)
+		c.Close(context.Background())
+	}
+}
+
+func tell(ctx context.Context, c *pgx.Conn, text string) error {
+	_, err := c.Exec(ctx, text, pgx.QueryExecModeSimpleProtocol)
+	return err
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// pour has eve's clients do a flood until the context ends.
+func pour(ctx context.Context, t *testing.T, all *sync.WaitGroup, address string, f flood) {
+	for client := range f.clients {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				f.once(ctx, t, address, client)
+			}
+		})
+	}
+}
+
+// served are the times that others took, by what they did.
+type served struct {
+	mu    sync.Mutex
+	times map[string][]time.Duration
+}
+
+func (s *served) add(what string, begun time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.times[what] = append(s.times[what], time.Since(begun))
+}
+
+func (s *served) p99(what string) time.Duration {
+	all := slices.Sorted(slices.Values(s.times[what]))
+	return all[len(all)*99/100]
+}
+
+// asked numbers the answers that are bought, so that none is stored already.
+var asked = make(chan int)
+
+// works has ana and carl log in, ask what a release answers and buy an answer, round after round until the
+// context ends, and one round at least.
+func works(ctx context.Context, t *testing.T, address string) *served {
+	s := &served{times: make(map[string][]time.Duration)}
+	var both sync.WaitGroup
+	for _, user := range []string{"ana", "carl"} {
+		both.Go(func() {
+			for round := 0; round == 0 || ctx.Err() == nil; round++ {
+				begun := time.Now()
+				c, err := pgx.Connect(t.Context(), url(address, user))
+				if err != nil {
+					t.Errorf("%s cannot log in: %v", user, err)
+					return
+				}
+				s.add("login", begun)
+				for range 20 {
+					begun = time.Now()
+					if err := tell(t.Context(), c, "SELECT COUNT(*) FROM visits WHERE age < 30"); err != nil {
+						t.Errorf("%s asks a release: %v", user, err)
+					}
+					s.add("free", begun)
+				}
+				begun = time.Now()
+				n := <-asked
+				if err := tell(t.Context(), c, fmt.Sprintf("SET accuracy = 600; SET mechanism = direct; SELECT COUNT(*) FROM visits WHERE age BETWEEN %d AND %d", n%50, 50+n/50%50)); err != nil {
+					t.Errorf("%s buys: %v", user, err)
+				}
+				s.add("bought", begun)
+				c.Close(t.Context())
+			}
+		})
+	}
+	both.Wait()
+	return s
+}
+
+// floodFile makes a database of three users and two private tables.
+func floodFile(t *testing.T, answerTime int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "clinic.db")
+	db, err := engine.Open(path, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	fill(t, db)
+	rows := "n,m\n" + strings.Repeat("1,2\n3,4\n", 100)
+	writeFile(t, path+".csv", rows)
+	s := db.NewSession()
+	if _, err := s.Import(t.Context(), engine.Import{Path: path + ".csv", Table: "wide_raw"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		fmt.Sprintf(`ALTER PRIVATE TABLE visits SET (answer_time = %d)`, answerTime),
+		fmt.Sprintf(`CREATE PRIVATE TABLE wide (n INTEGER BETWEEN 0 AND 29999, m INTEGER BETWEEN 0 AND 9999) FROM wide_raw WITH (epsilon = 2, delta = 1e-6, answer_time = %d)`, answerTime),
+		`ALTER USER ana PASSWORD 'ana'`, `CREATE USER carl PASSWORD 'carl'`, `CREATE USER eve PASSWORD 'eve'`,
+		`GRANT SELECT ON visits TO carl WITH (rho = 0.02)`, `GRANT SELECT ON visits TO eve WITH (rho = 0.01)`, `GRANT SELECT ON wide TO eve WITH (rho = 0.02)`,
+	} {
+		if _, err := s.Exec(t.Context(), text, nil); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+	return path
+}
+
+// resident returns the most memory that a process has had, in bytes; 0 where that is not known.
+func resident(pid int) (n int) {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if _, after, ok := bytes.Cut(status, []byte("VmHWM:")); ok {
+		fmt.Sscan(string(after), &n)
+	}
+	return n << 10
+}
+
+// answerTimes returns what the tables of a file show of their limits.
+func answerTimes(t *testing.T, path string) string {
+	t.Helper()
+	db, err := engine.Open(path, engine.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	r, err := db.NewSession().Exec(t.Context(), "SHOW TABLES", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, row := range r.Rows {
+		all = append(all, fmt.Sprint(row[0], ": ", row[len(row)-1]))
+	}
+	return strings.Join(all, "; ")
+}
+
+// TestFloods has eve flood a server while ana and carl log in, ask a release and buy answers. All that they do
+// goes on, no answer time is doubled by what she does, and the server's memory is bounded.
+//
+// The short form has all of her floods at once, and asserts no time. With -long each lasts a minute, and their p99s
+// are at most twice those that they have without her.
+func TestFloods(t *testing.T) {
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		for n := 0; ; n++ {
+			select {
+			case asked <- n:
+			case <-stop:
+				return
+			}
+		}
+	}()
+	if !*long {
+		path := floodFile(t, 2000)
+		before := answerTimes(t, path)
+		withServer(t, path, func(address string, server *exec.Cmd) {
+			ctx, cancel := context.WithCancel(t.Context())
+			var all sync.WaitGroup
+			for _, f := range floods {
+				if !f.alone {
+					pour(ctx, t, &all, address, f)
+				}
+			}
+			sleep(ctx, time.Second) // the floods rise
+			done, end := context.WithCancel(ctx)
+			end()
+			works(done, t, address)
+			cancel()
+			all.Wait()
+			most := resident(server.Process.Pid)
+			t.Logf("all floods: %d MiB", most>>20)
+			if most > mostResident {
+				t.Errorf("the server had %d MiB in memory", most>>20)
+			}
+		})
+		if after := answerTimes(t, path); after != before {
+			t.Errorf("limits %s, and %s before", after, before)
+		}
+		return
+	}
+	var alone *served
+	for _, f := range floods {
+		path := floodFile(t, 250)
+		before := answerTimes(t, path)
+		withServer(t, path, func(address string, server *exec.Cmd) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			var all sync.WaitGroup
+			pour(ctx, t, &all, address, f)
+			times := works(ctx, t, address)
+			all.Wait()
+			most := resident(server.Process.Pid)
+			if alone == nil {
+				alone = times
+			}
+			line := fmt.Sprintf("%-28s %5d MiB", f.name, most>>20)
+			for _, what := range []string{"login", "free", "bought"} {
+				line += fmt.Sprintf(" · %s %.1f ms", what, times.p99(what).Seconds()*1000)
+				if times.p99(what) > 2*alone.p99(what) {
+					t.Errorf("%s: p99 of %s is %v, and %v without the flood", f.name, what, times.p99(what), alone.p99(what))
+				}
+			}
+			t.Log(line)
+			if most > mostResident {
+				t.Errorf("%s: the server had %d MiB in memory", f.name, most>>20)
+			}
+		})
+		if after := answerTimes(t, path); after != before {
+			t.Errorf("%s: limits %s, and %s before", f.name, after, before)
+		}
+	}
+}
+
+// withServer serves a file in a process of its own.
+func withServer(t *testing.T, path string, do func(address string, server *exec.Cmd)) {
+	t.Helper()
+	server, in, out := process(t, serveFile+"="+path)
+	address, err := out.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	address = strings.TrimSpace(address)
+	for _, user := range []string{"ana", "carl"} { // once from where they are, before somebody guesses their passwords
+		c, err := pgx.Connect(t.Context(), url(address, user))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Close(t.Context())
+	}
+	do(address, server)
+	in.Close()
+	server.Wait()
+}
