@@ -67,6 +67,7 @@ func hospital(t *testing.T, n int) string {
 		`CREATE TABLE icd10 (code TEXT UNIQUE, label TEXT)`, `INSERT INTO icd10 VALUES ('E10', 'type 1'), ('E11', 'type 2')`,
 		`CREATE TABLE secret (name TEXT)`,
 		`CREATE VIEW labelled AS SELECT r.sex, r.age, c.label FROM raw r LEFT JOIN icd10 c ON c.code = r.diagnosis`,
+		`CREATE VIEW dated AS SELECT sex, age || '-' || zip AS place, CAST(julianday(min(zip, ':')) AS INTEGER) % 7 AS day, instr(diagnosis, '1') AS one FROM raw WHERE round(age) IS NOT 3`,
 		`INSERT INTO raw SELECT iif(i % 2, 'F', 'M'), i % 50, iif(i % 3, 'E10', 'E11'), '1521' || (i % 5) FROM `+numbers(n),
 		`ANALYZE`)
 	for _, text := range []string{
@@ -75,6 +76,7 @@ func hospital(t *testing.T, n int) string {
 			diagnosis TEXT IN (SELECT code FROM icd10), zip TEXT) FROM raw WITH (epsilon = 10, delta = 1e-6)`,
 		`CREATE PRIVATE TABLE labels (sex TEXT IN ('F', 'M'), label TEXT IN (SELECT label FROM icd10) OR NULL)
 			FROM labelled WITH (epsilon = 10, delta = 1e-6)`,
+		`CREATE PRIVATE TABLE places (sex TEXT IN ('F', 'M'), place TEXT, day INTEGER BETWEEN 0 AND 6 OR NULL, one INTEGER IN (0, 2)) FROM dated WITH (epsilon = 10, delta = 1e-6)`,
 		`CREATE RELEASE cells ON people (sex, age) USING PROJECTION WITH (epsilon = 0.5)`,
 		`CREATE RELEASE zips ON people (diagnosis, zip) USING PROJECTION WITH (epsilon = 0.5, rows = 1024, max_support = 2)`,
 		`CREATE RELEASE thick ON people (sex, diagnosis) USING PROJECTION WITH (epsilon = 1, transform = dense, rows = 64)`,
@@ -191,6 +193,8 @@ var selects = []string{
 	`SELECT sex, MEDIAN(age) AS m, LOW(m), HIGH(m), MIN(age), COUNT(DISTINCT age) FROM people GROUP BY sex`,
 	`SELECT QUANTILE(age, 0.75), COUNT(DISTINCT diagnosis) FROM people WHERE zip = '15213'`,
 	`SELECT MEDIAN(age) AS m, LOW(m), HIGH(m), MARGIN(m), MAX(age), COUNT(DISTINCT age) FROM moments WHERE sex = 'F'`,
+	`SELECT COUNT(*) FROM places WHERE place = '7-15213' AND one = 2`,
+	`SELECT day, COUNT(*) FROM places WHERE sex = 'M' GROUP BY day`,
 }
 
 // strays are refused under all settings.
@@ -310,6 +314,7 @@ var (
 		{`INSERT INTO raw VALUES ('X', -1, 'Z99', 'elsewhere')`, nil},
 		{`INSERT INTO raw VALUES (9223372036854775807, -9223372036854775808, 1e308, '9' || 1e300)`, nil},
 		{`INSERT INTO raw VALUES (CAST(x'ff00fe' AS TEXT), CAST(x'37ff' AS TEXT), 'E10', 'a' || char(0))`, nil},
+		{`INSERT INTO raw VALUES ('now', 'localtime', zeroblob(1000000), 'NOW' || char(0) || '2')`, nil},
 		{`INSERT INTO raw VALUES ('M', 3, 'E11', ?)`, []any{strings.Repeat("long ", 1<<15)}},
 	}
 	alterations = []change{
