@@ -3,16 +3,18 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"dpsql/engine"
 	"dpsql/sqlerr"
 )
 
-// toil is the context of a statement that takes 10 s where SQLite runs it.
+// toil is the context of a statement that takes 10 s where SQLite runs it, or while it is compiled for long.
 type toil struct {
 	context.Context
 	once *sync.Once
@@ -23,6 +25,13 @@ func (c toil) Done() <-chan struct{} {
 		c.once.Do(func() { time.Sleep(10 * time.Second) })
 	}
 	return c.Context.Done()
+}
+
+func (c toil) Err() error {
+	if calledBy(".joinable.Working") {
+		c.once.Do(func() { time.Sleep(10 * time.Second) })
+	}
+	return c.Context.Err()
 }
 
 const askNothing = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9) SELECT MAX(i) FROM n`
@@ -99,5 +108,67 @@ func TestTableGoesWhileAStatementWaits(t *testing.T) {
 			must(c.T, c.curator, text)
 		}
 		all.Wait()
+	})
+}
+
+// wide makes a table of a large domain, and gives it to users.
+func (c *timed) wide(users ...string) (sessions []*engine.Session) {
+	fill(c.T, c.curator, `CREATE TABLE raw_wide (k INTEGER, v INTEGER)`,
+		`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO raw_wide SELECT i % 997, i % 19999 FROM n`)
+	must(c.T, c.curator, `CREATE PRIVATE TABLE wide (k INTEGER BETWEEN 0 AND 29999, v INTEGER BETWEEN 0 AND 19999)
+		FROM raw_wide WITH (epsilon = 1000, delta = 1e-6, interactive = 0.9, answer_time = 100)`)
+	for _, name := range users {
+		must(c.T, c.curator, fmt.Sprintf(`CREATE USER %s PASSWORD 'secret'`, name))
+		must(c.T, c.curator, fmt.Sprintf(`GRANT SELECT ON wide TO %s WITH (rho = 100)`, name))
+		sessions = append(sessions, c.curator.DB().NewUserSession(strings.ToUpper(name)))
+	}
+	return sessions
+}
+
+const explainLong = `EXPLAIN SELECT COUNT(*) FROM wide WHERE (v * 7919) % 9973 < 500`
+
+// What takes long to compile is compiled one statement of a user at a time, and ends when nobody waits for it. What
+// takes a moment waits for no place, and neither does another user.
+func TestFloodOfExplains(t *testing.T) {
+	t.Parallel()
+	inTime(t, func(c *timed) {
+		users := c.wide("eve", "carl")
+		var all sync.WaitGroup
+		begun := time.Now()
+		for range 8 {
+			s := c.curator.DB().NewUserSession("EVE")
+			all.Go(func() {
+				if _, err := s.Exec(toil{c.Context(), new(sync.Once)}, explainLong, nil); err != nil {
+					c.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		c.takes(0, users[0], `EXPLAIN SELECT COUNT(*) FROM wide WHERE v < 7`)
+		c.takes(0, users[1], explainLong)
+		gone, leave := context.WithTimeout(c.Context(), time.Second)
+		defer leave()
+		if _, err := users[0].Exec(gone, explainLong, nil); sqlerr.CodeOf(err) != sqlerr.Cancelled || time.Since(begun) != time.Second {
+			c.Errorf("who leaves waits %v (%v)", time.Since(begun), err)
+		}
+		all.Wait()
+		if took := time.Since(begun); took != 80*time.Second {
+			c.Errorf("eight took %v, want one after another", took)
+		}
+	})
+}
+
+// A sum in many groups takes the memory of its column's values once, and not for each group, where rows are
+// counted: that is after the charge.
+func TestSumInManyGroupsIsSmall(t *testing.T) {
+	inTime(t, func(c *timed) {
+		s := c.wide("eve")[0]
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r := must(c.T, s, `SELECT /*+ accuracy(1e9) */ k, SUM(v) FROM wide WHERE k < 300 GROUP BY k`)
+		runtime.ReadMemStats(&after)
+		if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; len(r.Rows) != 300 || mib > 250 {
+			c.Errorf("%d groups took %d MiB", len(r.Rows), mib)
+		}
 	})
 }

@@ -327,7 +327,7 @@ func canonical(v *view.View, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	b, err := sqlfront.Bind(sel, schemas.Bindable(context.Background(), nil, t, time.Now(), nil), nil)
+	b, err := sqlfront.Bind(sel, schemas.Bindable(context.Background(), nil, t, time.Now(), nil, nil), nil)
 	if err != nil {
 		return "", err
 	}

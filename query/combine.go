@@ -20,6 +20,7 @@ type combiner struct {
 	short    func(a, b *node) *node // see combineShort; may be nil
 	done     map[[2 * sha256.Size]byte]*node
 	branches int
+	built    func(branches int) error // may be nil
 }
 
 func combine(u *Universe, a, b *node, op func(a, b int64) (int64, error)) (*node, error) {
@@ -191,6 +192,9 @@ func (c *combiner) count(branches int) error {
 	if c.branches > maxBranches {
 		return errBranches()
 	}
+	if c.built != nil {
+		return c.built(branches)
+	}
 	return nil
 }
 
@@ -310,7 +314,11 @@ func Everywhere(u *Universe, weight int64) Query { return Query{u, leaf(weight)}
 // diagrams it builds together have no more branches than a single combination
 // may build. A statement of many combinations thus takes bounded time and
 // memory. The zero Work is ready for use.
-type Work struct{ branches int }
+type Work struct {
+	// Built, if not nil, is called with the branches of each node that is built. An error ends the work.
+	Built    func(branches int) error
+	branches int
+}
 
 // And returns the conjunction. And, Or and Not are refused as unsupported when
 // the limit is reached.
@@ -346,6 +354,7 @@ func (w *Work) combined(q, r Query, op func(a, b int64) int64, short func(a, b *
 		short:    short,
 		done:     make(map[[2 * sha256.Size]byte]*node),
 		branches: w.branches,
+		built:    w.Built,
 	}
 	n, err := c.apply(q.root, r.root)
 	w.branches = c.branches

@@ -58,18 +58,34 @@ func (n *node) onlyCase(d Domain) (Set, *node, bool) {
 // Project returns the same query over the universe of the given columns, which
 // are ascending. It returns false when the query depends on another column.
 func (q Query) Project(columns []int) (Query, bool) {
-	r := relabeler{to: make([]int, len(q.u.columns))}
+	root, ok := newRelabeler(q.u, columns).relabel(q.root)
+	if !ok {
+		return Query{}, false
+	}
+	return Query{q.u.Project(columns), root}, true
+}
+
+// ProjectAll projects queries over one universe, none of which may depend on another column. What
+// their diagrams share stays shared: the groups of a sum have the weights of its column once.
+func ProjectAll(queries []Query, columns []int) []Query {
+	u, r := queries[0].u.Project(columns), newRelabeler(queries[0].u, columns)
+	projected := make([]Query, len(queries))
+	for i, q := range queries {
+		root, _ := r.relabel(q.root)
+		projected[i] = Query{u, root}
+	}
+	return projected
+}
+
+func newRelabeler(u *Universe, columns []int) *relabeler {
+	r := &relabeler{to: make([]int, len(u.columns))}
 	for i := range r.to {
 		r.to[i] = -1
 	}
 	for i, c := range columns {
 		r.to[c] = i
 	}
-	root, ok := r.relabel(q.root)
-	if !ok {
-		return Query{}, false
-	}
-	return Query{q.u.Project(columns), root}, true
+	return r
 }
 
 // relabeler renames the levels of a diagram and keeps their order.

@@ -99,16 +99,8 @@ func (u *Universe) With(column int, d Domain) *Universe {
 // no domain there with a Published one. It is false, with a column, where q has different
 // weights for values of it that u does not tell apart.
 func (q Query) Recast(u *Universe) (r Query, column int, ok bool) {
-	differ := false
-	for i, known := range u.columns {
-		differ = differ || known.Domain.d.published != nil && !q.u.columns[i].Domain.Finite()
-	}
-	if !differ {
-		return q, 0, true
-	}
 	c := recaster{u: u, done: make(map[*node]*node)}
-	root := c.recast(q.root)
-	return Query{u, root}, c.column, root != nil
+	return c.query(q)
 }
 
 // Told returns queries over one universe as queries over another one, in which each column without
@@ -140,8 +132,9 @@ func Told(queries []Query, key [16]byte) (told []Query, ok bool) {
 		}
 		u = u.With(i, d)
 	}
+	c := recaster{u: u, done: make(map[*node]*node)} // one for all, so that what they share stays shared
 	for _, q := range queries {
-		r, _, ok := q.Recast(u)
+		r, _, ok := c.query(q)
 		if !ok {
 			return nil, false
 		}
@@ -154,6 +147,19 @@ type recaster struct {
 	u      *Universe
 	done   map[*node]*node
 	column int // where recast returned nil
+}
+
+// query is Recast.
+func (c *recaster) query(q Query) (r Query, column int, ok bool) {
+	differ := false
+	for i, known := range c.u.columns {
+		differ = differ || known.Domain.d.published != nil && !q.u.columns[i].Domain.Finite()
+	}
+	if !differ {
+		return q, 0, true
+	}
+	root := c.recast(q.root)
+	return Query{c.u, root}, c.column, root != nil
 }
 
 // recast returns the node over the other domains, or nil.

@@ -170,9 +170,7 @@ func (q Query) Weight(tuple []Value) int64 {
 
 // MaxWeight returns W, the largest weight, at least 1.
 func (q Query) MaxWeight() int64 {
-	w := int64(1)
-	q.visit(func(n *node) { w = max(w, n.weight) })
-	return w
+	return max(1, q.root.most)
 }
 
 // Columns returns the columns the query depends on, ascending.
@@ -262,6 +260,7 @@ type node struct {
 	spans  []span
 	cases  []valueCase
 	rest   *node
+	most   int64 // the largest weight below
 	digest [sha256.Size]byte
 }
 
@@ -292,7 +291,7 @@ func leafNode(weight int64) node {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], 'L')
 	binary.BigEndian.PutUint64(b[8:], uint64(weight))
-	return node{level: leafLevel, weight: weight, digest: sha256.Sum256(b[:])}
+	return node{level: leafLevel, weight: weight, most: weight, digest: sha256.Sum256(b[:])}
 }
 
 func (n *node) isLeaf() bool { return n.level == leafLevel }
@@ -345,7 +344,7 @@ func newCases(level int, cases []valueCase, rest *node) *node {
 	return n
 }
 
-// seal computes the digest of the node's function. SHA-256 is collision
+// seal computes the digest of the node's function, and its largest weight. SHA-256 is collision
 // resistant, so equal digests mean equal diagrams.
 func (n *node) seal() {
 	var room [512]byte
@@ -356,13 +355,16 @@ func (n *node) seal() {
 		b = binary.BigEndian.AppendUint64(b, s.First)
 		b = binary.BigEndian.AppendUint64(b, s.Last)
 		b = append(b, s.to.digest[:]...)
+		n.most = max(n.most, s.to.most)
 	}
 	for _, c := range n.cases {
 		b = appendValue(b, c.value)
 		b = append(b, c.to.digest[:]...)
+		n.most = max(n.most, c.to.most)
 	}
 	if n.rest != nil {
 		b = append(b, n.rest.digest[:]...)
+		n.most = max(n.most, n.rest.most)
 	}
 	n.digest = sha256.Sum256(b)
 }

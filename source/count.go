@@ -153,13 +153,7 @@ func NewUnitCounter(t Table, queries []query.Query) (*UnitCounter, error) {
 	if c.Columns = slices.Compact(c.Columns); len(c.Columns) == 0 {
 		c.Columns = []int{0}
 	}
-	for _, q := range queries {
-		narrow, ok := q.Project(c.Columns)
-		if !ok {
-			return nil, sqlerr.New(sqlerr.Internal, "a query depends on a column it does not name")
-		}
-		c.narrow = append(c.narrow, narrow)
-	}
+	c.narrow = query.ProjectAll(queries, c.Columns)
 	return c, nil
 }
 

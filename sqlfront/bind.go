@@ -60,6 +60,12 @@ func (e *UndecidedError) Error() string {
 	return "the domain of column " + e.Name + " is not known yet"
 }
 
+// Worker is a Table that is told that compiling takes long.
+type Worker interface {
+	// Working is called now and then while a statement is compiled. An error ends that.
+	Working() error
+}
+
 // Bound is a SELECT as linear queries over its table's universe. The engine
 // answers the queries, and Output computes the rows from the answers alone.
 //
@@ -166,6 +172,7 @@ var examples = map[query.SQLType]query.Value{query.SQLInt8: query.Int(1), query.
 
 func bind(s *syntax.Select, t Table, b *binder) (*Bound, error) {
 	b.s, b.g, b.table, b.u, b.read, b.spent = s, s.Tokens, t, t.Universe(), make(map[string]*PublicRows), new(effort)
+	b.spent.work.Built = func(branches int) error { return b.countSteps(branchCost * branches) }
 	if b.describing || s.ListsParameter {
 		b.parameters = make([]query.SQLType, s.Parameters)
 	}

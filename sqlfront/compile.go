@@ -11,9 +11,13 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// maxSteps bounds the steps that are evaluated for one statement, and with them
-// time and memory: about a second, and a few hundred megabytes.
+// maxSteps bounds the steps that are taken for one statement, and with them time and
+// memory: some seconds of one core, and for the sum of a column of a million values about
+// a gigabyte of garbage, of which an eighth stays.
 const maxSteps = 1 << 24
+
+// workSteps is how many steps of a statement pass between two calls of Worker.Working: some milliseconds.
+const workSteps = 1 << 15
 
 // branchCost is the price of a branch of the diagram, in steps.
 const branchCost = 4
@@ -178,6 +182,10 @@ func (b *binder) countSteps(steps int) error {
 	if b.spent.steps += steps; b.spent.steps > maxSteps {
 		return sqlerr.New(sqlerr.Unsupported, "the predicate is too complex: compiling it takes more than %d steps", maxSteps).
 			WithHint("%s, or compare fewer columns of large domains", binHint)
+	}
+	if t, ok := b.table.(Worker); ok && b.spent.steps-b.spent.told >= workSteps {
+		b.spent.told = b.spent.steps
+		return t.Working()
 	}
 	return nil
 }

@@ -109,6 +109,7 @@ func (x *expr) isConstant() bool { return x.last < 0 }
 type effort struct {
 	parts int        // see maxParts
 	steps int        // see maxSteps
+	told  int        // the steps when the table was last told, see Worker
 	work  query.Work // of combining diagrams
 }
 

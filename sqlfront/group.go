@@ -609,7 +609,7 @@ func (o *outputs) divide(b *Bound) error {
 		b.Groups, b.Queries, b.Sets = oneGroup, bases, oneSet
 		return err
 	}
-	d := divider{none: query.None(o.table.Universe()), limit: maxNumbers / max(1, o.numbers())}
+	d := divider{binder: o.binder, none: query.None(o.table.Universe()), limit: maxNumbers / max(1, o.numbers())}
 	for _, k := range o.keys {
 		cells := make([]query.Query, len(k.cells))
 		for i, c := range k.cells {
@@ -700,6 +700,7 @@ func (o *outputs) affordable(cells [][]query.Query, set []int, bases []query.Que
 
 // divider collects groups.
 type divider struct {
+	*binder
 	none    query.Query
 	cells   [][]query.Query // of each key
 	limit   int             // on the number of groups
@@ -720,6 +721,9 @@ func (d *divider) divide(keys []key, set []int, rows query.Query, bases []query.
 	}
 	k := set[0]
 	for i, in := range d.cells[k] {
+		if err := d.countSteps(branchCost * (1 + len(bases))); err != nil {
+			return err
+		}
 		here, err := rows.And(in)
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package sqlfront_test
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"slices"
@@ -340,6 +341,64 @@ func TestWrittenNames(t *testing.T) {
 			} else if !slices.EqualFunc(got.Queries, want.Queries, query.Query.Equal) {
 				t.Errorf("%s: %v, want %v", written, got.Queries, want.Queries)
 			}
+		}
+	}
+}
+
+// worked is a table that ends compiling at the n-th call.
+type worked struct {
+	million
+	calls *int
+	most  int
+}
+
+func (w worked) Working() error {
+	if *w.calls++; *w.calls >= w.most {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Whatever takes long to compile looks again and again whether anybody still wants it: conditions, their
+// combinations, sums, and groups. What takes a moment does not.
+func TestCompilingLooksUp(t *testing.T) {
+	var columns []query.Column
+	for i, hi := range []int64{99999, 999, 99999, 1} {
+		d, err := query.NewRange(0, hi, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns = append(columns, query.Column{Name: string(rune('a' + i)), Domain: d})
+	}
+	u, err := query.NewUniverse(columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		text  string
+		calls int // at least, or none
+	}{
+		{`SELECT COUNT(*) FROM wide WHERE a < 7 AND b = 3`, 0},
+		{`SELECT b, COUNT(*) FROM wide WHERE b < 100 GROUP BY b`, 0},
+		{`SELECT COUNT(*) FROM wide WHERE (a * 7919) % 9973 < 500`, 10},
+		{`SELECT COUNT(*) FROM wide WHERE (a % 9973 < 500 OR b % 2 = 0) AND (a % 997 < 50 OR c % 3 = 1)`, 10},
+		{`SELECT SUM(a), SUM(b), SUM(a % 1000) FROM wide`, 5},
+		{`SELECT a, COUNT(*), SUM(b) FROM wide WHERE a < 40000 GROUP BY a`, 5},
+	} {
+		sel, err := syntax.Parse(c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := 0
+		if _, err := sqlfront.Bind(sel.(*syntax.Select), worked{million{u}, &calls, 1 << 30}, nil); err != nil || calls < c.calls || c.calls == 0 && calls > 0 {
+			t.Errorf("%s looks up %d times, want %d (%v)", c.text, calls, c.calls, err)
+		}
+		if c.calls == 0 {
+			continue
+		}
+		calls = 0
+		if _, err := sqlfront.Bind(sel.(*syntax.Select), worked{million{u}, &calls, 3}, nil); !errors.Is(err, context.Canceled) || calls != 3 {
+			t.Errorf("%s goes on (%d, %v)", c.text, calls, err)
 		}
 	}
 }

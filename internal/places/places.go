@@ -105,3 +105,28 @@ func (p *Places) give() {
 		clear(p.last)
 	}
 }
+
+// Place is a place of a user that is taken when it is first needed. One goroutine uses it.
+type Place struct {
+	Of    *Places
+	User  int64
+	taken bool
+}
+
+// Take waits for the place, unless it was taken. Errors: those of Enter, and the context's in any case.
+func (p *Place) Take(ctx context.Context) error {
+	if p.taken {
+		return ctx.Err()
+	}
+	err := p.Of.Enter(ctx, p.User)
+	p.taken = err == nil
+	return err
+}
+
+// Leave gives the place up if it was taken.
+func (p *Place) Leave() {
+	if p.taken {
+		p.Of.Leave(p.User)
+		p.taken = false
+	}
+}

@@ -24,6 +24,7 @@ import (
 	"dpsql/engine/internal/slots"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/places"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
 	"dpsql/post"
@@ -51,6 +52,7 @@ type Database struct {
 	universes memo[partKey, *query.Universe] // of some periods of a table
 	Live      *LiveMechanisms
 	turns     slots.Schedule // of statements whose answers are held
+	compiling *places.Places // of statements that take long to compile, and much memory
 }
 
 // Rehearsed holds what a rehearsal knows in addition to its copy of the catalog.
@@ -78,12 +80,12 @@ type Unbuilt struct {
 // NewDatabase returns a Database over a store. busy is how long to wait for another
 // process. A query waits ten times as long for the queries before it.
 func NewDatabase(store *catalog.Store, from *rows.Reader, desk *pay.Desk, random func() *noise.Source, busy time.Duration) *Database {
-	return &Database{store: store, rows: from, desk: desk, random: random, Live: newLiveMechanisms(busy)}
+	return &Database{store: store, rows: from, desk: desk, random: random, Live: newLiveMechanisms(busy), compiling: &places.Places{All: 2, Each: 1}}
 }
 
 // Rehearse returns a Database that answers from a copy of the catalog.
 func (db *Database) Rehearse(copied *catalog.Store, from *rows.Reader, desk *pay.Desk, unbuilt map[Unbuilt]Forecast) *Database {
-	return &Database{store: copied, rows: from, desk: desk, random: db.random, Live: db.Live, rehearsed: &Rehearsed{db, unbuilt}}
+	return &Database{store: copied, rows: from, desk: desk, random: db.random, Live: db.Live, compiling: db.compiling, rehearsed: &Rehearsed{db, unbuilt}}
 }
 
 // Close gives back the lease on the mechanisms, so that another process can take it.
@@ -387,11 +389,13 @@ func (st *Statement) fresh(ctx context.Context) []bool {
 // Bind resolves the names of SELECTs and compiles them to linear queries.
 func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, all []Selection) (*Statement, error) {
 	st := newStatement(db, who, v)
+	place := &places.Place{Of: db.compiling, User: who.User}
+	defer place.Leave()
 	for _, s := range all {
 		t, err := v.Selected(s.Select)
 		if err == nil {
 			var b *sqlfront.Bound
-			if b, err = s.bound(schemas.Bindable(ctx, db.store, t, who.Now, db.textsOf(ctx, v, t))); err == nil {
+			if b, err = s.bound(schemas.Bindable(ctx, db.store, t, who.Now, db.textsOf(ctx, v, t), place)); err == nil {
 				if t.HasPeriods() {
 					err = begun(t, b, who.Now)
 				}

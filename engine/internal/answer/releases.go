@@ -368,7 +368,7 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 	compares := shows || r.Explaining // EXPLAIN has both kinds, but simulates nothing for it
 	if d, ok := a.(demanded); ok && c.Allowed(r.Settings.Mechanism) {
 		compares = shows
-		if a, see.Query, err = d.over(ctx, see.Query, places(r.statement(), rel.Columns), shows); err != nil {
+		if a, see.Query, err = d.over(ctx, see.Query, standing(r.statement(), rel.Columns), shows); err != nil {
 			return c.failed(err)
 		}
 	}
@@ -406,9 +406,9 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 	return c, nil
 }
 
-// places returns where columns of a table stand among those of a release; nil means all.
+// standing returns where columns of a table stand among those of a release; nil means all.
 // Others it leaves out.
-func places(columns, release []int) (out []int) {
+func standing(columns, release []int) (out []int) {
 	if release == nil {
 		return columns
 	}

@@ -316,7 +316,7 @@ func (s *Statement) boundQueries(ctx context.Context, sel *syntax.Select, at fun
 
 // bind binds a SELECT of a workload.
 func (s *Statement) bind(ctx context.Context, sel *syntax.Select, at func(position int) int, t *view.Table) (*sqlfront.Bound, error) {
-	b, err := sqlfront.Bind(sel, schemas.Bindable(ctx, s.Store, t, s.Now(), s.textsOf(ctx, t)), nil)
+	b, err := sqlfront.Bind(sel, schemas.Bindable(ctx, s.Store, t, s.Now(), s.textsOf(ctx, t), nil), nil)
 	return b, sqlerr.Move(err, at)
 }
 

@@ -265,10 +265,7 @@ func (r reading) countCells(ctx context.Context, queries []query.Query) ([]int64
 	if len(columns) == 0 {
 		return nil, false, nil
 	}
-	narrow := make([]query.Query, len(queries))
-	for i, q := range queries {
-		narrow[i], _ = q.Project(columns)
-	}
+	narrow := query.ProjectAll(queries, columns)
 	var key [16]byte
 	if err := noise.NewSource().Bytes(key[:]); err != nil {
 		return nil, false, pay.ErrRandom()

@@ -15,6 +15,7 @@ import (
 
 	"dpsql/catalog"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/places"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
@@ -312,15 +313,24 @@ type joinable struct {
 	store *catalog.Store
 	now   time.Time
 	texts Texts
+	place *places.Place
 }
 
 // Texts returns the texts of a column that releases publish, and the names of these releases.
 type Texts func(column int) (texts []query.Value, releases []string, err error)
 
 // Bindable returns the table in the form that the front end binds a statement against,
-// which began at now. It is valid until ctx is done.
-func Bindable(ctx context.Context, store *catalog.Store, t *view.Table, now time.Time, texts Texts) sqlfront.Table {
-	return joinable{bound{t}, ctx, store, now, texts}
+// which began at now. It is valid until ctx is done. What takes long takes the place, if it is not nil.
+func Bindable(ctx context.Context, store *catalog.Store, t *view.Table, now time.Time, texts Texts, place *places.Place) sqlfront.Table {
+	return joinable{bound{t}, ctx, store, now, texts, place}
+}
+
+// Working implements sqlfront.Worker.
+func (b joinable) Working() error {
+	if b.place == nil {
+		return b.ctx.Err()
+	}
+	return b.place.Take(b.ctx)
 }
 
 // Now implements sqlfront.Clock.
