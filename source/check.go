@@ -231,7 +231,7 @@ func opensPage(opcode string, database int64, source string) (bool, error) {
 
 // unreadable returns the error for a source that does not compile.
 func unreadable(ctx context.Context, err error, source string) error {
-	if code, _ := classify(ctx, err); code != sqlerr.Invalid {
+	if code, _, _ := classify(ctx, err); code != sqlerr.Invalid {
 		return failure(ctx, err, source)
 	}
 	return sqlerr.New(sqlerr.Invalid, "%s cannot be read: it names something that does not exist", source).

@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
+	"strings"
 
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -230,13 +231,14 @@ func countUpTo(ctx context.Context, q Querier, source string, r route, where con
 //
 // A column of a table has one affinity. Equal values therefore stay equal in any
 // comparison, and SQLite can use an index on the column. A column of a view can have
-// several affinities, so there plus signs remove them.
+// several affinities, so there an expression removes them.
 func unitsWith(t Table, r route, where condition, stored bool) condition {
 	unit, in := columnOf(t.Unit), " IN "
+	field := strings.ReplaceAll(short("?", "NULL"), "?", unit) // which has no affinity, and changes none
 	if !stored {
-		unit, in = "+"+unit, " COLLATE BINARY IN "
+		unit, in = field, " COLLATE BINARY IN "
 	}
-	return condition{"(" + unit + ")" + in + "(SELECT " + unit + r.from(t.Source) + " WHERE " + where.text + ")", where.args}
+	return condition{"(" + unit + ")" + in + "(SELECT " + field + r.from(t.Source) + " WHERE " + where.text + ")", where.args}
 }
 
 // Histogram holds the true counts of the occupied cells of a universe on one snapshot.

@@ -252,13 +252,13 @@ func streamKept(ctx context.Context, q Querier, t Table, units condition, column
 	return nil
 }
 
-// byUnit returns the statement that reads the columns and the unit, sorted by unit. The
-// plus sign keeps SQLite from walking an index on the unit and looking up each row,
-// which takes longer than sorting.
+// byUnit returns the statement that reads the columns and the unit, sorted by unit. It
+// sorts by an expression, which keeps SQLite from walking an index on the unit and looking
+// up each row. That takes longer than sorting.
 func (p plan) byUnit(t Table) string {
-	column := columnOf(t.Unit)
-	return "SELECT " + p.fields() + ", " + strings.ReplaceAll(unitField, "?", column) + p.route.from(t.Source) +
-		" WHERE " + column + " IS NOT NULL AND " + p.where.text + " ORDER BY (+" + column + ") COLLATE BINARY"
+	field := func(form string) string { return strings.ReplaceAll(short(form, "NULL"), "?", columnOf(t.Unit)) }
+	return "SELECT " + p.fields() + ", " + field(unitField) + p.route.from(t.Source) +
+		" WHERE " + field("?") + " IS NOT NULL AND " + p.where.text + " ORDER BY (" + field("?") + ") COLLATE BINARY"
 }
 
 func (p plan) eachOfUnits(found *sql.Rows, k *Keeper) error {

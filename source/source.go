@@ -17,7 +17,9 @@ package source
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
+	"sync"
 
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -201,15 +203,77 @@ type sqlite struct{ q Querier }
 // failure replaces an error of the database by one that names only the source, because
 // the database's own text can carry a value of a row.
 func failure(ctx context.Context, err error, source string) error {
-	code, what := classify(ctx, err)
+	const tooBig = 18 // SQLITE_TOOBIG
+	code, what, result := classify(ctx, err)
+	if result == tooBig || errors.Is(err, ErrMixed) {
+		return rowError{errRow(source)}
+	}
 	return sqlerr.New(code, "%s while reading %s", what, source)
 }
 
-// classify maps an error to a code and a fixed text.
-func classify(ctx context.Context, err error) (sqlerr.Code, string) {
-	code, words, result := sqlerr.OfSQLite(ctx, err)
-	if result == 1 { // the schema changed, or an expression of a view failed
-		return sqlerr.Invalid, "the database refused a column or an expression"
+// Refused and MendRow are the words and the hint that replace every error that can depend on a
+// row.
+const (
+	Refused = "the database refused a column or an expression"
+	MendRow = "a table, a column, its type on a shard or what a view calls may have changed, or a value in a view be too long; once that is mended open the file again, until then the table is refused"
+)
+
+func errRow(source string) *sqlerr.Error {
+	return sqlerr.New(sqlerr.Invalid, "%s while reading %s", Refused, source).WithHint(MendRow)
+}
+
+// rowError is an error that can depend on a row of an SQLite file.
+type rowError struct{ err *sqlerr.Error }
+
+// Error implements error.
+func (e rowError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error as people see it.
+func (e rowError) Unwrap() error { return e.err }
+
+// OfRow reports whether an error of the reader of an SQLite file can depend on a row.
+func OfRow(err error) bool {
+	var e rowError
+	return errors.As(err, &e)
+}
+
+// Unfit is the set of base tables in which reading a row has failed. Views are vouched
+// not to fail on any row, and the curator promises it of foreign tables. If one fails
+// after all, the error tells of the row without noise. To tell it only once, every
+// later read of the table is refused before its rows are looked at. The zero Unfit is
+// empty. It is safe for concurrent use.
+type Unfit struct {
+	mu    sync.Mutex
+	bases map[string]bool
+}
+
+// Add adds the base tables of a source that failed.
+func (u *Unfit) Add(bases []string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.bases == nil {
+		u.bases = make(map[string]bool)
 	}
-	return code, words
+	for _, b := range bases {
+		u.bases[b] = true
+	}
+}
+
+// Refuse returns the error for a source that reads one of the tables, or nil.
+func (u *Unfit) Refuse(bases []string, source string) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if slices.ContainsFunc(bases, func(b string) bool { return u.bases[b] }) {
+		return errRow(source)
+	}
+	return nil
+}
+
+// classify maps an error to a code and a fixed text.
+func classify(ctx context.Context, err error) (code sqlerr.Code, words string, result int) {
+	code, words, result = sqlerr.OfSQLite(ctx, err)
+	if result == 1 { // the schema changed, or an expression of a view failed
+		return sqlerr.Invalid, Refused, result
+	}
+	return code, words, result
 }

@@ -210,6 +210,18 @@ func numberLike(d query.Domain) (string, bool) {
 	return "", false
 }
 
+// MaxBytes is the largest number of bytes of a text or blob that stands for a value of a column,
+// or for a unit. Without it, a row could have a value that a statement cannot sort, send or
+// convert within the database's own limits, and an error would tell of it. The length is looked
+// at before the value is, in all databases.
+const MaxBytes = 1 << 16
+
+// short returns an expression for one of ?, and another if ? is a longer text or blob than
+// MaxBytes. A length is looked up without the value.
+func short(one, another string) string {
+	return fmt.Sprintf("CASE WHEN octet_length(?) > %d THEN %s ELSE %s END", MaxBytes, another, one)
+}
+
 // canonical returns an SQL expression for the declared value that the value of a column
 // expression stands for. The result is an INTEGER or TEXT, NULL, or the blob noValue
 // for a value that belongs to no declared value.
@@ -238,7 +250,11 @@ func canonical(c string, of query.Column) string {
 	case of.Form.IsClamped():
 		form = clamped(form, of)
 	}
-	return strings.ReplaceAll(form, "?", c)
+	long := noValue
+	if of.Form.HasOther() {
+		long = "CASE typeof(?) WHEN 'text' THEN '" + query.Other + "' ELSE " + noValue + " END"
+	}
+	return strings.ReplaceAll(short(form, long), "?", c)
 }
 
 // canonicalOf returns the expression for columns declared INTEGER or TEXT, with ? for the

@@ -203,6 +203,9 @@ func newPlan(rows rowset, asked []int) plan {
 			parts = append(parts, condition)
 		case !fetched[i]:
 			p.fetch = append(p.fetch, i)
+			fallthrough
+		default:
+			parts = append(parts, c.fits)
 		}
 	}
 	p.where, p.args = allOf(parts), w.args

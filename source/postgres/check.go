@@ -30,7 +30,7 @@ func (r *reader) Check(ctx context.Context, t source.Table) (source.Schema, erro
 		if schema, err = r.schema(ctx, rel, t); err != nil {
 			return err
 		}
-		if err := r.pool.unfit.refused(schema.Bases, t.Source); err != nil {
+		if err := r.pool.unfit.Refuse(schema.Bases, t.Source); err != nil {
 			return err
 		}
 		schema.Notes = append(schema.Notes, misfits(rel, t)...)

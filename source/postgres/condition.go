@@ -80,7 +80,7 @@ const (
 func (w *writer) within(c column, set query.Set) (string, bool) {
 	switch {
 	case c.inside && set.IsAll():
-		return always, true
+		return c.fits, true
 	case c.array == "":
 		return "", false
 	}
@@ -143,17 +143,19 @@ func (w *writer) oneOf(c column, elements []string) string {
 }
 
 func (w *writer) except(c column, elements []string, null bool) string {
+	differs := always
 	switch {
-	case len(elements) == 0 && !null:
-		return always
-	case len(elements) == 0:
-		return c.text + " IS NOT NULL"
+	case len(elements) > 0 && null:
+		differs = c.text + " <> ALL (" + w.arg(array(elements), c.array) + ")"
+	case len(elements) > 0:
+		differs = anyOf([]string{c.text + " <> ALL (" + w.arg(array(elements), c.array) + ")", c.text + " IS NULL"})
+	case null:
+		differs = c.text + " IS NOT NULL"
 	}
-	differs := c.text + " <> ALL (" + w.arg(array(elements), c.array) + ")"
-	if null {
-		return differs
+	if differs == always || c.fits == always {
+		return differs + c.fits
 	}
-	return anyOf([]string{differs, c.text + " IS NULL"})
+	return c.fits + " AND " + differs
 }
 
 func (w *writer) interval(c column, i query.Interval) string {

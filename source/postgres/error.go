@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -108,46 +107,13 @@ func lost(ctx context.Context, err error) bool {
 	return state == "" && !ofRow(err)
 }
 
-// unfit is the set of base tables in which reading a row has failed. Views are vouched
-// not to fail on any row, and the curator promises it of foreign tables. If one fails
-// after all, the error tells of the row without noise. To tell it only once, every
-// later read of the table is refused before the server is asked about its rows.
-type unfit struct {
-	sync.Mutex
-	bases map[string]bool
-}
-
-func (u *unfit) add(bases []string) {
-	u.Lock()
-	defer u.Unlock()
-	if u.bases == nil {
-		u.bases = make(map[string]bool)
-	}
-	for _, b := range bases {
-		u.bases[b] = true
-	}
-}
-
-// refused returns the error for a source that reads an unfit table, or nil.
-func (u *unfit) refused(bases []string, source string) error {
-	u.Lock()
-	defer u.Unlock()
-	for _, b := range bases {
-		if u.bases[b] {
-			return faultRow.errorFor(source)
-		}
-	}
-	return nil
-}
-
 // faultRow replaces every error that can depend on a row.
-var faultRow = fault{sqlerr.Invalid, "the database refused a column or an expression",
-	"a table, a column, its type on a shard or what a view calls may have changed; once that is mended open the file again, until then the table is refused"}
+var faultRow = fault{sqlerr.Invalid, source.Refused, source.MendRow}
 
 // rowStates are the prefixes of the SQLSTATEs that can depend on a row: features not
 // supported for a value, cardinality, data, constraints, functions, collations and
-// operators, and faults inside the server.
-var rowStates = []string{"0A", "21", "22", "23", "2F", "38", "39", "42", "44", "P0", "XX000"}
+// operators, values beyond the server's limits, and faults inside it.
+var rowStates = []string{"0A", "21", "22", "23", "2F", "38", "39", "42", "44", "54000", "P0", "XX000"}
 
 // ofRow reports whether an error can depend on a row: one of the server, or that it does not
 // sort rows as it must.

@@ -113,6 +113,9 @@ var nasty = same("", "a", "A", "a ", " a", "b", "é", "e\u0301", "É", "ß", "SS
 	"9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775808.0", "1e400", "1e", "٣", "%", `\`, `{"`, "NULL", "inf", "nan",
 	"9007199254740993.0", "1.0000000000000000000001", "\u00a01", "1 2", "--1", "2024-01-31")
 
+// long has texts as long as any that stand for a value, and longer ones.
+var long = same(strings.Repeat("0", source.MaxBytes-1)+"1", strings.Repeat("0", source.MaxBytes)+"1", strings.Repeat("é", source.MaxBytes/2), strings.Repeat("é", source.MaxBytes/2)+"a")
+
 // types are the types of the server with values, and the types they can be
 // declared as.
 var types = []struct {
@@ -130,12 +133,12 @@ var types = []struct {
 	{"double precision", slices.Concat(integers, []pair{{"1.5", 1.5}, {"0.1", 0.1}, {"5e-324", 5e-324}, {"-1e-300", -1e-300}, {"7.499999999999999", 7.499999999999999}, {"-2.5", -2.5}, {"1e308", 1e308}, {"1999.75", 1999.75}, {"-0", math.Copysign(0, -1)}, {"NaN", "NaN"}, {"Infinity", math.Inf(1)}, {"9223372036854775808", 9223372036854775808.0},
 		{"-9223372036854775808", -9223372036854775808.0}, {"-9223372036854774784", -9223372036854774784.0}, {"9223372036854774784", 9223372036854774784.0}}), numbers},
 	{"real", slices.Concat(integers, []pair{{"1.5", 1.5}, {"NaN", "NaN"}, {"9223372036854775808", 9223372036854775808.0}, {"-9223372036854775808", -9223372036854775808.0}}), numbers},
-	{"text", nasty, both},
+	{"text", slices.Concat(nasty, long), both},
 	{"varchar(40)", nasty, both},
 	{"word", nasty, both},
 	{`text COLLATE "C"`, nasty, both},
-	{"text COLLATE careless", nasty, both},
-	{"citext", nasty, words},
+	{"text COLLATE careless", slices.Concat(nasty, long), both},
+	{"citext", slices.Concat(nasty, long), words},
 	{"char(4)", []pair{{nil, nil}, {"a", "a"}, {"a   ", "a"}, {"A", "A"}, {" a", " a"}, {"", ""}, {"1", "1"}, {"é", "é"}}, words},
 	{"char(4) COLLATE careless", []pair{{nil, nil}, {"a", "a"}, {"a   ", "a"}, {"A", "A"}, {" a", " a"}, {"", ""}}, words},
 	{"boolean", []pair{{nil, nil}, {"true", int64(1)}, {"false", int64(0)}}, numbers},

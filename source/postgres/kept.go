@@ -31,9 +31,9 @@ func kept(rel *relation, all rowset, t source.Table, u column, units string, arg
 	if !ok {
 		return rowset{}, false
 	}
-	where += " AND " + u.text + " IS NOT NULL"
+	where = allOf([]string{where, u.fits, u.text + " IS NOT NULL"})
 	if units != "" {
-		where += " AND " + u.text + " IN (SELECT " + u.text + rel.from() + " WHERE " + units + ")"
+		where += " AND " + u.text + " IN (SELECT " + u.text + rel.from() + " WHERE " + allOf([]string{units, u.fits}) + ")"
 	}
 	out := rowset{columns: make([]column, len(all.columns))}
 	fields, texts := make([]string, len(all.columns)), make([]string, len(all.columns))
@@ -41,7 +41,7 @@ func kept(rel *relation, all rowset, t source.Table, u column, units string, arg
 		name := "k" + strconv.Itoa(i)
 		fields[i], texts[i] = c.text+" AS "+name, c.text
 		out.columns[i] = c
-		out.columns[i].text, out.columns[i].sieve, out.columns[i].inside = "r."+name, "", true
+		out.columns[i].text, out.columns[i].sieve, out.columns[i].fits, out.columns[i].inside = "r."+name, "", "", true
 	}
 	unit := u.bytewise()
 	numbered := "SELECT " + strings.Join(fields, ", ") + ", " + u.text + " AS u, count(*) OVER (PARTITION BY " + unit + ") AS n, row_number() OVER (PARTITION BY " +
@@ -100,7 +100,7 @@ func (c column) encoded(integer, text byte) string {
 // longest returns the largest number of bytes of a text inside the domain.
 func (c column) longest() int {
 	if c.Domain.Type() != query.TypeText || !c.Domain.Finite() {
-		return 1 << 30 // the server's own limit
+		return source.MaxBytes
 	}
 	longest := 0
 	for v := range c.Domain.All().Each() {
@@ -166,5 +166,5 @@ func (r *reader) streamKept(ctx context.Context, rel *relation, all rowset, t so
 
 // byUnit reads the columns and the unit, sorted by unit.
 func (p plan) byUnit(rel *relation, u column) statement {
-	return statement{text: "SELECT " + strings.Join(append(p.fields(), u.text), ", ") + rel.from() + " WHERE " + p.where + " AND " + u.text + " IS NOT NULL ORDER BY " + u.bytewise(), args: p.args}
+	return statement{text: "SELECT " + strings.Join(append(p.fields(), u.text), ", ") + rel.from() + " WHERE " + allOf([]string{p.where, u.fits, u.text + " IS NOT NULL"}) + " ORDER BY " + u.bytewise(), args: p.args}
 }

@@ -34,6 +34,7 @@ type column struct {
 	kind
 	text      string
 	sieve     string // as in attribute
+	fits      string // the same; "" with OR OTHER, which longer texts are
 	attribute string // its name
 	inside    bool   // the statement need not check the domain: all rows lie in it, or a later check follows
 }
@@ -65,7 +66,7 @@ func (rel *relation) column(c query.Column, source string) (column, error) {
 		k, _ = a.textKind("text")
 	}
 	if c.Form.IsNoCase() { // the collation "C" has no capitals but those of ASCII
-		text, k = `lower((`+text+`)::text COLLATE "C")`, k.folded(c)
+		text, k = `lower(`+cropped("("+text+`)::text`)+` COLLATE "C")`, k.folded(c)
 	}
 	if c.Form.HasOther() {
 		text = k.listed(text, c.Domain)
@@ -76,6 +77,9 @@ func (rel *relation) column(c query.Column, source string) (column, error) {
 	out := column{Column: c, kind: k, text: text, attribute: a.name}
 	if text == a.text() {
 		out.sieve = a.sieve()
+	}
+	if !c.Form.HasOther() {
+		out.fits = a.fits()
 	}
 	return out, nil
 }
@@ -199,9 +203,22 @@ func (a attribute) text() string {
 		text += "::text"
 	}
 	if !a.bytewise {
-		text = "(convert_from(convert_to(" + text + `, 'UTF8'), 'UTF8')) COLLATE "C"`
+		text = "(convert_from(convert_to(" + cropped(text) + `, 'UTF8'), 'UTF8')) COLLATE "C"`
 	}
 	return text
+}
+
+// cropped returns an expression for a text that is cut, though no text of at most MaxBytes is.
+func cropped(text string) string { return fmt.Sprintf("left(%s, %d)", text, source.MaxBytes+1) }
+
+// fits returns the condition that the attribute has at most MaxBytes. The server looks up a
+// length without the value, and a shard sends no longer ones.
+func (a attribute) fits() string {
+	if !a.citext && (!a.builtIn || a.typ != "text" && a.typ != "varchar" && a.typ != "bpchar") {
+		return always
+	}
+	text := "r." + query.Quoted(a.name)
+	return fmt.Sprintf("(octet_length(%s::text) <= %d OR %s IS NULL)", text, source.MaxBytes, text)
 }
 
 // sieve returns the attribute as it is compared by = before text is: any collation takes
@@ -331,9 +348,9 @@ func boolOf(raw []byte) (query.Value, bool) {
 	return query.Int(int64(raw[0])), true
 }
 
-// textLiteral rejects texts that the server cannot store.
+// textLiteral rejects texts that the server cannot store, or that are too long.
 func textLiteral(v query.Value) (string, bool) {
-	return v.Str(), utf8.ValidString(v.Str()) && !strings.ContainsRune(v.Str(), 0)
+	return v.Str(), len(v.Str()) <= source.MaxBytes && utf8.ValidString(v.Str()) && !strings.ContainsRune(v.Str(), 0)
 }
 
 func textOf(raw []byte) (query.Value, bool) { return query.Text(string(raw)), true }
@@ -387,7 +404,7 @@ func (rel *relation) unit(t source.Table) (column, error) {
 	}
 	for _, declared := range []query.Type{query.TypeInteger, query.TypeText} {
 		if k, ok := a.kind(declared); ok && k.all {
-			return column{Column: query.Column{Name: t.Unit, Domain: query.Unbounded()}, kind: k, text: a.text()}, nil
+			return column{Column: query.Column{Name: t.Unit, Domain: query.Unbounded()}, kind: k, text: a.text(), fits: a.fits()}, nil
 		}
 	}
 	return column{}, sqlerr.New(sqlerr.Unsupported, "the unit %s of %s is of type %s", t.Unit, t.Source, a.typ).

@@ -31,7 +31,7 @@ import (
 type Pool struct {
 	pool     *pgxpool.Pool
 	prepares bool // prepare statements; off for poolers that share connections
-	unfit    unfit
+	unfit    source.Unfit
 }
 
 // cancelWithin is the time in which a server must obey a cancellation. After it the
@@ -136,7 +136,7 @@ func (r *reader) read(ctx context.Context, t source.Table, f func(*relation) err
 			return err
 		case r.answered || attempt == maxAttempts || !errors.Is(err, errAlone) && !lost(ctx, err):
 			if ctx.Err() == nil && ofRow(err) {
-				r.pool.unfit.add(r.schemas[t.Source].Bases) // the bases that Check reported
+				r.pool.unfit.Add(r.schemas[t.Source].Bases) // the bases that Check reported
 			}
 			return failure(ctx, err, t.Source)
 		}

@@ -34,7 +34,8 @@ type Reader struct {
 	Cache Cache
 	store *catalog.Store
 	pools pools
-	never error // if not nil, the reason why no snapshot is opened
+	unfit source.Unfit // tables of the file
+	never error        // if not nil, the reason why no snapshot is opened
 }
 
 // NewReader returns a reader of the file's private tables.
@@ -134,7 +135,17 @@ func (s *Snapshot) Unchanged(ctx context.Context, tx *catalog.Tx) error {
 	if s.outside != nil {
 		return nil // OnSnapshot has checked it
 	}
-	return schemas.Unchanged(ctx, tx, s.table)
+	_, err := s.fit(ctx, tx)
+	return err
+}
+
+// fit returns the base tables of an unchanged table of the file, unless reading a row of them
+// has failed before.
+func (s *Snapshot) fit(ctx context.Context, tx *catalog.Tx) (bases []string, err error) {
+	if bases, err = schemas.Unchanged(ctx, tx, s.table); err == nil {
+		err = s.reader.unfit.Refuse(bases, s.table.Source)
+	}
+	return bases, err
 }
 
 // open begins a reading that was paid for.
@@ -159,10 +170,14 @@ func (r reading) from(ctx context.Context, f func(source.Reader) error) error {
 		return f(r.outside)
 	}
 	return r.reader.store.Read(ctx, func(tx *catalog.Tx) error {
-		if err := schemas.Unchanged(ctx, tx, r.table); err != nil {
+		bases, err := r.fit(ctx, tx)
+		if err != nil {
 			return err
 		}
-		return f(source.SQLite(tx.SQL()))
+		if err = f(source.SQLite(tx.SQL())); source.OfRow(err) {
+			r.reader.unfit.Add(bases)
+		}
+		return err
 	})
 }
 

@@ -26,13 +26,12 @@ import (
 // Unchanged refuses a table of the file whose source is not as it was declared. Its schema
 // may have changed. Or it may read a table that is no longer public: those rows could have
 // another budget, which nobody has charged. Unchanged reads only schemas, which are
-// public.
-func Unchanged(ctx context.Context, tx *catalog.Tx, t *view.Table) error {
-	bases, err := sameInFile(ctx, tx, t)
-	if err != nil {
-		return err
+// public. It returns the base tables.
+func Unchanged(ctx context.Context, tx *catalog.Tx, t *view.Table) (bases []string, err error) {
+	if bases, err = sameInFile(ctx, tx, t); err == nil {
+		err = Covered(tx, t, bases)
 	}
-	return Covered(tx, t, bases)
+	return bases, err
 }
 
 // sameInFile is SameSchema for a table of the file, of which it returns the base tables.
