@@ -271,3 +271,12 @@ func (l Layout) Between(lo, hi int64) (least, most string, ok bool) {
 // IsNumber reports whether the layout is one field, whose texts are numbers of equal
 // length.
 func (l Layout) IsNumber() bool { return len(l) == 1 && l[0].field != 0 }
+
+// Canonical returns the text of a date or a moment as FormatMoment writes it, and any other text
+// as it is. A date is the moment at which its day begins.
+func Canonical(text string) string {
+	if moment, ok := ParseMoment(text); ok {
+		return FormatMoment(moment)
+	}
+	return text
+}

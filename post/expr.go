@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"strconv"
 
+	"dpsql/calendar"
 	"dpsql/query"
 	"dpsql/sqlvalue"
 )
@@ -57,8 +58,12 @@ func (k Key) value(r *row) sqlvalue.Value {
 	return sqlvalue.FromColumn(v)
 }
 
-// Folded is a text in lower case, which COLLATE NOCASE compares.
-type Folded struct{ Operand Expr }
+// Folded is what comparisons see of a text: it in lower case, as for COLLATE NOCASE, or the moment
+// that it says.
+type Folded struct {
+	Operand Expr
+	Moment  bool
+}
 
 // Type is that of the operand.
 func (f Folded) Type() Type          { return f.Operand.Type() }
@@ -66,7 +71,10 @@ func (f Folded) each(use func(Expr)) { use(f.Operand) }
 
 func (f Folded) value(r *row) sqlvalue.Value {
 	v := f.Operand.value(r)
-	if v.IsText() {
+	switch {
+	case v.IsText() && f.Moment:
+		return sqlvalue.Text(calendar.Canonical(v.Str()))
+	case v.IsText():
 		return sqlvalue.Text(query.FoldName(v.Str()))
 	}
 	return v

@@ -136,14 +136,20 @@ func (b *binder) folded(x *expr) *expr {
 // converted converts x for a comparison with a value of the given affinity.
 func (b *binder) converted(x *expr, own query.Type, other *expr, affinity query.Type) (*expr, error) {
 	switch {
-	case affinity == query.TypeInteger && own != query.TypeInteger && !x.full.isNumber():
-		if x.literal != nil {
+	case x.literal != nil && x.literal.value.IsText() && !other.isConstant() && other.full.isNumber(): // as in PostgreSQL, even beside a sum
+		if other.column >= 0 {
 			k, err := b.numeric(other.column, *x.literal)
 			return constantExpr(k), err
 		}
+		k, ok, err := x.literal.readNumber(x.literal.value.Str())
+		if !ok {
+			return x, err
+		}
+		return constantExpr(k), err
+	case affinity == query.TypeInteger && own != query.TypeInteger && !x.full.isNumber():
 		return apply(toNumber(), x), nil
 	case affinity == query.TypeText && own == 0 && !x.full.isText():
-		if x.literal != nil {
+		if x.literal != nil && other.column >= 0 {
 			v, err := b.text(other.column, *x.literal)
 			return constantExpr(constant{value: v, source: x.literal.source}), err
 		}

@@ -3,6 +3,7 @@ package sqlfront
 import (
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,9 +88,9 @@ func (b *binder) timeConstant(x *expr, other sqlparser.Expr) constant {
 	return constant{value: query.Text(x.full.lo.value.Str()), source: b.g.StartToken(other)}
 }
 
-// alignTimes prepares two expressions for a comparison, one of which is a date or a moment.
-// It is compared as a text with a text that is not constant, and with any date. A day is
-// the moment at which it begins.
+// alignTimes prepares two expressions for a comparison, one of which is a date or a moment. They
+// are compared as texts of one form: a day, if both are, or else a moment. A day is the moment at
+// which it begins.
 func (b *binder) alignTimes(x, y *expr, left sqlparser.Expr) (*expr, *expr, error) {
 	if x.time == 0 {
 		y, x, err := b.alignTimes(y, x, left)
@@ -109,24 +110,68 @@ func (b *binder) alignTimes(x, y *expr, left sqlparser.Expr) (*expr, *expr, erro
 			c = anyDate
 		}
 		k := b.timeConstant(y, left)
-		read, err := readTime(k, c)
-		if err != nil {
+		if _, err := readTime(k, c); err != nil {
 			return nil, nil, err
 		}
-		y.time = isDay
-		if read.real != nil || x.time == isMoment {
-			moment, _ := calendar.ParseMoment(k.value.Str())
-			y = constantOf(exactly(textOf(calendar.FormatMoment(moment))))
-			y.time = isMoment
-		}
+		y = dated(constantExpr(k))
 	}
-	if x.time == isDay && y.time == isMoment {
-		x = dateCall("datetime", x)
-	}
-	if y.time == isDay && x.time == isMoment {
-		y = dateCall("datetime", y)
+	if x.time != isDay || y.time != isDay {
+		x, y = asMoment(x), asMoment(y)
 	}
 	return x, y, nil
+}
+
+// asMoment returns a day as the moment at which it begins. A text that is no date stays as it is.
+func asMoment(x *expr) *expr {
+	if x.time == isMoment {
+		return x
+	}
+	y := apply(valueOperation("a comparison with a date", constantBounds(anyText), func(args []scalar) scalar {
+		if !args[0].isText() {
+			return args[0]
+		}
+		return textOf(calendar.Canonical(args[0].value.Str()))
+	}), x)
+	if x.time == isDay {
+		y = dateCall("datetime", x)
+	}
+	y.time, y.derived = isMoment, !y.isConstant()
+	return y
+}
+
+// dated returns a constant as a day, or as a moment if it has a time of day. Other constants stay
+// as they are.
+func dated(x *expr) *expr {
+	moment, ok := calendar.ParseMoment(x.full.lo.value.Str())
+	switch {
+	case !ok:
+		return x
+	case calendar.DayOf(moment)*86_400 == moment:
+		return dateCall("date", x)
+	}
+	return dateCall("datetime", x)
+}
+
+// alike gives dates and moments one form, if all values are such, and returns what they are. A
+// constant beside a date is one.
+func alike(values []*expr) (time temporal) {
+	if !slices.ContainsFunc(values, func(x *expr) bool { return x.time != 0 }) {
+		return 0
+	}
+	for i, x := range values {
+		if x.isConstant() {
+			values[i] = dated(x)
+		}
+		if time = max(time, values[i].time); values[i].time == 0 && !x.full.isNull() {
+			return 0
+		}
+	}
+	for i, x := range values {
+		if time == isMoment && !x.full.isNull() {
+			values[i] = asMoment(x)
+		}
+	}
+	return time
 }
 
 // timeFunctions are SQLite's functions of dates. Their arguments are a format, for

@@ -354,7 +354,7 @@ func (b *binder) caseExpr(e *sqlparser.CaseExpr) (*expr, error) {
 
 // caseOf compiles a CASE with the results of its arms and its ELSE.
 func (b *binder) caseOf(e *sqlparser.CaseExpr, results []*expr) (*expr, error) {
-	args := make([]*expr, 0, 2*len(e.Whens)+1)
+	args, time := make([]*expr, 0, 2*len(e.Whens)+1), alike(results)
 	for i, w := range e.Whens {
 		var when *expr
 		var err error
@@ -369,9 +369,9 @@ func (b *binder) caseOf(e *sqlparser.CaseExpr, results []*expr) (*expr, error) {
 		args = append(args, when, results[i])
 	}
 	if e.Else == nil {
-		return apply(firstTrue, append(args, constantExpr(constant{}))...), nil
+		results = append(results, constantExpr(constant{}))
 	}
-	return apply(firstTrue, append(args, results[len(e.Whens)])...), nil
+	return inTime(time, apply(firstTrue, append(args, results[len(e.Whens)])...)), nil
 }
 
 // isMembership reports whether a comparison can be compiled only as a set of a

@@ -94,7 +94,8 @@ func (b *binder) functionExpr(e *sqlparser.FuncExpr) (*expr, error) {
 	}
 	var x *expr
 	if name == "min" || name == "max" {
-		x = applyLeft(f.operation(name), args)
+		time := alike(args)
+		x = inTime(time, applyLeft(f.operation(name), args))
 	} else {
 		x = apply(f.operation(name), args...)
 	}
@@ -104,6 +105,9 @@ func (b *binder) functionExpr(e *sqlparser.FuncExpr) (*expr, error) {
 		if name == "strftime" {
 			l, _ := calendar.ParseLayout(args[0].full.lo.value.Str())
 			x.digits = l.IsNumber()
+			if at, ok := calendar.ParseMoment(l.Format(0)); ok && l.Format(0) == calendar.FormatMoment(at) {
+				x.time = isMoment // of DATE_TRUNC to hours or minutes
+			}
 		}
 	}
 	return x, nil
@@ -183,17 +187,31 @@ func (b *binder) specialExpr(name string, e *sqlparser.FuncExpr, args []*expr) (
 			return nil, b.g.StartToken(e.Exprs[0].(*sqlparser.AliasedExpr).Expr).Unsupported("a text as a condition").
 				WithHint("compare it with a value")
 		}
-		return apply(firstTrue, args...), nil
+		time := alike(args[1:])
+		return inTime(time, apply(firstTrue, args...)), nil
 	case "nullif": // compares without affinity
-		equal := compared(comparison(sqlvalue.Equal), args[0], args[1])
-		return apply(firstTrue, equal, constantOf(exactly(scalar{})), args[0]), nil
+		x, y, err := args[0], args[1], error(nil)
+		if x.time != 0 || y.time != 0 {
+			x, y, err = b.alignTimes(x, y, e)
+		}
+		if err != nil {
+			return nil, err
+		}
+		equal := compared(comparison(sqlvalue.Equal), x, y)
+		return inTime(args[0].time, apply(firstTrue, equal, constantOf(exactly(scalar{})), args[0])), nil
 	}
-	last := len(args) - 1
+	time, last := alike(args), len(args)-1
 	var cases []*expr
 	for _, x := range args[:last] {
 		cases = append(cases, apply(negation, apply(isMissing, x)), x)
 	}
-	return apply(firstTrue, append(cases, args[last])...), nil
+	return inTime(time, apply(firstTrue, append(cases, args[last])...)), nil
+}
+
+// inTime says of what time an expression is.
+func inTime(time temporal, x *expr) *expr {
+	x.time = time
+	return x
 }
 
 // absolute is abs(x). SQLite fails if the result overflows.

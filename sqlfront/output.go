@@ -373,7 +373,9 @@ func (o *outputs) comparison(left sqlparser.Expr, operator string, right sqlpars
 		return nil, o.g.StartToken(left).Unsupported("a comparison of a number with a text outside WHERE").
 			WithHint("compare numbers with numbers, and texts with texts in single quotes")
 	}
-	if _, key := l.(post.Key); isNoCase(l) || !key && isNoCase(r) { // the collation of the left column counts
+	if isTime(o.typeOf(left)) || isTime(o.typeOf(right)) {
+		l, r = post.Folded{Operand: l, Moment: true}, post.Folded{Operand: r, Moment: true}
+	} else if _, key := l.(post.Key); isNoCase(l) || !key && isNoCase(r) { // the collation of the left column counts
 		l, r = post.Folded{Operand: l}, post.Folded{Operand: r}
 	}
 	return post.Comparison{Op: op, Left: l, Right: r}, nil

@@ -461,9 +461,9 @@ func TestComputedRefusals(t *testing.T) {
 		{"(‸age, sex) = 1", u, "a row value", "one by one"},
 		{"age IN ((‸1, 2))", u, "a row value", ""},
 		{"(‸age, sex) IS NULL", u, "a row value", ""},
-		{"‸age + 1 = '41'", i, "a number is compared with a text", "without quotes"},
-		{"+‸age = '5'", i, "a number is compared with a text", ""},   // the sign takes SQLite's affinity off
-		{"'5' IN (‸age)", i, "a number is compared with a text", ""}, // as SQLite takes it off in a list
+		{"‸age + 1 = 'x'", i, "a number is compared with a text", "without quotes"},
+		{"+age = ‸'x'", i, "column age is INTEGER and is compared with 'x'", "an integer"},
+		{"‸'x' IN (age)", i, "column age is INTEGER and is compared with 'x'", "an integer"},
 		{"‸sex AND age = 1", u, "a text as a condition", "compare it with a value"},
 		{"CASE WHEN ‸sex THEN 1 END = 1", u, "a text as a condition", ""},
 		{"iif(‸sex, 1, 2) = 1", u, "a text as a condition", "compare"},

@@ -124,7 +124,6 @@ var widths = map[query.SQLType]int{query.SQLBool: 1, query.SQLInt8: 2, query.SQL
 
 // commonSQLType returns the type of values of two types.
 func commonSQLType(a, b query.SQLType) query.SQLType {
-	isTime := func(t query.SQLType) bool { return t == query.SQLDate || t == query.SQLTimestamp }
 	switch {
 	case a == b || b == "":
 		return a
@@ -137,6 +136,9 @@ func commonSQLType(a, b query.SQLType) query.SQLType {
 	}
 	return query.SQLText
 }
+
+// isTime reports whether values of a type are dates or moments.
+func isTime(t query.SQLType) bool { return t == query.SQLDate || t == query.SQLTimestamp }
 
 func widerOf(a, b query.SQLType) query.SQLType {
 	if widths[a] < widths[b] {
@@ -426,7 +428,7 @@ func (o *outputs) typeOfCall(name string, f *sqlparser.FuncExpr, args []sqlparse
 		return widerOf(query.SQLInt8, first)
 	case "median", "percentile_cont":
 		expect(1, query.SQLFloat8)
-		if first == query.SQLDate || first == query.SQLTimestamp {
+		if isTime(first) {
 			return first
 		}
 		return query.SQLFloat8
@@ -477,7 +479,7 @@ func (o *outputs) typeOfMeasure(name string, arg sqlparser.Expr) query.SQLType {
 	} else {
 		typ = o.typeOf(arg)
 	}
-	if name != "margin" && (typ == query.SQLDate || typ == query.SQLTimestamp) {
+	if name != "margin" && (isTime(typ)) {
 		return typ
 	}
 	return query.SQLFloat8

@@ -208,7 +208,7 @@ func (w *rewriter) series() {
 		if len(args) < 2 || len(args) > 3 || len(args[0]) == 0 || len(args[1]) == 0 {
 			continue
 		}
-		next, within, ok := step(args)
+		value, next, within, ok := step(args)
 		if !ok {
 			w.fail(t.Unsupported("this step of generate_series").WithHint("it is a whole number, or a text such as '1 month' with a number and a unit"))
 			return
@@ -240,8 +240,9 @@ func (w *rewriter) series() {
 		default:
 			continue
 		}
-		entry := slices.Concat([]any{table + " (", column, ") AS (SELECT ", args[0], " WHERE ", args[0], within, args[1], " UNION ALL SELECT "}, next(column),
-			[]any{" FROM " + table + " WHERE "}, next(column), []any{within, args[1], ")"})
+		from, to, after := value(args[0]), value(args[1]), next(column)
+		entry := slices.Concat([]any{table + " (", column, ") AS (SELECT "}, from, []any{" WHERE "}, from, []any{within}, to,
+			[]any{" UNION ALL SELECT "}, after, []any{" FROM " + table + " WHERE "}, after, []any{within}, to, []any{")"})
 		entries = append(entries, entry)
 	}
 	if len(entries) == 0 || w.err != nil {
@@ -265,15 +266,18 @@ func (w *rewriter) series() {
 	}
 }
 
-// step returns what follows a value of a series, and the comparison that ends it.
-func step(args [][]piece) (next func(x []piece) []any, within string, ok bool) {
+// step returns the forms of the ends of a series and of what follows a value, and the comparison
+// that ends it. All values are days, if the step has whole days and no end is a moment, or else
+// moments.
+func step(args [][]piece) (value, next func(x []piece) []any, within string, ok bool) {
+	value = func(x []piece) []any { return []any{x} }
 	plus := func(n string) func(x []piece) []any { return func(x []piece) []any { return []any{x, " + " + n} } }
 	if len(args) == 2 {
-		return plus("1"), " <= ", true
+		return value, plus("1"), " <= ", true
 	}
 	by := args[2]
 	if len(by) == 0 {
-		return nil, "", false
+		return nil, nil, "", false
 	}
 	if by[0].Matches("CAST") && len(by) > 2 { // of '1 day'::interval
 		by = by[2:3]
@@ -282,25 +286,31 @@ func step(args [][]piece) (next func(x []piece) []any, within string, ok bool) {
 	}
 	switch {
 	case len(by) == 1 && by[0].Kind == KindInteger && by[0].Text != "0":
-		return plus(by[0].Text), " <= ", true
+		return value, plus(by[0].Text), " <= ", true
 	case len(by) == 2 && by[0].Matches("-") && by[1].Kind == KindInteger && by[1].Text != "0":
-		return func(x []piece) []any { return []any{x, " - " + by[1].Text} }, " >= ", true
+		return value, func(x []piece) []any { return []any{x, " - " + by[1].Text} }, " >= ", true
 	case len(by) != 1 || by[0].Kind != KindString:
-		return nil, "", false
+		return nil, nil, "", false
 	}
 	n, word, _ := strings.Cut(strings.TrimSpace(by[0].Value), " ")
 	count, err := strconv.Atoi(n)
 	unit, known := units[unitOf(strings.TrimSpace(word))]
 	if err != nil || !known || count < 1 || count > 1_000_000 {
-		return nil, "", false
+		return nil, nil, "", false
 	}
 	function := "datetime("
-	if unit.day {
+	if unit.day && !slices.ContainsFunc(slices.Concat(args[0], args[1]), piece.isMoment) {
 		function = "date("
 	}
-	return func(x []piece) []any {
+	value = func(x []piece) []any { return []any{function, x, ")"} }
+	return value, func(x []piece) []any {
 		return []any{function, x, ", '+" + strconv.Itoa(count*unit.factor) + " " + unit.word + "')"}
 	}, " <= ", true
+}
+
+// isMoment reports whether a token makes a value that has a time of day.
+func (p piece) isMoment() bool {
+	return p.Matches("DATETIME") || p.Matches("CURRENT_TIMESTAMP") || p.Kind == KindString && len(p.Value) > 10 && isoDate(p.Value[:10])
 }
 
 // matches turns x ~ '^abc' into x GLOB 'abc*', and x ~* 'abc' into x LIKE '%abc%'.

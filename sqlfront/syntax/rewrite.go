@@ -410,6 +410,10 @@ func (w *rewriter) cast(i int) {
 		}
 		w.replace(i, end, "date(", x, ")")
 	case "DATETIME":
+		if literal && isoDate(x[0].Value) {
+			w.replace(i, end, "'"+x[0].Value+" 00:00:00'")
+			return
+		}
 		if literal && len(x[0].Value) > len("2024-01-01") && isoDate(x[0].Value[:10]) {
 			w.replace(i, end, x)
 			return
