@@ -37,7 +37,7 @@ var arrows = map[string][]string{
 	"sqlfront/syntax":         {"query", "sqlerr"},
 	"sqlvalue":                {"query"},
 	"post":                    {"calendar", "query", "sqlvalue"},
-	"surround":                {"internal/places", "post", "query", "sqlerr", "sqlfront/syntax", "sqlvalue"}, // no catalog and no source: it cannot reach the file
+	"surround":                {"calendar", "internal/places", "post", "query", "sqlerr", "sqlfront/syntax", "sqlvalue"}, // no catalog and no source: it cannot reach the file
 	"source":                  {"calendar", "period", "query", "source/definition", "sqlerr", "sqlvalue"},
 	"source/definition":       {},
 	"internal/draft":          {"query", "sqlerr", "sqlfront/syntax"},

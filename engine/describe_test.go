@@ -121,7 +121,7 @@ func TestColumnTypes(t *testing.T) {
 		{`SELECT name, height, share, height || '' AS t, n FROM towns JOIN (SELECT zip, SUM(fee) AS n FROM v GROUP BY zip) AS c ON c.zip = towns.zip`, "text int8 float8 text numeric"},
 		{`SELECT day FROM (SELECT day, COUNT(*) AS n FROM v GROUP BY day) UNION ALL SELECT name FROM towns`, "text"},
 		{`SELECT * FROM towns`, "text text int8 float8"},
-		{`SELECT CURRENT_DATE, CURRENT_TIMESTAMP, date(CURRENT_DATE, '-9000 years'), date('now')`, "date timestamp date text"},
+		{`SELECT CURRENT_DATE, CURRENT_TIMESTAMP, date(CURRENT_DATE, '-9000 years'), date('now')`, "date timestamp date date"},
 		{`VALUES (1, 'a', 2.5, NULL, 1 = 1), (2, 'b', 3, 4, FALSE)`, "int8 text float8 int8 bool"},
 		{`SHOW TABLES`, "text text text int8 text text int8 int8 text text"[5:]},
 		{`DESCRIBE v`, "text text text int8 text text text"},

@@ -158,7 +158,7 @@ func (c *cutter) refuse(err *sqlerr.Error) {
 }
 
 // of returns the index of the token that is a name of the tree.
-func (c *cutter) of(name *sql.Ident) int {
+func (c *Statement) of(name *sql.Ident) int {
 	i, _ := strconv.Atoi(strings.TrimPrefix(name.Name, "n"))
 	return i
 }

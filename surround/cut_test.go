@@ -170,7 +170,7 @@ var cuttable = []struct{ text, cores string }{
 		`SELECT COUNT(*) AS "a1" FROM visits WHERE age > -120`},
 	{`SELECT COUNT(*) AS groups, MIN(year) AS window, sex rows FROM visits GROUP BY rows ORDER BY window, groups`, `SELECT sex AS "sex", COUNT(*) AS "a1", MIN(year) AS "a2" FROM visits GROUP BY sex`},
 	{`SELECT k = '3', COUNT(*) FROM (SELECT age AS k FROM visits) WHERE k < 6 GROUP BY k ORDER BY k`, `SELECT age AS "k", COUNT(*) AS "a1" FROM visits WHERE age < 6 GROUP BY age`},
-	{`SELECT k = '3', COUNT(*) FROM (SELECT age + 0 AS k FROM visits) WHERE k < 6 GROUP BY k ORDER BY k`, `SELECT (age + 0) AS "k", COUNT(*) AS "a1" FROM visits WHERE (age + 0) < 6 GROUP BY (age + 0)`},
+	{`SELECT k = 3, COUNT(*) FROM (SELECT age + 0 AS k FROM visits) WHERE k < 6 GROUP BY k ORDER BY k`, `SELECT (age + 0) AS "k", COUNT(*) AS "a1" FROM visits WHERE (age + 0) < 6 GROUP BY (age + 0)`},
 }
 
 // TestCutAgainstSQLite: where the cores have SQLite's own rows, what the surroundings make of

@@ -17,6 +17,7 @@ import (
 	sqlite "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"dpsql/calendar"
 	"dpsql/internal/places"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -158,7 +159,7 @@ func (db *Database) Run(ctx context.Context, s *Statement, from Source, args []q
 	err = db.with(ctx, s, from, func(c *connection) error {
 		limited, cancel := db.limited(ctx)
 		defer cancel()
-		out, err = c.run(ctx, limited, s, from.Cores, from.Lineage, values)
+		out, err = c.run(ctx, limited, s.withTypes(from.Cores, c.tables), from.Cores, from.Lineage, values)
 		return err
 	})
 	return out, err
@@ -180,6 +181,7 @@ func (db *Database) Compile(ctx context.Context, s *Statement, from Source, args
 	err = db.with(ctx, s, from, func(c *connection) error {
 		limited, cancel := db.limited(ctx)
 		defer cancel()
+		s := s.withTypes(from.Cores, c.tables)
 		if len(s.cores) > 0 {
 			if l, err = s.lineage(from.Cores, c.tables); err != nil {
 				return err
@@ -187,7 +189,7 @@ func (db *Database) Compile(ctx context.Context, s *Statement, from Source, args
 		}
 		names, err := c.named(ctx, limited, s, l.carriedBy(from.Cores), values)
 		if err == nil && l.traces() && len(l.columns) != len(names) {
-			l = &Lineage{text: s.text}
+			l = &Lineage{text: s.typed}
 			names, err = c.named(ctx, limited, s, from.Cores, values)
 		}
 		if err != nil {
@@ -343,15 +345,27 @@ func (db *Database) Close() {
 const name = "file:surround?vfs=memdb&_dqs=0&_defensive=1" +
 	"&_pragma=trusted_schema(0)&_pragma=temp_store(1)&_pragma=journal_mode(off)&_pragma=synchronous(off)&_pragma=mmap_size(0)"
 
+// driver names the driver of SQLite with the collation moment, which compares dates as moments.
+const driver = "dpsql surround"
+
+var register = sync.OnceValue(func() error {
+	d := &sqlite.Driver{}
+	sql.Register(driver, d)
+	return d.RegisterCollationUtf8("moment", func(x, y string) int { return strings.Compare(calendar.Canonical(x), calendar.Canonical(y)) })
+})
+
 func open(ctx context.Context) (*connection, error) {
 	if !isLimited {
 		return nil, errNoLimit
 	}
-	connector, err := sqlite.NewConnector(name)
+	if err := register(); err != nil {
+		return nil, err
+	}
+	pool, err := sql.Open(driver, name)
 	if err != nil {
 		return nil, err
 	}
-	c := &connection{pool: sql.OpenDB(connector), tables: make(map[string][]column), made: make(map[string]made)}
+	c := &connection{pool: pool, tables: make(map[string][]column), made: make(map[string]made)}
 	c.pool.SetMaxOpenConns(1)
 	if c.conn, err = c.pool.Conn(ctx); err == nil {
 		_, err = c.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA main.max_page_count = %d; PRAGMA temp.max_page_count = %d", maxPages, maxResult))
@@ -492,6 +506,9 @@ func (t *Table) declared() []string {
 		}
 		if slices.Contains([]string{"NOCASE", "RTRIM"}, col.Collation) {
 			declared[i] += " COLLATE " + col.Collation
+		}
+		if t.Types != nil && kinds[t.Types[i]].plain() == moment {
+			declared[i] += " COLLATE moment"
 		}
 	}
 	for _, name := range t.Hidden {
@@ -698,7 +715,7 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, cores []*Ta
 		if err != nil {
 			return nil, err
 		}
-		l = &Lineage{text: s.text, names: names}
+		l = &Lineage{text: s.typed, names: names}
 	}
 	names := l.names
 	if err := c.place(limited, s, cores, len(names)+l.hidden); err != nil {
@@ -716,7 +733,7 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, cores []*Ta
 			if err := c.empty(limited); err != nil {
 				return nil, s.failure(ctx, limited, err)
 			}
-			return c.run(ctx, limited, s, cores, &Lineage{text: s.text, names: names}, args)
+			return c.run(ctx, limited, s, cores, &Lineage{text: s.typed, names: names}, args)
 		}
 		return nil, s.failure(ctx, limited, err)
 	}

@@ -25,7 +25,7 @@ func (db *Database) RunText(ctx context.Context, text string, tables []string, f
 		s.Tables = append(s.Tables, named.Tables...)
 		s.names[query.FoldName(t)] = true
 	}
-	s.text = text
+	s.text, s.typed = text, text
 	return db.Run(ctx, s, from, nil)
 }
 
@@ -35,7 +35,7 @@ func (db *Database) RunAround(ctx context.Context, text string, core *Table, fro
 	if err != nil {
 		return nil, err
 	}
-	s.Tables, s.text, from.Cores = nil, text, []*Table{core}
+	s.Tables, s.text, s.typed, from.Cores = nil, text, text, []*Table{core}
 	return db.Run(ctx, s, from, nil)
 }
 

@@ -1,6 +1,7 @@
 package surround
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,7 +116,7 @@ type tracer struct {
 func (s *Statement) lineage(cores []*Table, tables map[string][]column) (l *Lineage, err error) {
 	err = sqlerr.Guard(func() error {
 		if l = s.trace(cores, tables); l == nil {
-			l = &Lineage{text: s.text}
+			l = &Lineage{text: s.typed}
 		}
 		return nil
 	})
@@ -633,11 +634,12 @@ func (t *tracer) starTokens() (n int) {
 
 // tokensOf writes tokens from an index up to another, with texts before some and in the place
 // of others.
-func (t *tracer) tokensOf(from, end int, insert, replace map[int]string) string {
+func (t *Statement) tokensOf(from, end int, insert, replace map[int]string) string {
 	var b strings.Builder
 	for i := from; i < end; i++ {
 		b.WriteString(insert[i])
 		token := t.tokens[i]
+		token.Text = cmp.Or(t.edits[i], token.Text)
 		switch text, replaced := replace[i]; {
 		case replaced:
 			b.WriteString(text)

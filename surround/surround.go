@@ -20,6 +20,7 @@
 package surround
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,7 +41,8 @@ type Statement struct {
 	Tables  []syntax.Name // the tables that it names, each once; no common table expressions
 
 	written string // as it was written
-	text    string // as SQLite gets it
+	text    string // as SQLite gets it, before it is typed
+	typed   string // as SQLite runs it; see withTypes
 	bound   []int  // for each of SQLite's parameters, the index of its argument
 	tokens  []syntax.Token
 	starts  []int        // the offset of each token in what the parser gets
@@ -48,6 +50,7 @@ type Statement struct {
 	tree    *sql.SelectStatement
 	names   map[string]bool // folded names of the tables and common table expressions
 	cores   []string        // the tables of cores that it names
+	edits   map[int]string  // what tokens become; see withTypes
 
 	large   bool  // it has too many SELECTs
 	refusal error // why no such statement runs, whatever its tables are; nil if it may run
@@ -167,6 +170,23 @@ func (s *Statement) cut(text string, end syntax.Token) {
 	last := s.tokens[len(s.tokens)-1]
 	upTo(last.Position+len([]rune(last.Text)), last.Parameter == 0)
 	s.text = b.String()
+	s.typed = s.text
+}
+
+// withTypes returns the statement with what SQLite needs to compare values as PostgreSQL does: the
+// collation of moments behind dates, and numbers in the place of texts beside numbers.
+func (s *Statement) withTypes(cores []*Table, tables map[string][]column) *Statement {
+	w := &walker{statement: s, tables: maps.Clone(tables), parameters: make(map[int]kind), edits: make(map[int]string)}
+	for _, core := range cores {
+		w.tables[query.FoldName(core.Name)] = core.columns()
+	}
+	if w.selected(s.tree, nil); len(w.edits) == 0 {
+		return s
+	}
+	typed := *s
+	typed.edits = w.edits
+	typed.typed = typed.tokensOf(0, len(s.tokens), nil, nil)
+	return &typed
 }
 
 // parameter returns the number that SQLite gets for an argument. They are numbered by first

@@ -49,7 +49,7 @@ var functions = map[string]kind{
 	"mod": real, "pi": real, "pow": real, "power": real, "radians": real, "sin": real, "sinh": real, "sqrt": real, "tan": real, "tanh": real,
 	"trunc": argument,
 
-	"current_date": day, "current_time": text, "current_timestamp": moment, "date": text, "datetime": text, "julianday": real,
+	"current_date": day, "current_time": text, "current_timestamp": moment, "date": day, "datetime": moment, "julianday": real,
 	"strftime": text, "time": text, "timediff": text, "unixepoch": integer,
 
 	"avg": real, "count": integer, "group_concat": text, "max": either, "min": either, "string_agg": text, "sum": numbers, "total": real,
@@ -102,6 +102,7 @@ type walker struct {
 
 	parameters map[int]kind             // of arguments, by their index, where their first use tells it; nil if they are not collected
 	compared   map[*sql.BinaryExpr]kind // of the operands of comparisons
+	edits      map[int]string           // see Statement.withTypes; nil if they are not collected
 }
 
 // expects notes the kind that an expression has where it stands, for the parameters in it whose
@@ -111,6 +112,11 @@ func (w *walker) expects(e sql.Expr, k kind) {
 		return
 	}
 	switch e := e.(type) {
+	case *sql.StringLit:
+		number := strings.TrimSpace(w.statement.token(e.Value).Value)
+		if w.edits != nil && (k.plain() == integer || k.plain() == real) && syntax.IsNumber(number) {
+			w.edits[w.statement.index(e.ValuePos)] = number
+		}
 	case *sql.NullLit:
 		t := w.statement.at(w.statement.index(e.Pos))
 		if _, known := w.parameters[t.Parameter-1]; t.Parameter > 0 && !known {
@@ -477,6 +483,27 @@ func (w *walker) window(d *sql.WindowDefinition, with bodies, in *scope) {
 
 // expr returns the kind of an expression. It refuses expressions that it does not know.
 func (w *walker) expr(e sql.Expr, with bodies, in *scope) kind {
+	k := w.kind(e, with, in)
+	last, time := -1, k.plain() == moment
+	switch e := e.(type) {
+	case *sql.Ident:
+		last = w.statement.of(e)
+	case *sql.QualifiedRef:
+		last = w.statement.of(e.Column)
+	case *sql.ParenExpr:
+		last = w.statement.index(e.Rparen)
+	case *sql.Call: // of other functions SQLite has the collation from their arguments
+		t := w.statement.name(e.Name)
+		last, time = w.statement.index(e.Rparen), t.Matches("DATE") || t.Matches("DATETIME")
+	}
+	if w.edits != nil && last >= 0 && time {
+		w.edits[last] = w.statement.at(last).Text + " COLLATE moment"
+	}
+	return k
+}
+
+// kind is expr without its edits.
+func (w *walker) kind(e sql.Expr, with bodies, in *scope) kind {
 	switch e := e.(type) {
 	case nil:
 		return unknown
@@ -635,6 +662,9 @@ func (w *walker) expectOperands(e *sql.BinaryExpr, x, y kind) {
 				}
 			}
 		}
+		if _, literal := e.X.(*sql.StringLit); literal {
+			x = unknown
+		}
 		k := cmp.Or(nonNull(x), nonNull(y))
 		w.expectAlike(k, e.X, e.Y)
 		if w.compared == nil {
@@ -754,10 +784,6 @@ func (w *walker) call(e *sql.Call, with bodies, in *scope) kind {
 	switch name := strings.ToLower(t.Value); name {
 	case "sum", "avg", "total", "abs", "round", "sign":
 		w.refuseMoments(e.Name.NamePos, kinds...)
-	case "date", "datetime":
-		if len(kinds) > 0 && kinds[0].plain() == moment {
-			return map[string]kind{"date": day, "datetime": moment}[name]
-		}
 	}
 	w.expectArguments(strings.ToLower(t.Value), k, e.Args, kinds)
 	switch {
