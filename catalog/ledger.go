@@ -153,9 +153,6 @@ func (tx *Tx) Lines() (int64, error) {
 
 // Waits returns the last line of the charge that waits for a statement, or 0.
 func (tx *Tx) Waits(statement string) (int64, error) {
-	if tx.version == 0 {
-		return 0, nil
-	}
 	c, err := tx.head()
 	if err != nil {
 		return 0, err
@@ -197,9 +194,6 @@ func (tx *Tx) note(action string, line int64, statement string) error {
 
 // Idle returns the sum of what waits of an account's charges.
 func (tx *Tx) Idle(account int64) (sum accounting.Amount, err error) {
-	if tx.version == 0 {
-		return sum, nil
-	}
 	c, err := tx.head()
 	if err != nil {
 		return sum, err

@@ -12,7 +12,7 @@ SELECT code FROM more ORDER BY code DESC;
 --> code
 --> '15217'
 --> '15213'
-CREATE PUBLIC TABLE few AS SELECT DISTINCT zip FROM visits WITH (epsilon = 0.01, delta = 1e-9);
+CREATE PUBLIC TABLE few AS SELECT DISTINCT zip FROM visits WITH (epsilon = 0.01, delta = 1e-9, insist = on);
 --> done
 --> warning: no key was found: one of 3317 rows is found with probability 0.999999
 SELECT COUNT(*) FROM few;
@@ -33,7 +33,7 @@ CREATE PUBLIC TABLE other AS SELECT DISTINCT zip FROM visits WHERE age < 5 WITH 
 --> hint: WITH (epsilon = …, delta = …) pays for the keys of one column as it stands: SELECT DISTINCT column FROM table WITH (…); for conditions and expressions make a view with CREATE VIEW and declare it
 CREATE PUBLIC TABLE other AS SELECT DISTINCT zip FROM visits WITH (epsilon = 0.2, rows = 3);
 --> error invalid at 83: there is no option rows here
---> hint: the options are epsilon, delta
+--> hint: the options are epsilon, delta, insist
 EXPLAIN CREATE PUBLIC TABLE other AS SELECT DISTINCT zip FROM visits;
 --> error unsupported at 9: EXPLAIN CREATE PUBLIC TABLE without WITH (…) is outside the dialect
 --> hint: EXPLAIN takes the SELECT alone; a table or view is declared public at no cost

@@ -453,8 +453,8 @@ func (b budget) continues(rows string, a catalog.Account) error {
 }
 
 // addPrivate stores a declaration under the budget of its base tables. The first
-// declaration over them opens the budget, and later ones continue it. If it opens one
-// beside others, it returns a warning.
+// declaration over them opens the budget, and later ones continue it. It returns a warning if it opens
+// one beside others, or continues one that may be that of other rows.
 func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, p *period.Partition, out *Outside) (warning string, err error) {
 	schema, bases, err := protected(ctx, tx, t, p, out)
 	if err != nil {
@@ -488,6 +488,9 @@ func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, 
 		if err := b.continues(t.Source, *a); err != nil {
 			return "", err
 		}
+		if warning, err = goesOn(tx, *a, t); err != nil {
+			return "", err
+		}
 	}
 	other, err := tx.AccountUnit(a.ID)
 	if err != nil {
@@ -502,6 +505,25 @@ func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, 
 	}
 	t.Account = a.ID
 	return warning, tx.AddTable(&t)
+}
+
+// goesOn warns of a spent budget that is continued over a source that no table is declared on as it is
+// now. Tables and columns are known by name: one that was renamed since takes what is its name's.
+func goesOn(tx *catalog.Tx, a catalog.Account, t catalog.Table) (string, error) {
+	spent, err := tx.Spent(a.ID)
+	if err != nil || spent.Most(period.Ranges{period.All}) == (accounting.Amount{}) {
+		return "", err
+	}
+	tables, err := tx.Tables()
+	same, others := false, false
+	for _, o := range tables {
+		same = same || o.Account == a.ID && o.SourceSchema == t.SourceSchema
+		others = others || o.Account == a.ID && o.Source != t.Source
+	}
+	if err != nil || same || others {
+		return "", err
+	}
+	return fmt.Sprintf("the budget of %s goes on with what is spent of it: if a table or column was renamed since, this is the budget of what had its name", firstFew(a.Bases)), nil
 }
 
 // besideOthers warns of a budget that is opened while other rows have one, because

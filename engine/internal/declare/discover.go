@@ -94,15 +94,11 @@ func (s *Statement) agreed(d discovery) error {
 // with its declaration. If that fails the charge is gone: nothing of the draws is kept, and the
 // same statement pays and draws anew.
 func (s *Statement) Discover(ctx context.Context, st *syntax.CreatePublic) (warnings []string, err error) {
-	name, err := s.take(ctx, st.Name)
+	v, land, err := s.take(ctx, st.Name)
 	if err != nil {
 		return nil, err
 	}
-	defer name.Land()
-	v, err := s.view(ctx)
-	if err != nil {
-		return nil, err
-	}
+	defer land()
 	if done, err := s.CanPublish(ctx, st); done || err != nil {
 		return nil, err
 	}

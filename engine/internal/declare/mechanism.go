@@ -32,15 +32,11 @@ const (
 // parameters. It converts the ε, at the interactive account's δ, into a ρ and reserves all
 // of it. If the table has no N̂ yet, N̂ is bought from this ρ first.
 func (s *Statement) CreateMechanism(ctx context.Context, st *syntax.CreateMechanism) (warnings []string, err error) {
-	name, err := s.take(ctx, st.Name)
+	v, land, err := s.take(ctx, st.Name)
 	if err != nil {
 		return nil, err
 	}
-	defer name.Land()
-	v, err := s.view(ctx)
-	if err != nil {
-		return nil, err
-	}
+	defer land()
 	if done, err := v.NameFree(st.Name, st.IfNotExists, v.Mechanism(st.Name.Text) != nil); done || err != nil {
 		return nil, err
 	}

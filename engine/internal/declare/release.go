@@ -25,15 +25,11 @@ import (
 // CreateRelease builds a release. It plans from public data, buys N̂ if the plan needs it,
 // charges, reads the cells, draws, stores, and fits a table if there is to be one.
 func (s *Statement) CreateRelease(ctx context.Context, st *syntax.CreateRelease) (warnings []string, err error) {
-	name, err := s.take(ctx, st.Name)
+	v, land, err := s.take(ctx, st.Name)
 	if err != nil {
 		return nil, err
 	}
-	defer name.Land()
-	v, err := s.view(ctx)
-	if err != nil {
-		return nil, err
-	}
+	defer land()
 	if r := v.Release(st.Name.Text); r != nil && stored.Unfitted(r) {
 		return s.resume(ctx, st, v, r)
 	}
@@ -97,15 +93,24 @@ func built(name syntax.Name, t *view.Table, columns []int, using string, options
 	return text
 }
 
-// take takes a name for what is about to be paid for. Others that would pay for the same name wait
-// until it is stored, and find it; or they are refused. The caller looks afterwards whether the name
-// is free.
-func (s *Statement) take(ctx context.Context, name syntax.Name) (*catalog.Flight, error) {
+// take takes a name for what is about to be paid for, and returns the view of then. Others that would
+// pay for the same name wait until it is stored, and find it; or they are refused.
+func (s *Statement) take(ctx context.Context, name syntax.Name) (v *view.View, land func(), err error) {
+	if s.Store.ReadOnly() { // the charge is refused
+		v, err = s.view(ctx)
+		return v, func() {}, err
+	}
 	flight, err := s.Store.AcquireFlight(ctx, sha256.Sum256([]byte("name "+query.FoldName(name.Text))), s.Patience)
 	if sqlerr.CodeOf(err) == sqlerr.Busy {
 		err = sqlerr.New(sqlerr.Busy, "%s is being built elsewhere", name.Text).WithHint("try again when it is done").At(name.Position)
 	}
-	return flight, err
+	if err != nil {
+		return nil, nil, err
+	}
+	if v, err = s.view(ctx); err != nil {
+		flight.Land()
+	}
+	return v, flight.Land, err
 }
 
 // warnDelta warns if δ is no longer small compared with one row in N̂.

@@ -2,18 +2,8 @@
 // then gives a Receipt; package rows reads nothing without one. So "charge, then
 // draw" is the only order in which a statement can be written.
 //
-// # Charges that wait
-//
-// A curator's statement that ends while it reads, before anything is drawn, has spent its charge
-// on nothing. Read has the charge wait, by a line of the ledger, and the equal statement goes on
-// with it, by another line that is on disk before it reads. What is charged does not depend on
-// rows: every reading has a charge before it, and no charge comes back to an account. A charge
-// pays for one draw: Read is over before the first one, a receipt that waits is worthless, and of
-// all statements at once one takes the charge, in a transaction. The draw is made from one snapshot,
-// that of the statement that goes on, as if it had been asked for then; the sums of each period are
-// the same. Whether a statement was still reading when it ended depends on rows, and shows in these
-// lines. Curators alone are told, and decide when a statement ends; what users asked for stays
-// spent, and what they see is the same. A process that dies writes no line: its charge is lost.
+// A curator's statement that ends while it reads has drawn nothing. Read has its charge wait for the
+// equal statement; docs/decisions/040-waiting-charges.md has the proof.
 package pay
 
 import (
