@@ -19,15 +19,15 @@ type accounts struct {
 func (a *accounts) move(c *conn, held, most int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	all := a.held[c.user] + held - c.held
+	all := a.held[c.folded] + held - c.held
 	if all > most {
 		return false
 	}
 	if a.held == nil {
 		a.held = make(map[string]int)
 	}
-	if a.held[c.user], c.held = all, held; all == 0 {
-		delete(a.held, c.user)
+	if a.held[c.folded], c.held = all, held; all == 0 {
+		delete(a.held, c.folded)
 	}
 	return true
 }

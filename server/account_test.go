@@ -86,7 +86,7 @@ func TestHoarders(t *testing.T) {
 		}
 		if !h.own {
 			big := "PREPARE big AS SELECT '" + strings.Repeat("x", 25<<10) + "'"
-			other := connect(t, url)
+			other := connect(t, strings.Replace(url, "ana:", "ANA:", 1))
 			if _, state := run(t, other, big); state != "54000" {
 				t.Errorf("%s: another connection of the user is told %q", h.name, state)
 			}

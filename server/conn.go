@@ -27,6 +27,7 @@ type conn struct {
 	log     *slog.Logger
 
 	user    string
+	folded  string // one for Ana and ANA, who are one user
 	curator bool
 	session *engine.Session
 	number  uint32 // that clients know the connection by

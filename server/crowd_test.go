@@ -63,7 +63,7 @@ func TestCrowds(t *testing.T) {
 	}
 	var hers []*pgx.Conn
 	for {
-		c, err := pgx.Connect(t.Context(), eve)
+		c, err := pgx.Connect(t.Context(), strings.Replace(eve, "eve:", spelling("eve", len(hers))+":", 1))
 		if err != nil {
 			var e *pgconn.PgError
 			if !errors.As(err, &e) || e.Code != "53300" {
@@ -95,6 +95,11 @@ func TestCrowds(t *testing.T) {
 	}
 }
 
+// spelling spells a name in one of several ways. All are one user's.
+func spelling(name string, i int) string {
+	return strings.ToUpper(name[:i%len(name)]) + name[i%len(name):]
+}
+
 // TestGuessesAtOnce tries 40 wrong passwords at once, for a user and for a name that nobody has. Nine may be
 // tried, one after another, and the others are refused at once. Somebody else at that address logs in
 // meanwhile.
@@ -105,9 +110,9 @@ func TestGuessesAtOnce(t *testing.T) {
 		url += "?sslmode=disable"
 		ctx, cancel := context.WithCancel(t.Context())
 		states := make(chan string, 40)
-		for range cap(states) {
+		for i := range cap(states) {
 			go func() {
-				_, err := pgx.Connect(ctx, strings.Replace(url, "ana:s3cret", name+":wrong", 1))
+				_, err := pgx.Connect(ctx, strings.Replace(url, "ana:s3cret", spelling(name, i)+":wrong", 1))
 				var e *pgconn.PgError
 				if errors.As(err, &e) {
 					states <- e.Code

@@ -200,7 +200,7 @@ func (s *Server) register(c *conn, keySize int) error {
 	defer s.mu.Unlock()
 	s.entering.leave(c.network, c)
 	if !c.curator {
-		out := s.users.take(c.user, c)
+		out := s.users.take(c.folded, c)
 		if out == c {
 			return errCrowded
 		}
@@ -226,7 +226,7 @@ func (s *Server) forget(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.entering.leave(c.network, c)
-	s.users.leave(c.user, c)
+	s.users.leave(c.folded, c)
 	if s.conns[c.number] == c {
 		delete(s.conns, c.number)
 	}

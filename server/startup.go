@@ -16,6 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"dpsql/query"
 	"dpsql/scram"
 	"dpsql/sqlerr"
 )
@@ -255,6 +256,7 @@ func (c *conn) login(p *startupPacket) error {
 		c.send(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: uint32(min(p.minor, latestMinor)), UnrecognizedOptions: p.unknown})
 	}
 	c.user = p.parameters["user"]
+	c.folded = query.FoldName(c.user)
 	c.log = c.log.With("user", c.user)
 	local := c.raw.RemoteAddr().Network() == unixSocketNet
 	switch {
@@ -351,7 +353,7 @@ func (c *conn) authenticate() error {
 		if !ok {
 			return fatal("08P01", "a message of the login was expected")
 		}
-		try, ok := s.failures.begin(c.user, c.network)
+		try, ok := s.failures.begin(c.folded, c.network)
 		if !ok {
 			return fatal("57P03", "too many logins of user %q failed or wait: try again in a few seconds", c.user)
 		}
