@@ -45,6 +45,7 @@ var arrows = map[string][]string{
 	"internal/exporter":       {},
 	"internal/places":         {"sqlerr"},
 	"internal/admissions":     {},
+	"internal/mutate":         {}, // it changes sources, and runs go
 	"catalog":                 {"accounting", "catalog/internal/ledger", "period", "query", "sqlerr"},
 	"catalog/internal/ledger": {"accounting", "period"},
 	"mechanisms/direct":       {"noise", "query", "sqlerr"},

@@ -1,0 +1,265 @@
+// Command mutate changes dpsql in one place at a time, and looks whether a test fails.
+//
+//	go run ./internal/mutate                     all mutants of mutants.tsv
+//	go run ./internal/mutate -only 'smw.*Test'   those whose line matches
+//	go run ./internal/mutate -candidates noise   all that could be listed of a package
+//
+// A mutant that no test tells from dpsql breaks a promise that no test holds: the command lists it as
+// alive, and fails. One that does what dpsql does has the reason in its line.
+//
+// A line of mutants.tsv has, between tabs: the package, the function, the operator, the text that it
+// changes, and why it is equivalent, if it is. So it outlives a move within the package. The tests that
+// must fail are those of the package's line that begins with "tests": the arguments of one or more
+// go test, the quickest first, between semicolons.
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+//go:embed mutants.tsv
+var listed string
+
+func main() {
+	only := flag.String("only", "", "run the mutants whose line matches this regular expression")
+	candidates := flag.String("candidates", "", "list the mutants of this package in place of running any")
+	parallel := flag.Int("parallel", max(1, runtime.NumCPU()), "how many mutants run at once")
+	patience := flag.Duration("patience", 5*time.Minute, "how long a go test may take; a mutant that takes longer is dead")
+	flag.Parse()
+	var err error
+	if *candidates != "" {
+		err = printCandidates(*candidates)
+	} else {
+		err = campaign(*only, *parallel, *patience)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(1)
+	}
+}
+
+// printCandidates lists the mutants of a package. Some may not compile.
+func printCandidates(dir string) error {
+	all, err := mutantsOf(dir)
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		fmt.Println(m.id())
+	}
+	return nil
+}
+
+// readList returns the mutants that are listed, and the tests of each package.
+func readList(text string) (list []mutant, tests map[string][]string, err error) {
+	tests = map[string][]string{}
+	for line := range strings.Lines(text) {
+		f := strings.Split(strings.TrimRight(line, "\n"), "\t")
+		switch {
+		case strings.HasPrefix(line, "#") || line == "\n":
+		case f[0] == "tests" && len(f) == 3:
+			tests[f[1]] = strings.Split(f[2], ";")
+		case len(f) == 4:
+			list = append(list, mutant{pkg: f[0], function: f[1], operator: f[2], source: f[3]})
+		case len(f) == 5 && f[4] != "":
+			list = append(list, mutant{pkg: f[0], function: f[1], operator: f[2], source: f[3], equivalent: f[4]})
+		default:
+			return nil, nil, fmt.Errorf("mutants.tsv has the line %q", line)
+		}
+	}
+	for _, m := range list {
+		if tests[m.pkg] == nil {
+			return nil, nil, fmt.Errorf("mutants.tsv names no tests of %s", m.pkg)
+		}
+	}
+	return list, tests, nil
+}
+
+// find makes the mutants of a list from the sources. Those that they do not have are an error.
+func find(list []mutant) (missing error) {
+	sources := map[string]map[string]mutant{}
+	for i, m := range list {
+		if sources[m.pkg] == nil {
+			all, err := mutantsOf(m.pkg)
+			if err != nil {
+				return err
+			}
+			sources[m.pkg] = map[string]mutant{}
+			for _, s := range all {
+				sources[m.pkg][s.id()] = s
+			}
+		}
+		s, ok := sources[m.pkg][m.id()]
+		if !ok {
+			missing = errors.Join(missing, fmt.Errorf("the sources have no such place: %s", m))
+		}
+		list[i].file, list[i].content = s.file, s.content
+	}
+	return missing
+}
+
+// outcome is what became of a mutant.
+type outcome string
+
+const (
+	killed     outcome = "killed"
+	alive      outcome = "ALIVE"
+	equivalent outcome = "equivalent"
+	broken     outcome = "DOES NOT COMPILE"
+)
+
+// campaign runs the mutants whose lines match, and prints what became of them.
+func campaign(only string, parallel int, patience time.Duration) error {
+	match, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	list, tests, err := readList(listed)
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(m mutant) bool { return !match.MatchString(m.id()) })
+	if err := find(list); err != nil {
+		return err
+	}
+	if err := green(list, tests); err != nil {
+		return err
+	}
+	all := make([]outcome, len(list))
+	next, printing := make(chan int), sync.Mutex{}
+	var workers sync.WaitGroup
+	for range parallel {
+		workers.Go(func() {
+			for i := range next {
+				begun := time.Now()
+				all[i] = list[i].judge(tests[list[i].pkg], patience)
+				printing.Lock()
+				fmt.Printf("%-10s %4.0f s  %s\n", all[i], time.Since(begun).Seconds(), list[i])
+				printing.Unlock()
+			}
+		})
+	}
+	for i := range list {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	return summarize(list, all)
+}
+
+// green runs the tests of all mutants on dpsql as it is.
+func green(list []mutant, tests map[string][]string) error {
+	done := map[string]bool{}
+	for _, m := range list {
+		for _, test := range tests[m.pkg] {
+			if m.equivalent == "" && !done[test] {
+				done[test] = true
+				if out, err := exec.Command("go", testArguments(test)...).CombinedOutput(); err != nil {
+					return fmt.Errorf("go test %s fails without a mutant:\n%s", test, out)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// judge runs tests until one fails.
+func (m mutant) judge(tests []string, patience time.Duration) outcome {
+	if m.equivalent != "" {
+		return equivalent
+	}
+	ctx := context.Background()
+	if m.run(ctx, "build", "./"+m.pkg) != nil {
+		return broken
+	}
+	for _, test := range tests {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		err := m.run(ctx, testArguments(test)...)
+		cancel()
+		if err != nil {
+			return killed
+		}
+	}
+	return alive
+}
+
+// testArguments are the arguments of go for a line of tests.
+func testArguments(test string) []string {
+	return append([]string{"test", "-vet=off", "-failfast"}, strings.Fields(test)...)
+}
+
+// run runs go with the mutant in the place of its file. What it starts ends with it.
+func (m mutant) run(ctx context.Context, args ...string) error {
+	dir, err := os.MkdirTemp("", "mutate")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
+	file, err := filepath.Abs(m.file)
+	if err != nil {
+		return err
+	}
+	about, err := json.Marshal(map[string]any{"Replace": map[string]string{file: changed}})
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(changed, m.content, 0o600); err != nil {
+		return err
+	}
+	if err := os.WriteFile(overlay, about, 0o600); err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, "go", slices.Insert(args, 1, "-overlay="+overlay)...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // go ends its tests, and then itself
+	cmd.WaitDelay = 10 * time.Second
+	return cmd.Run()
+}
+
+// summarize prints a table by package, and who is alive. It fails if somebody is.
+func summarize(list []mutant, all []outcome) error {
+	counts, packages := map[string]map[outcome]int{"all": {}}, []string{}
+	failed := 0
+	for i, m := range list {
+		if counts[m.pkg] == nil {
+			counts[m.pkg] = map[outcome]int{}
+			packages = append(packages, m.pkg)
+		}
+		counts[m.pkg][all[i]]++
+		counts["all"][all[i]]++
+		if all[i] == alive || all[i] == broken {
+			failed++
+		}
+	}
+	fmt.Printf("\n%-28s %8s %8s %10s %8s\n", "package", "mutants", "killed", "equivalent", "alive")
+	for _, p := range append(packages, "all") {
+		c := counts[p]
+		fmt.Printf("%-28s %8d %8d %10d %8d\n", p, c[killed]+c[equivalent]+c[alive]+c[broken], c[killed], c[equivalent], c[alive]+c[broken])
+	}
+	for i, m := range list {
+		if all[i] == alive || all[i] == broken {
+			fmt.Printf("%s: %s\n", all[i], m)
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d mutants are alive or do not compile", failed, len(list))
+	}
+	return nil
+}
