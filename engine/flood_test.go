@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -169,6 +170,48 @@ func TestSumInManyGroupsIsSmall(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; len(r.Rows) != 300 || mib > 250 {
 			c.Errorf("%d groups took %d MiB", len(r.Rows), mib)
+		}
+	})
+}
+
+// A statement of a user asks the rows for no more numbers than the answer time of its table has room for: it is
+// refused at once, before a charge. A place of a distribution is less than a number. Who has the file may ask for all.
+func TestFloodOfGroups(t *testing.T) {
+	t.Parallel()
+	inTime(t, func(c *timed) {
+		s := c.wide("eve")[0]
+		const groups = `SELECT /*+ accuracy(1e9) */ k, COUNT(*) FROM wide WHERE k < %d GROUP BY k`
+		ledger := func() int { return len(must(c.T, c.curator, `SHOW LEDGER`).Rows) }
+		limits := func() any {
+			rows := must(c.T, c.curator, `SHOW TABLES`).Rows
+			return rows[slices.IndexFunc(rows, func(row []any) bool { return row[0] == "wide" })][8]
+		}
+		begun, lines, shown := time.Now(), ledger(), limits()
+		for _, text := range []string{fmt.Sprintf(groups, 30_000), fmt.Sprintf(groups, 401), `SELECT /*+ accuracy(1e9) */ MEDIAN(v) FROM wide`,
+			`SELECT /*+ accuracy(1e9) */ k, COUNT(*), SUM(v) FROM wide WHERE k < 201 GROUP BY k`,
+			`SELECT /*+ accuracy(1e9) */ a.k, a.n, b.n FROM (SELECT k, COUNT(*) AS n FROM wide WHERE k < 201 GROUP BY k) a JOIN (SELECT k, SUM(v) AS n FROM wide WHERE k < 201 GROUP BY k) b ON a.k = b.k`} {
+			const want = "numbers at once, at most 400 in an answer time of 100 ms"
+			err := c.takes(0, s, text)
+			if sqlerr.CodeOf(err) != sqlerr.Unsupported || !strings.Contains(err.Error(), want) {
+				c.Errorf("%.80s: %v", text, err)
+			}
+			if why := fmt.Sprint(must(c.T, s, `EXPLAIN `+text).Rows); !strings.Contains(why, want) {
+				c.Errorf("%.80s: EXPLAIN does not say why", text)
+			}
+		}
+		if time.Since(begun) != 0 || ledger() != lines {
+			c.Errorf("refusals take %v and %d lines of the ledger", time.Since(begun), ledger()-lines)
+		}
+		must(c.T, c.curator, fmt.Sprintf(groups, 401))
+		must(c.T, c.curator, `ALTER PRIVATE TABLE wide SET (answer_time = 101)`)
+		for _, text := range []string{strings.Replace(fmt.Sprintf(groups, 404), "WHERE", "WHERE v > 7 AND", 1), fmt.Sprintf(groups, 700), // of these 401 are stored
+			`SELECT /*+ accuracy(1e9) */ MEDIAN(v) FROM wide WHERE v < 3000`} {
+			if err := c.takes(126*time.Millisecond, s, text); err != nil {
+				c.Error(err)
+			}
+		}
+		if now := limits(); now == shown || now != "answer_time = '101 ms'" {
+			c.Errorf("the limits are %v", now)
 		}
 	})
 }

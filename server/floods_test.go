@@ -93,11 +93,13 @@ var floods = []flood{
 	}},
 	asking("recursive queries", 8, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000000) SELECT MAX(i) FROM n`),
 	asking("EXPLAIN of a long condition", 24, `EXPLAIN SELECT COUNT(*) FROM wide WHERE (n * 7919 + m * 104729 + n * m) % 10007 < 500%d`),
+	asking("refusals of 30,000 groups", 4, `SET accuracy = 5000; SET mechanism = direct; SELECT n, COUNT(*) FROM wide WHERE m < 100 + %d GROUP BY n`),
 	groups(),
 }
 
+// groups asks for as many groups as the answer time of the long form has room for, until nothing is left of eve's quota.
 func groups() flood {
-	f := asking("answers of 30,000 groups", 4, `SET accuracy = 5000; SET mechanism = direct; SELECT n, COUNT(*) FROM wide WHERE m < 100 + %d GROUP BY n`)
+	f := asking("answers of 1,000 groups", 4, `SET accuracy = 5000; SET mechanism = direct; SELECT n, COUNT(*) FROM wide WHERE m < 100 + %d AND n < 1000 GROUP BY n`)
 	f.alone = true
 	return f
 }

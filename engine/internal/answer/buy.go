@@ -185,8 +185,13 @@ func (st *Statement) of(all []Purchase, about func(*view.Table) bool) (some []Pu
 }
 
 // affordable refuses a statement whose purchases cost more than remains in an account, or
-// more than one statement may take from it.
+// more than one statement may take from it, and one that takes too long to be held.
 func (st *Statement) affordable() error {
+	if st.held {
+		if err := st.fits(); err != nil {
+			return err
+		}
+	}
 	if bought := st.bought(); len(bought) > 0 {
 		if err := st.bearable(bought); err != nil {
 			return err
@@ -374,10 +379,11 @@ func (st *Statement) draw(ctx context.Context, sn *rows.Snapshot, paid *pay.Rece
 	}
 	var stored []catalog.Answer
 	for _, p := range purchases {
+		random := st.Database.random()
 		for _, n := range p.Asks {
 			noisy := counts[len(stored)]
 			for i := range noisy {
-				if noisy[i], err = p.Price.Answer(noisy[i], st.Database.random()); err != nil {
+				if noisy[i], err = p.Price.Answer(noisy[i], random); err != nil {
 					return nil, pay.ErrRandom()
 				}
 			}
