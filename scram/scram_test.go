@@ -135,6 +135,42 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestDowngrade: a client that could bind the channel, and was told that the server cannot, says y.
+// Where the server can, somebody between them took that out of its offer (RFC 5802, section 6).
+func TestDowngrade(t *testing.T) {
+	verifier, err := scram.New("s3cret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate := []byte("certificate")
+	for _, c := range []struct {
+		mechanism, flag string
+		binding         []byte
+		taken           bool
+	}{
+		{scram.Plain, "n", nil, true},
+		{scram.Plain, "y", nil, true},
+		{scram.Plain, "n", certificate, true},
+		{scram.Plain, "y", certificate, false},
+		{scram.Plain, "p=tls-server-end-point", certificate, false},
+		{scram.Plus, "p=tls-server-end-point", certificate, true},
+		{scram.Plus, "p=tls-unique", certificate, false},
+		{scram.Plus, "n", certificate, false},
+		{scram.Plus, "y", certificate, false},
+	} {
+		talk, err := scram.NewConversation(c.mechanism, verifier, c.binding)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := talk.Step(c.flag + ",,n=,r=rOprNGfwEbeRWgbNEkqO"); (err == nil) != c.taken {
+			t.Errorf("%s with the flag %s, binding %q: %v", c.mechanism, c.flag, c.binding, err)
+		}
+	}
+	if _, err := scram.NewConversation(scram.Plus, verifier, nil); err == nil {
+		t.Error("a channel is bound without TLS")
+	}
+}
+
 func TestBinding(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
 	if err != nil {

@@ -412,6 +412,29 @@ func TestServeReloads(t *testing.T) {
 	count(t, old)
 }
 
+// TestServeAsksForTLS: a server that other machines can reach takes nothing over TCP without TLS, on its
+// loopback address neither. One that they cannot reach does.
+func TestServeAsksForTLS(t *testing.T) {
+	t.Parallel()
+	for listen, asks := range map[string]bool{"127.0.0.1:0": false, "0.0.0.0:0": true} {
+		s := home(t)
+		s.start(exec.Command("dpsql", "serve", s.file(), "--log-format", "json", "--self-signed", "--listen", listen))
+		_, port, err := net.SplitHostPort(s.wait("serving")["address"].(string))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for mode, refused := range map[string]bool{"disable": asks, "require": false} {
+			c, err := pgx.Connect(t.Context(), fmt.Sprintf("postgres://ana:s3cret@127.0.0.1:%s/clinic?sslmode=%s", port, mode))
+			if (err != nil) != refused || err != nil && !strings.Contains(err.Error(), "28000") {
+				t.Errorf("listening on %s, sslmode %s: %v", listen, mode, err)
+			}
+			if err == nil {
+				c.Close(t.Context())
+			}
+		}
+	}
+}
+
 // slow is a statement that goes on until it is cancelled, or its time is over.
 const slow = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n`
 
