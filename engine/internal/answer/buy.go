@@ -379,11 +379,10 @@ func (st *Statement) draw(ctx context.Context, sn *rows.Snapshot, paid *pay.Rece
 	}
 	var stored []catalog.Answer
 	for _, p := range purchases {
-		random := st.Database.random()
 		for _, n := range p.Asks {
 			noisy := counts[len(stored)]
 			for i := range noisy {
-				if noisy[i], err = p.Price.Answer(noisy[i], random); err != nil {
+				if noisy[i], err = p.Price.Answer(noisy[i], st.Database.random()); err != nil {
 					return nil, pay.ErrRandom()
 				}
 			}

@@ -83,8 +83,8 @@ func (st *Statement) answerTime() (longest time.Duration) {
 }
 
 // eachMillisecond is how many numbers a held statement may ask of rows for each millisecond of its
-// answer time, so that none doubles that by its size alone. A number then may take 250 µs. It took 60 to
-// 140 µs in statements of 100 to 10,000 groups, on a busy machine of two cores: it is planned again,
+// answer time, so that none doubles that by its size alone. A number then may take 250 µs. It took 120 to
+// 180 µs in statements of 100 to 10,000 groups, on a busy machine of two cores: it is planned again,
 // counted, has its noise, and is stored. A place of a distribution took 10 to 20 µs, and counts as an eighth.
 const (
 	eachMillisecond = 4
