@@ -269,9 +269,23 @@ func (w *warehouse) remoteWith(t *testing.T, options string) *engine.Session {
 	t.Helper()
 	s := airports(t)
 	must(t, s, `CREATE SOURCE shards USING POSTGRES WITH (dsn_env = 'SHARDS_DSN'`+options+`)`)
-	must(t, s, declareFlights+`shards.public.flights`+withBudget+`, placement = fixed)`)
-	must(t, s, declareBookings+`shards.public.bookings`+withUnit)
+	untilInTime(t, s, declareFlights+`shards.public.flights`+withBudget+`, placement = fixed)`)
+	untilInTime(t, s, declareBookings+`shards.public.bookings`+withUnit)
 	return s
+}
+
+// untilInTime runs a statement until the server does not stop it: a busy machine may take longer than the
+// timeout of a source.
+func untilInTime(t *testing.T, s *engine.Session, text string) {
+	t.Helper()
+	for range 20 {
+		if _, err := s.Exec(t.Context(), text, nil); err == nil {
+			return
+		} else if sqlerr.CodeOf(err) != sqlerr.IO {
+			t.Fatalf("%s\n%v", text, err)
+		}
+	}
+	must(t, s, text)
 }
 
 // local returns a session of a new file that holds the same rows.
@@ -563,8 +577,18 @@ func (w *warehouse) fault(t *testing.T, f fault, text string) {
 	if sqlerr.CodeOf(err) != f.code {
 		t.Errorf("%v, %v; want %s", r, err, f.code)
 	}
-	if n := len(entries(t, s.DB())) - declared; n != 2*f.charges { // each waits
-		t.Errorf("%d lines in the ledger, want %d", n, 2*f.charges)
+	lines := func() (charges, others int) {
+		for _, e := range entries(t, s.DB())[declared:] {
+			if e.Amount == (accounting.Amount{}) {
+				others++
+			} else {
+				charges++
+			}
+		}
+		return charges, others
+	}
+	if charges, waits := lines(); charges != f.charges || waits != f.charges {
+		t.Errorf("%d charges and %d that wait in the ledger, want %d", charges, waits, f.charges)
 	}
 	if m.taken > oneRead || m.taken > 0 && text[0] == 'S' {
 		t.Errorf("%d random bytes were taken for a statement that failed", m.taken)
@@ -572,9 +596,9 @@ func (w *warehouse) fault(t *testing.T, f fault, text string) {
 	if names := released(t, s); len(names) > 0 {
 		t.Errorf("%v are stored", names)
 	}
-	must(t, s, text)
-	if n := len(entries(t, s.DB())) - declared; n != 2*f.charges+1 { // it is charged, or what waits serves
-		t.Errorf("%d lines in the ledger after the answer, want %d", n, 2*f.charges+1)
+	untilInTime(t, s, text)
+	if charges, _ := lines(); charges != 1 { // it is charged, or what waits serves
+		t.Errorf("%d charges in the ledger after the answer", charges)
 	}
 	if m.taken == 0 {
 		t.Error("an answer without random bytes")
