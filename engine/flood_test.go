@@ -131,6 +131,9 @@ const explainLong = `EXPLAIN SELECT COUNT(*) FROM wide WHERE (v * 7919) % 9973 <
 // What takes long to compile is compiled one statement of a user at a time, and ends when nobody waits for it. What
 // takes a moment waits for no place, and neither does another user.
 func TestFloodOfExplains(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles what is large, eight times")
+	}
 	t.Parallel()
 	inTime(t, func(c *timed) {
 		users := c.wide("eve", "carl")
@@ -162,6 +165,9 @@ func TestFloodOfExplains(t *testing.T) {
 // A sum in many groups takes the memory of its column's values once, and not for each group, where rows are
 // counted: that is after the charge.
 func TestSumInManyGroupsIsSmall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles what is large")
+	}
 	inTime(t, func(c *timed) {
 		s := c.wide("eve")[0]
 		var before, after runtime.MemStats
