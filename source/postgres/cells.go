@@ -168,7 +168,7 @@ func rowsOf(rel *relation, t source.Table) (rowset, error) {
 	s := rowset{from: rel.sources(), columns: make([]column, len(t.Columns))}
 	for i, c := range t.Columns {
 		var err error
-		if s.columns[i], err = rel.column(c, t.Source); err != nil {
+		if s.columns[i], err = rel.column(c, t); err != nil {
 			return rowset{}, err
 		}
 	}

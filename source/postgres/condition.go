@@ -143,19 +143,14 @@ func (w *writer) oneOf(c column, elements []string) string {
 }
 
 func (w *writer) except(c column, elements []string, null bool) string {
-	differs := always
-	switch {
-	case len(elements) > 0 && null:
-		differs = c.text + " <> ALL (" + w.arg(array(elements), c.array) + ")"
-	case len(elements) > 0:
-		differs = anyOf([]string{c.text + " <> ALL (" + w.arg(array(elements), c.array) + ")", c.text + " IS NULL"})
-	case null:
-		differs = c.text + " IS NOT NULL"
+	parts := []string{c.fits}
+	if len(elements) > 0 {
+		parts = append(parts, "("+c.text+" <> ALL ("+w.arg(array(elements), c.array)+") OR "+c.text+" IS NULL)")
 	}
-	if differs == always || c.fits == always {
-		return differs + c.fits
+	if null {
+		parts = append(parts, c.text+" IS NOT NULL")
 	}
-	return c.fits + " AND " + differs
+	return allOf(parts)
 }
 
 func (w *writer) interval(c column, i query.Interval) string {

@@ -38,8 +38,7 @@ const farText = reachedWith + `,
 		UNION SELECT k.oid, i.inhparent FROM climb AS k JOIN pg_inherits AS i ON i.inhrelid = k.at)
 SELECT f.place, f.database, f.database = quote_ident(current_database()), f.schema::text, f.address, f.name, f.readable, EXISTS (SELECT FROM parts AS p WHERE p.oid = f.oid),
 	coalesce((SELECT json_agg(format('%I/%I.%I', current_database(), n.nspname, c.relname)) FROM climb AS k JOIN pg_class AS c ON c.oid = k.at AND c.relkind <> 'f'
-		JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE k.oid = f.oid AND NOT EXISTS (SELECT FROM pg_inherits AS i WHERE i.inhrelid = k.at)), '[]')::text,
-	EXISTS (SELECT FROM pg_attribute AS a CROSS JOIN LATERAL pg_options_to_table(a.attfdwoptions) AS o WHERE a.attrelid = f.oid AND o.option_name = 'column_name' AND o.option_value <> a.attname)
+		JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE k.oid = f.oid AND NOT EXISTS (SELECT FROM pg_inherits AS i WHERE i.inhrelid = k.at)), '[]')::text
 	FROM far AS f WHERE f.place IN (SELECT place FROM near)`
 
 // foreign is a foreign table.
@@ -50,7 +49,6 @@ type foreign struct {
 	name            string // of the foreign table here
 	readable        bool
 	reads           bool // the relation reads it
-	renamed         bool // its columns may have other names there
 	tops            []string
 	bases, before   []string // names of its rows, as in source.Schema
 	whole           bool     // the base is the whole database
@@ -72,7 +70,12 @@ type foreign struct {
 // a budget from a time when fewer names were known to mean the same rows. They are in
 // Before.
 func (r *reader) farBases(ctx context.Context, rel *relation, t source.Table, server string, schema *source.Schema) error {
-	all, err := r.far(ctx, rel)
+	var all []*foreign
+	err := r.rows(ctx, statement{farText, texts(rel.number()), "dpsql_far"}, func(row [][]byte) bool {
+		all = append(all, &foreign{place: string(row[0]), database: string(row[1]), here: row[2][0] == 1, schema: string(row[3]), address: string(row[4]), name: string(row[5]),
+			readable: row[6][0] == 1, reads: row[7][0] == 1, tops: jsonTexts(row[8])})
+		return true
+	})
 	if err != nil {
 		return err
 	}
@@ -113,72 +116,6 @@ func (r *reader) farBases(ctx context.Context, rel *relation, t source.Table, se
 		}
 	}
 	return nil
-}
-
-// far lists the foreign tables of farText.
-func (r *reader) far(ctx context.Context, rel *relation) (all []*foreign, err error) {
-	err = r.rows(ctx, statement{farText, texts(rel.number()), "dpsql_far"}, func(row [][]byte) bool {
-		f := &foreign{place: string(row[0]), database: string(row[1]), here: row[2][0] == 1, schema: string(row[3]), address: string(row[4]), name: string(row[5]),
-			readable: row[6][0] == 1, reads: row[7][0] == 1, renamed: row[9][0] == 1}
-		f.tops = jsonTexts(row[8])
-		all = append(all, f)
-		return true
-	})
-	return all, err
-}
-
-// catalogs returns the names of foreign tables that stand for tables of the catalog of the
-// database that a foreign table leads to. It returns false if one is missing.
-func catalogs(to *foreign, all []*foreign, tables ...string) (names []any, ok bool) {
-	for _, table := range tables {
-		name := "pg_catalog." + table
-		if !to.here {
-			at := slices.IndexFunc(all, func(f *foreign) bool { return f.place == to.place && f.address == name && f.readable })
-			if at < 0 {
-				return nil, false
-			}
-			name = all[at].name
-		}
-		names = append(names, name)
-	}
-	return names, true
-}
-
-// collatedText lists the texts of tables of another database whose collation there takes only
-// equal bytes as equal. A table with others below it can have rows in a third database.
-const collatedText = `SELECT format('%%I.%%I', n.nspname, c.relname) || ' ' || a.attname || CASE a.atttypid WHEN 25 THEN ' text' WHEN 1043 THEN ' varchar' ELSE ' bpchar' END
-	FROM %s AS c JOIN %s AS n ON n.oid = c.relnamespace JOIN %s AS a ON a.attrelid = c.oid JOIN %s AS l ON l.oid = a.attcollation
-	WHERE c.relkind = 'r' AND NOT c.relhassubclass AND a.atttypid IN (25, 1042, 1043) AND l.collisdeterministic`
-
-// agreeing returns a function that reports whether a text of foreign tables is compared alike,
-// wherever it is: its type and collation can be seen in the catalogs there.
-func (r *reader) agreeing(ctx context.Context, rel *relation) (func(attribute) bool, error) {
-	var read []string // the tables there; "" for one that cannot be seen
-	there := make(map[string]bool)
-	all, err := r.far(ctx, rel)
-	known := make(map[string]bool)
-	for _, f := range all {
-		names, ok := catalogs(f, all, "pg_class", "pg_namespace", "pg_attribute", "pg_collation")
-		switch {
-		case err != nil:
-			return nil, err
-		case !f.reads:
-			continue
-		case !ok || f.renamed || rel.kind == 'v' || rel.kind == 'm':
-			return func(attribute) bool { return false }, nil
-		}
-		if read = append(read, f.place+" "+f.address); known[f.place] {
-			continue
-		}
-		known[f.place] = true
-		err = r.rows(ctx, statement{text: fmt.Sprintf(collatedText, names...)}, func(row [][]byte) bool {
-			there[f.place+" "+string(row[0])] = true
-			return true
-		})
-	}
-	return func(a attribute) bool {
-		return !slices.ContainsFunc(read, func(table string) bool { return !there[table+" "+a.name+" "+a.typ] })
-	}, err
 }
 
 // find finds the bases of a foreign table's rows.
@@ -244,9 +181,16 @@ const remotesText = `SELECT c.oid::text, format('%%I.%%I', n.nspname, c.relname)
 // remotes reads the catalog of the database that a foreign table leads to. It returns
 // nil if the catalog cannot be read.
 func (r *reader) remotes(ctx context.Context, to *foreign, all []*foreign) (remotes, error) {
-	names, ok := catalogs(to, all, "pg_class", "pg_namespace", "pg_inherits")
-	if !ok {
-		return nil, nil
+	names := []any{"pg_catalog.pg_class", "pg_catalog.pg_namespace", "pg_catalog.pg_inherits"}
+	for i, catalog := range names {
+		if to.here {
+			break
+		}
+		at := slices.IndexFunc(all, func(f *foreign) bool { return f.place == to.place && f.address == catalog && f.readable })
+		if at < 0 {
+			return nil, nil
+		}
+		names[i] = all[at].name
 	}
 	out, byNumber, parents := make(remotes), make(map[string]*remote), make(map[string][]string)
 	err := r.rows(ctx, statement{text: fmt.Sprintf(remotesText, names...)}, func(row [][]byte) bool {

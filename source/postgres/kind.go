@@ -33,14 +33,15 @@ type column struct {
 	query.Column
 	kind
 	text      string
-	sieve     string // as in attribute
-	fits      string // the same; "" with OR OTHER, which longer texts are
+	sieve     string // if not "", equal by any collation where text is equal; shards can compare it
+	fits      string // as in attribute; "" with OR OTHER, which longer texts are
 	attribute string // its name
 	inside    bool   // the statement need not check the domain: all rows lie in it, or a later check follows
 }
 
-// column returns the relation's column for a declared one.
-func (rel *relation) column(c query.Column, source string) (column, error) {
+// column returns the relation's column for a declared one of a table.
+func (rel *relation) column(c query.Column, t source.Table) (column, error) {
+	source := t.Source
 	a, err := rel.attribute(c.Name, source)
 	if err != nil {
 		return column{}, err
@@ -75,8 +76,13 @@ func (rel *relation) column(c query.Column, source string) (column, error) {
 		k, text = k.clamped(text, c.Domain)
 	}
 	out := column{Column: c, kind: k, text: text, attribute: a.name}
-	if text == a.text() {
-		out.sieve = a.sieve()
+	if text == a.text() && !a.bytewise {
+		stored := "r." + query.Quoted(a.name) + "::text"
+		if t.Unit == "" {
+			out.kind, out.text = k.shared(stored)
+		} else if rel.kind != 'v' { // columns that a view joins may have no collation in common
+			out.sieve = stored
+		}
 	}
 	if !c.Form.HasOther() {
 		out.fits = a.fits()
@@ -208,6 +214,29 @@ func (a attribute) text() string {
 	return text
 }
 
+// shared returns the kind and the expression of a text in the form that shards can compare and group
+// by, given its kind and the text as it is stored. JSON has no collation: strings in it are equal if
+// their bytes are. Shards may sort them in different orders, so that a group can come in parts.
+func (k kind) shared(stored string) (kind, string) {
+	literal, value := k.literal, k.value
+	if k.array != "" {
+		k.array = "jsonb[]"
+		k.literal = func(v query.Value) (string, bool) {
+			s, ok := literal(v)
+			object, err := json.Marshal(map[string]string{"": s})
+			return string(object), ok && err == nil
+		}
+	}
+	k.value = func(raw []byte) (query.Value, bool) {
+		var object map[string]string
+		if len(raw) == 0 || json.Unmarshal(raw[1:], &object) != nil { // a byte for the version comes first
+			return query.Value{}, false
+		}
+		return value([]byte(object[""]))
+	}
+	return k, "(CASE WHEN " + stored + " IS NOT NULL THEN jsonb_object(ARRAY['', " + cropped(stored) + "]) END)"
+}
+
 // cropped returns an expression for a text that is cut, though no text of at most MaxBytes is.
 func cropped(text string) string { return fmt.Sprintf("left(%s, %d)", text, source.MaxBytes+1) }
 
@@ -219,15 +248,6 @@ func (a attribute) fits() string {
 	}
 	text := "r." + query.Quoted(a.name)
 	return fmt.Sprintf("(octet_length(%s::text) <= %d OR %s IS NULL)", text, source.MaxBytes, text)
-}
-
-// sieve returns the attribute as it is compared by = before text is: any collation takes
-// equal bytes as equal. It is "" if that saves nothing.
-func (a attribute) sieve() string {
-	if a.bytewise {
-		return ""
-	}
-	return "r." + query.Quoted(a.name) + "::text"
 }
 
 // kind says how the attribute's values stand for values of the declared type. It is

@@ -30,10 +30,9 @@ type attribute struct {
 	builtIn  bool   // the type is in pg_catalog
 	enum     bool
 	citext   bool
-	bytewise bool     // only equal bytes are equal, wherever it is compared
+	bytewise bool     // only equal bytes are equal, wherever it is compared: no row is on another server, whose collations are not known
 	array    string   // of an enum, its array type
 	labels   []string // of an enum, its labels
-	far      bool     // a text, of which some are on other servers
 }
 
 func (rel *relation) number() string { return strconv.FormatInt(rel.oid, 10) }
@@ -209,9 +208,9 @@ const attributesText = reachedWith + `, base(attnum, typ) AS (
 	SELECT a.attname::text, t.typname::text, n.nspname = 'pg_catalog', t.typtype = 'e',
 		EXISTS (SELECT FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid WHERE d.classid = 'pg_type'::regclass
 			AND d.objid = t.oid AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND e.extname = 'citext'),
-		a.attcollation = 0 OR coalesce(c.collisdeterministic, false), coalesce(quote_ident(n.nspname) || '.' || quote_ident(l.typname), ''),
-		(SELECT array_to_json(array_agg(enumlabel ORDER BY enumsortorder))::text FROM pg_enum WHERE enumtypid = t.oid),
-		a.attcollation <> 0 AND EXISTS (SELECT FROM parts AS p JOIN pg_class AS f ON f.oid = p.oid AND f.relkind = 'f')
+		a.attcollation = 0 OR coalesce(c.collisdeterministic, false) AND NOT EXISTS (SELECT FROM parts AS p JOIN pg_class AS f ON f.oid = p.oid AND f.relkind = 'f'),
+		coalesce(quote_ident(n.nspname) || '.' || quote_ident(l.typname), ''),
+		(SELECT array_to_json(array_agg(enumlabel ORDER BY enumsortorder))::text FROM pg_enum WHERE enumtypid = t.oid)
 	FROM base AS b JOIN pg_attribute AS a ON a.attrelid = $1::oid AND a.attnum = b.attnum
 		JOIN pg_type AS t ON t.oid = b.typ AND t.typtype <> 'd' JOIN pg_namespace AS n ON n.oid = t.typnamespace
 		LEFT JOIN pg_type AS l ON l.oid = t.typarray LEFT JOIN pg_collation AS c ON c.oid = a.attcollation
@@ -222,16 +221,9 @@ func (r *reader) attributes(ctx context.Context, rel *relation) ([]attribute, er
 	err := r.rows(ctx, statement{attributesText, texts(rel.number()), "dpsql_attributes"}, func(row [][]byte) bool {
 		yes := func(i int) bool { return len(row[i]) == 1 && row[i][0] == 1 }
 		out = append(out, attribute{name: string(row[0]), typ: string(row[1]), builtIn: yes(2), enum: yes(3), citext: yes(4),
-			bytewise: yes(5), array: string(row[6]), labels: jsonTexts(row[7]), far: yes(8)})
+			bytewise: yes(5), array: string(row[6]), labels: jsonTexts(row[7])})
 		return true
 	})
-	if err != nil || !slices.ContainsFunc(out, func(a attribute) bool { return a.far }) {
-		return out, err
-	}
-	agrees, err := r.agreeing(ctx, rel)
-	for i, a := range out {
-		out[i].bytewise = a.bytewise && (!a.far || err == nil && agrees(a))
-	}
 	return out, err
 }
 

@@ -193,13 +193,6 @@ func spread(t testing.TB, rows int) (*Pool, *pgx.Conn, source.Table) {
 	return pool, conn, table
 }
 
-// seen returns the statements that let the coordinator see the catalog of a shard, with its
-// collations.
-func seen(shard string) []string {
-	return []string{"CREATE SCHEMA " + shard + "_catalog", "IMPORT FOREIGN SCHEMA pg_catalog LIMIT TO (pg_class, pg_namespace, pg_inherits, pg_collation) FROM SERVER " + shard + " INTO " + shard + "_catalog",
-		"CREATE FOREIGN TABLE " + shard + "_catalog.pg_attribute (attrelid oid, attname name, atttypid oid, attcollation oid) SERVER " + shard + " OPTIONS (schema_name 'pg_catalog')"}
-}
-
 // explained returns the server's plan of a statement.
 func explained(t testing.TB, r *reader, s statement) string {
 	t.Helper()
@@ -219,7 +212,6 @@ func TestShardsCount(t *testing.T) {
 	ctx := context.Background()
 	pool, conn, table := spread(t, 3000)
 	execute(t, conn, "CREATE TABLE plain AS SELECT * FROM visits")
-	execute(t, conn, seen("shard")...)
 	plain := table
 	plain.Source = "public.plain"
 	u, err := query.NewUniverse(table.Columns)
