@@ -64,17 +64,12 @@ func (tx *Tx) Charge(account int64, over period.Ranges, kind Kind, action, objec
 }
 
 // Affords returns the error that Charge would return, and writes nothing. Another
-// transaction may spend before the charge. Of the amount, what waits may be paid already.
+// transaction may spend before the charge.
 func (tx *Tx) Affords(account int64, over period.Ranges, kind Kind, action string, amount accounting.Amount) error {
 	a, over, err := tx.chargeable(account, over)
 	if err != nil {
 		return err
 	}
-	idle, err := tx.Idle(account)
-	if err != nil {
-		return err
-	}
-	amount = accounting.Amount{Epsilon: max(0, amount.Epsilon-idle.Epsilon), Delta: max(0, amount.Delta-idle.Delta), Rho: max(0, amount.Rho-idle.Rho)}
 	return tx.affords(a, over, kind, action, amount)
 }
 
@@ -142,81 +137,58 @@ func Retired(a *Account, gone period.Range) error {
 		WithHint("what was built over it goes on answering; leave the period out with WHERE")
 }
 
-// Lines returns the number of the ledger's last line.
-func (tx *Tx) Lines() (int64, error) {
+// Waiting is a charge that waits for a statement.
+type Waiting = ledger.Waiting
+
+// Waiting returns the charge that waits for a statement, or the zero Waiting.
+func (tx *Tx) Waiting(statement string) (w Waiting, err error) {
 	c, err := tx.head()
-	if err != nil {
-		return 0, err
+	if err == nil {
+		w = c.Waiting(statement)
 	}
-	return c.Len(), nil
+	return w, err
 }
 
-// Waits returns the last line of the charge that waits for a statement, or 0.
-func (tx *Tx) Waits(statement string) (int64, error) {
-	c, err := tx.head()
-	if err != nil {
-		return 0, err
-	}
-	return c.Waits(statement), nil
+// Wait has a charge wait for its statement. The caller knows that nothing was drawn for it, and lets
+// nothing be drawn. ChargeFor takes it, before the statement reads. Both write lines of cost 0, so they are marked,
+// and no older copy of the file has the charge serve again.
+func (tx *Tx) Wait(w Waiting) error { return tx.note(w, w.Waits()) }
+
+func (tx *Tx) note(w Waiting, action string) error {
+	return tx.append(Entry{Account: w.Account, Kind: KindInteractive, Action: action, Object: w.Statement, Over: period.All})
 }
 
-// Wait has the charge of a line wait for a statement. The caller knows that nothing was drawn for it,
-// and lets nothing be drawn. Serve takes it, before the statement reads. Both write lines of cost 0,
-// so they are marked, and no older copy of the file has the charge serve again.
-func (tx *Tx) Wait(line int64, statement string) error {
-	return tx.note(ledger.WaitingAction, line, statement)
-}
-
-// Serve takes the charge that waits for a statement, if it is like the one that is due, and returns its
-// line, or else 0. An amount of 0 is like any. Errors: Invalid if one of the periods is retired.
-func (tx *Tx) Serve(statement string, over period.Ranges, due Entry) (int64, error) {
-	line, err := tx.Waits(statement)
-	if err != nil || line == 0 {
-		return 0, err
-	}
-	e, err := tx.entry(line)
-	if err != nil || e.Kind != due.Kind || e.Action != due.Action || e.Object != due.Object || due.Amount != (accounting.Amount{}) && e.Amount != due.Amount {
-		return 0, err
-	}
-	if err := tx.Affords(e.Account, over, e.Kind, e.Action, accounting.Amount{}); err != nil {
-		return 0, err
-	}
-	return line, tx.note(ledger.ServingAction, line, statement)
-}
-
-func (tx *Tx) note(action string, line int64, statement string) error {
-	e, err := tx.entry(line)
-	if err != nil {
-		return err
-	}
-	return tx.append(Entry{Account: e.Account, Kind: e.Kind, Action: fmt.Sprintf(action, line, statement), Object: e.Object, Over: period.All})
-}
-
-// Idle returns the sum of what waits of an account's charges.
-func (tx *Tx) Idle(account int64) (sum accounting.Amount, err error) {
-	c, err := tx.head()
-	if err != nil {
-		return sum, err
-	}
-	for line := range c.Waiting() {
-		e, err := tx.entry(line)
-		if err != nil {
-			return sum, err
+// ChargeFor pays what is due for a statement that reads some periods of an account: by charge, or by the
+// charge that waits for the statement, if it is of the same amount. It returns what paid. Errors: those of charge;
+// Invalid if one of the periods is retired.
+func (tx *Tx) ChargeFor(statement string, account int64, over period.Ranges, due accounting.Amount, charge func() error) (Waiting, error) {
+	w, err := tx.Waiting(statement)
+	switch {
+	case err != nil:
+		return w, err
+	case w.Line > 0 && w.Amount == due:
+		if err = tx.Affords(account, over, KindInteractive, "", accounting.Amount{}); err == nil {
+			err = tx.note(w, w.Serves())
 		}
-		if e.Account == account {
-			sum, _ = sum.Add(e.Amount)
-		}
+		return w, err
 	}
-	return sum, nil
+	if err = charge(); err != nil {
+		return w, err
+	}
+	c, err := tx.head()
+	if err != nil {
+		return w, err
+	}
+	return Waiting{Statement: statement, Line: c.Len(), Account: account, Amount: due}, nil
 }
 
-// entry returns a line.
-func (tx *Tx) entry(line int64) (*Entry, error) {
-	e, err := find(tx, scanEntry, tx.selectLine()+`WHERE seq = ?`, line)
-	if err == nil && e == nil {
-		err = corrupt("row %d of the ledger is missing", line)
+// Idle returns how much ρ of an account waits for statements.
+func (tx *Tx) Idle(account int64) (accounting.Rho, error) {
+	c, err := tx.head()
+	if err != nil {
+		return 0, err
 	}
-	return e, err
+	return c.Idle(account), nil
 }
 
 // Return gives back an amount that was reserved and never used, in each of the periods that
@@ -266,18 +238,16 @@ func (tx *Tx) Spent(account int64) (Spending, error) {
 
 // Ledger lists all lines, oldest first, as stored. VerifyLedger checks them.
 func (tx *Tx) Ledger() ([]Entry, error) {
-	return list(tx, scanEntry, tx.selectLine()+`ORDER BY seq`)
-}
-
-func scanEntry(row record) (Entry, error) {
-	l, err := scanLine(row)
-	if err != nil {
-		return Entry{}, err
-	}
-	at, err := parseTime(l.At)
-	e := Entry{Seq: l.Seq, At: at, Account: l.Account, Kind: Kind(l.Kind), Action: l.Action, Object: l.Object, Amount: l.Amount(), Over: l.Over}
-	copy(e.Hash[:], l.Hash)
-	return e, err
+	return list(tx, func(row record) (Entry, error) {
+		l, err := scanLine(row)
+		if err != nil {
+			return Entry{}, err
+		}
+		at, err := parseTime(l.At)
+		e := Entry{Seq: l.Seq, At: at, Account: l.Account, Kind: Kind(l.Kind), Action: l.Action, Object: l.Object, Amount: l.Amount(), Over: l.Over}
+		copy(e.Hash[:], l.Hash)
+		return e, err
+	}, tx.selectLine()+`ORDER BY seq`)
 }
 
 func (tx *Tx) selectLine() string {

@@ -394,3 +394,59 @@ func apply(t testing.TB, path, edit string, row int64, value any) {
 		}
 	}
 }
+
+// TestWaiting has charges wait for two statements. Each serves its statement alone, once, for the amount
+// that was charged, and with what it charged is known from the chain, in this process and in the next.
+func TestWaiting(t *testing.T) {
+	path := dbPath(t)
+	s := open(t, path)
+	account, _ := declare(t, s, "raws")
+	pay := func(statement string, over period.Ranges, due accounting.Amount) (w catalog.Waiting, charged bool) {
+		t.Helper()
+		err := s.Write(t.Context(), func(tx *catalog.Tx) (err error) {
+			w, err = tx.ChargeFor(statement, account, over, due, func() error {
+				charged = true
+				return tx.Charge(account, over, catalog.KindInteractive, "direct answer", "adm", due)
+			})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w, charged
+	}
+	first, _ := pay("statement 1", nil, rho(10))
+	second, _ := pay("statement 2", nil, rho(5))
+	for _, w := range []catalog.Waiting{first, second} {
+		if err := s.Write(t.Context(), func(tx *catalog.Tx) error { return tx.Wait(w) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Close()
+	s = open(t, path)
+	idle := func(want accounting.Rho) {
+		t.Helper()
+		err := s.Read(t.Context(), func(tx *catalog.Tx) error {
+			got, err := tx.Idle(account)
+			if other, _ := tx.Idle(account + 1); got != want || other != 0 {
+				t.Errorf("ρ %d waits, want %d; of another account %d", got, want, other)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	idle(15)
+	if _, charged := pay("statement 1", nil, rho(9)); !charged {
+		t.Error("a charge of another amount serves")
+	}
+	if w, charged := pay("statement 1", nil, rho(10)); charged || w != first {
+		t.Errorf("%v serves, want %v", w, first)
+	}
+	idle(5)
+	if _, charged := pay("statement 1", nil, rho(10)); !charged {
+		t.Error("a charge serves twice")
+	}
+	idle(5)
+}

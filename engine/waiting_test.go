@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -254,5 +255,28 @@ func TestOneNameIsPaidOnce(t *testing.T) {
 		if err != nil || ok != 1 {
 			t.Errorf("%s: %d were made, %v", text, ok, err)
 		}
+	}
+}
+
+// TestDeltaWaitsForItsStatement has all δ of an account wait for a release. One that names no δ is
+// planned without it, and the interrupted one with it.
+func TestDeltaWaitsForItsStatement(t *testing.T) {
+	f := newFar(t)
+	s := outsideClinic(t, f)
+	const sparse = `CREATE RELEASE %s ON admissions (age, zip) USING PROJECTION WITH (epsilon = 0.5, transform = sparse%s)`
+	v, err := s.DB().View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := v.Accounts[v.TableByID(1).Account].Remaining().Delta
+	waits := fmt.Sprintf(sparse, "waits", ", max_support = 64, memory = '64 KiB', delta = "+all.String())
+	if !interrupt(t, f, s, waits, 2) { // after the number of rows
+		t.Fatal("it was not interrupted")
+	}
+	must(t, s, fmt.Sprintf(sparse, "other", ""))
+	before := lines(t, s)
+	must(t, s, waits)
+	if got, _ := charged(t, s, before); got != (accounting.Amount{}) {
+		t.Errorf("it cost %v again", got)
 	}
 }

@@ -32,6 +32,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"dpsql/accounting"
@@ -73,7 +74,7 @@ type Chain struct {
 	seq   int64
 	hash  [32]byte
 	spent map[int64]Spending // by account
-	waits map[string]int64   // the charges that wait for a statement, by it: the number of the line
+	waits map[string]Waiting // by statement
 }
 
 // Len returns the number of lines, which is the number of the last one.
@@ -85,42 +86,47 @@ func (c Chain) EndsWith(hash []byte) bool { return string(hash) == string(c.hash
 // Spent returns the sums of the lines of an account. Callers must not add to it.
 func (c Chain) Spent(account int64) Spending { return c.spent[account] }
 
-// Waits returns the number of the line of the charge that waits for a statement, or 0.
-func (c Chain) Waits(statement string) int64 { return c.waits[statement] }
+// Waiting returns the charge that waits for a statement, or the zero Waiting.
+func (c Chain) Waiting(statement string) Waiting { return c.waits[statement] }
 
-// Waiting returns the numbers of the lines of all charges that wait.
-func (c Chain) Waiting() iter.Seq[int64] { return maps.Values(c.waits) }
+// Idle returns how much ρ of an account waits.
+func (c Chain) Idle(account int64) (sum accounting.Rho) {
+	for _, w := range c.waits {
+		if w.Account == account {
+			sum += w.Amount.Rho
+		}
+	}
+	return sum
+}
 
-// WaitingAction and ServingAction are the actions of two lines of cost 0. A charge waits where nothing was
-// drawn for it, and it serves once: whatever is drawn after that is what it paid for.
-const (
-	WaitingAction = "line %d waits: nothing was drawn, statement %s may go on"
-	ServingAction = "line %d serves: statement %s goes on"
-)
+// Waiting is a charge that waits for a statement, because nothing was drawn for it. It serves the statement
+// once: whatever is drawn after that is what it paid for. Two lines of cost 0 say so, with the statement as
+// their object.
+type Waiting struct {
+	Statement     string
+	Line, Account int64 // the last line of the charge
+	Amount        accounting.Amount
+}
+
+const waitingAction = "line %d waits: nothing was drawn for its %d, %d, %d units of ε, δ, ρ"
+
+// Waits and Serves return the actions of the lines.
+func (w Waiting) Waits() string {
+	return fmt.Sprintf(waitingAction, w.Line, w.Amount.Epsilon, w.Amount.Delta, w.Amount.Rho)
+}
+func (w Waiting) Serves() string { return fmt.Sprintf("line %d serves: its statement goes on", w.Line) }
 
 // note follows which charges wait.
 func (c *Chain) note(l Line) {
-	if l.Amount() != (accounting.Amount{}) {
+	if !strings.HasPrefix(l.Action, "line ") {
 		return
 	}
-	var line int64
-	var statement string
-	switch {
-	case parse(l.Action, WaitingAction, &line, &statement):
-		c.waits = maps.Clone(c.waits)
-		if c.waits == nil {
-			c.waits = make(map[string]int64)
-		}
-		c.waits[statement] = line
-	case parse(l.Action, ServingAction, &line, &statement):
-		c.waits = maps.Clone(c.waits)
-		delete(c.waits, statement)
+	w := Waiting{Statement: l.Object, Account: l.Account}
+	if n, _ := fmt.Sscanf(l.Action, waitingAction, &w.Line, &w.Amount.Epsilon, &w.Amount.Delta, &w.Amount.Rho); n == 4 {
+		c.waits[w.Statement] = w
+	} else {
+		delete(c.waits, w.Statement)
 	}
-}
-
-func parse(action, format string, line *int64, statement *string) bool {
-	n, err := fmt.Sscanf(action, format, line, statement)
-	return n == 2 && err == nil
 }
 
 // End returns what the catalog stores of the chain apart from its lines.
@@ -140,11 +146,11 @@ func (c Chain) Next(l Line) (Line, Chain, bool) {
 
 // Extend returns a Verifier of the lines that follow the chain.
 func (c Chain) Extend() *Verifier {
-	spent := maps.Clone(c.spent)
+	spent, waits := maps.Clone(c.spent), maps.Clone(c.waits)
 	if spent == nil {
-		spent = make(map[int64]Spending)
+		spent, waits = make(map[int64]Spending), make(map[string]Waiting)
 	}
-	return &Verifier{chain: Chain{c.seq, c.hash, spent, c.waits}, own: make(map[int64]bool)}
+	return &Verifier{chain: Chain{c.seq, c.hash, spent, waits}, own: make(map[int64]bool)}
 }
 
 // Verifier verifies lines, one after the other.

@@ -475,7 +475,9 @@ func (st *Statement) payment(tx *catalog.Tx, t *view.Table, purchases []Purchase
 			n += len(asks)
 		}
 	}
-	payment.Shares, payment.Statement = Shares(left), fmt.Sprintf("%x", st.digest(left))
+	if payment.Shares = Shares(left); st.bill.Curator {
+		payment.Statement = fmt.Sprintf("%x", st.digest(left))
+	}
 	payment.Rho = catalog.Most(payment.Shares)
 	if n > 1 {
 		payment.Action = fmt.Sprintf("%d direct answers", n)

@@ -474,7 +474,7 @@ func affordable(v *view.View, t *view.Table, over period.Ranges, amount accounti
 		over = period.Ranges{period.All}
 	}
 	for s := range a.Spending.In(over) {
-		if a.Caps.Fits(s.Spent, amount) || t.Grant == nil && amount.Rho <= a.Idle.Rho {
+		if a.Caps.Fits(s.Spent, amount) || t.Grant == nil && amount.Rho <= a.Idle {
 			continue
 		}
 		if t.Grant != nil {

@@ -58,7 +58,7 @@ func (s *Statement) resume(ctx context.Context, st *syntax.CreateRelease, v *vie
 			return s.fitMarginals(ctx, p, r, release, s.fitting())
 		}
 	} else if same {
-		p, err := planProjection(st, v, t, columns)
+		p, err := planProjection(st, v, t, columns, 0)
 		if err != nil {
 			return nil, err
 		}

@@ -321,13 +321,10 @@ func (s *Statement) buyPrior(ctx context.Context, b *pay.Bill, t *view.Table, na
 	if p.prior == 0 {
 		return nil, nil
 	}
-	err := s.Store.Read(ctx, func(tx *catalog.Tx) error {
-		return tx.Affords(t.Account, t.Span(), catalog.KindInteractive, name, whole)
-	})
-	if err != nil {
+	if err := s.Desk.Affords(ctx, b, t, b.Statement, catalog.KindInteractive, name, whole); err != nil {
 		return nil, err
 	}
-	err = s.Rows.OnSnapshot(ctx, t, func(sn *rows.Snapshot) error {
+	err := s.Rows.OnSnapshot(ctx, t, func(sn *rows.Snapshot) error {
 		paid, err := s.Desk.Build(ctx, b, sn, catalog.KindInteractive, "prior of mechanism", name, accounting.Amount{Rho: p.prior})
 		if err != nil {
 			return err

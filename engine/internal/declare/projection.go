@@ -36,6 +36,7 @@ type projectionPlan struct {
 	universe *query.Universe
 	params   projection.Params
 	cost     accounting.Amount
+	waits    accounting.Delta // of an interrupted statement's charge
 	support  uint64
 	warnings []string
 	complete func(n catalog.NHat, left accounting.Amount) (projectionPlan, error) // nil if the plan is complete
@@ -56,10 +57,10 @@ type wishes struct {
 
 // planProjection chooses transform, rows, noise and the treatment of heavy cells from
 // the options and public data, and works out the cost. It spends nothing. If complete
-// is not nil, the plan has to be completed.
-func planProjection(st *syntax.CreateRelease, v *view.View, t *view.Table, columns []int) (projectionPlan, error) {
+// is not nil, the plan has to be completed. Of what is charged, δ waits for the statement.
+func planProjection(st *syntax.CreateRelease, v *view.View, t *view.Table, columns []int, waits accounting.Delta) (projectionPlan, error) {
 	o := newOptions(st.Options, "epsilon", "delta", "transform", "rows", "max_support", "memory", "heavy", "clip", "noise", "queries", "beta", "estimate")
-	p := projectionPlan{table: t, columns: columns, universe: t.Over(columns)}
+	p := projectionPlan{table: t, columns: columns, universe: t.Over(columns), waits: waits}
 	p.cost.Epsilon = o.epsilon()
 	p.support = uint64(o.integer("max_support", defaultSupport, 1, maxSupport))
 	w := readWishes(o)
@@ -258,7 +259,7 @@ func planSparse(p projectionPlan, w wishes, a view.Account) (projectionPlan, err
 	case w.heavy == "none":
 		delta = 0
 	case !w.given:
-		delta = min(deltaShare(a, p.cost.Epsilon), a.RemainingIn(p.table.Span()).Delta+a.Idle.Delta) // what waits may do so for this statement
+		delta = min(deltaShare(a, p.cost.Epsilon), max(p.waits, a.RemainingIn(p.table.Span()).Delta))
 	}
 	if delta == 0 && (w.heavy == "clip" || w.heavy == "named") {
 		return p, sqlerr.New(sqlerr.Invalid, "heavy = %s needs a delta", w.heavy).

@@ -64,7 +64,11 @@ func (s *Statement) build(ctx context.Context, st *syntax.CreateRelease, v *view
 		warnings, err := s.createMarginals(ctx, st.Name.Text, p)
 		return append(warnings, warnDelta(t, v.Accounts[t.Account])...), err
 	}
-	p, err := planProjection(st, v, t, columns)
+	waits, err := s.Desk.Waiting(ctx, s.Bill, t)
+	if err != nil {
+		return nil, err
+	}
+	p, err := planProjection(st, v, t, columns, waits.Amount.Delta)
 	if err != nil {
 		return nil, err
 	}
@@ -310,7 +314,7 @@ func (s *Statement) PlanRelease(ctx context.Context, st *syntax.CreateRelease, v
 		}
 		return plan, err
 	}
-	p, err := planProjection(st, v, t, columns)
+	p, err := planProjection(st, v, t, columns, 0)
 	if err == nil && p.complete != nil && t.NHat != nil && t.Unclear(columns) == "" {
 		p, err = p.complete(*t.NHat, p.cost)
 	}

@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math/big"
 	"strings"
@@ -52,16 +51,11 @@ func (d *Desk) Build(ctx context.Context, b *Bill, sn Snapshot, k catalog.Kind, 
 
 func (d *Desk) one(ctx context.Context, what kind, b *Bill, sn Snapshot, statement string, k catalog.Kind, action, object string, cost accounting.Amount) (*Receipt, error) {
 	t := sn.Table()
-	w := waiting{statement: b.identity(t, statement)}
+	var w catalog.Waiting
 	err := d.charge(ctx, sn, func(tx *catalog.Tx) (err error) {
-		w.line, err = tx.Serve(w.statement, t.Span(), catalog.Entry{Kind: k, Action: action, Object: object, Amount: cost})
-		if err != nil || w.line > 0 {
-			return err
-		}
-		if err := tx.Charge(t.Account, t.Span(), k, action, object, cost); err != nil {
-			return err
-		}
-		w.line, err = tx.Lines()
+		w, err = tx.ChargeFor(b.identity(t, statement), t.Account, t.Span(), cost, func() error {
+			return tx.Charge(t.Account, t.Span(), k, action, object, cost)
+		})
 		return err
 	})
 	if err != nil {
@@ -71,32 +65,52 @@ func (d *Desk) one(ctx context.Context, what kind, b *Bill, sn Snapshot, stateme
 	return newReceipt(what, sn, cost, w), nil
 }
 
-// waiting says which charge may wait for which statement.
-type waiting struct {
-	line      int64 // the last one of the charge
-	statement string
-}
-
 // identity is what the ledger calls a statement about a table; "" if nothing waits for it.
 func (b *Bill) identity(t *view.Table, statement string) string {
 	if !b.Curator {
 		return ""
 	}
 	sum := sha256.Sum256(fmt.Append(nil, t.ID, t.Account, t.Span(), statement))
-	return hex.EncodeToString(sum[:8])
+	return fmt.Sprintf("statement %x", sum[:8])
+}
+
+// Waiting returns the charge that waits for what is built, or the zero Waiting. The statement may have
+// been interrupted after it had bought the number of rows: then b.Statement says so.
+func (d *Desk) Waiting(ctx context.Context, b *Bill, t *view.Table) (w catalog.Waiting, err error) {
+	err = d.Store.Read(ctx, func(tx *catalog.Tx) error {
+		if w, err = tx.Waiting(b.identity(t, b.Statement+counted)); err == nil && w.Line > 0 {
+			b.Statement += counted
+		} else if err == nil {
+			w, err = tx.Waiting(b.identity(t, b.Statement))
+		}
+		return err
+	})
+	return w, err
+}
+
+const counted = " after its number of rows"
+
+// Affords returns the error of charging an amount for a statement, of which a part may wait for it.
+func (d *Desk) Affords(ctx context.Context, b *Bill, t *view.Table, statement string, k catalog.Kind, action string, amount accounting.Amount) error {
+	return d.Store.Read(ctx, func(tx *catalog.Tx) error {
+		if w, err := tx.Waiting(b.identity(t, statement)); err != nil || w.Line > 0 {
+			return err
+		}
+		return tx.Affords(t.Account, t.Span(), k, action, amount)
+	})
 }
 
 // Read calls read, which reads rows with a receipt, and draws no noise. If it fails, and the
 // statement is a curator's, the charge waits for the equal statement.
 func (d *Desk) Read(ctx context.Context, b *Bill, paid *Receipt, read func() error) error {
 	err := read()
-	w := paid.waiting
-	paid.waiting = waiting{} // what was read may be drawn from
-	if err == nil || w.statement == "" {
+	w := paid.charge
+	paid.charge = catalog.Waiting{} // what was read may be drawn from
+	if err == nil || w.Statement == "" {
 		return err
 	}
 	paid.End()
-	if d.Store.Write(context.WithoutCancel(ctx), func(tx *catalog.Tx) error { return tx.Wait(w.line, w.statement) }) == nil {
+	if d.Store.Write(context.WithoutCancel(ctx), func(tx *catalog.Tx) error { return tx.Wait(w) }) == nil {
 		b.idle, _ = b.idle.Add(paid.paid)
 		b.gone = minus(b.gone, paid.paid)
 	}
@@ -113,7 +127,7 @@ func minus(a, b accounting.Amount) accounting.Amount {
 // nil where there is nothing to pay. A snapshot without a payment has no receipt.
 func (d *Desk) Answers(ctx context.Context, b *Bill, sns []Snapshot, by *Buyers, payments func(*catalog.Tx) ([]*catalog.Payment, error)) ([]*Receipt, error) {
 	var due []*catalog.Payment
-	var waits []waiting
+	var charges []catalog.Waiting
 	taken := make(takings, 1)
 	err := d.Store.Write(ctx, func(tx *catalog.Tx) (err error) {
 		for _, sn := range sns {
@@ -125,27 +139,19 @@ func (d *Desk) Answers(ctx context.Context, b *Bill, sns []Snapshot, by *Buyers,
 			return err
 		}
 		clear(taken)
-		waits = make([]waiting, len(due))
+		charges = make([]catalog.Waiting, len(due))
 		for i, p := range due {
 			if p == nil {
 				continue
 			}
-			w := &waits[i]
-			w.statement = b.identity(sns[i].Table(), fmt.Sprint(p.Statement, p.Shares, p.Rho))
-			w.line, err = tx.Serve(w.statement, p.Over(), catalog.Entry{Kind: catalog.KindInteractive, Action: p.Action, Object: p.Object})
+			statement := b.identity(sns[i].Table(), fmt.Sprint(p.Statement, p.Shares))
+			charges[i], err = tx.ChargeFor(statement, p.Account, p.Over(), accounting.Amount{Rho: p.Rho}, func() error {
+				taken.add(p)
+				buyer := *by.Of(p.Account)
+				buyer.Taken += taken.most(p.Account) - p.Cost()
+				return tx.Buy(buyer, *p)
+			})
 			if err != nil {
-				return err
-			}
-			if w.line > 0 {
-				continue
-			}
-			taken.add(p)
-			buyer := *by.Of(p.Account)
-			buyer.Taken += taken.most(p.Account) - p.Cost()
-			if err := tx.Buy(buyer, *p); err != nil {
-				return err
-			}
-			if w.line, err = tx.Lines(); err != nil {
 				return err
 			}
 		}
@@ -161,7 +167,7 @@ func (d *Desk) Answers(ctx context.Context, b *Bill, sns []Snapshot, by *Buyers,
 		}
 		cost := accounting.Amount{Rho: p.Rho}
 		b.add(cost)
-		receipts[i] = newReceipt(answer, sns[i], cost, waits[i])
+		receipts[i] = newReceipt(answer, sns[i], cost, charges[i])
 	}
 	for account := range taken {
 		by.Of(account).Taken += taken.most(account)
@@ -192,31 +198,20 @@ func (t takings) most(account int64) accounting.Rho {
 
 // Buyers are the buyers of one statement: one for each account that it buys from.
 type Buyers struct {
-	who     catalog.Buyer // who has taken nothing
-	first   catalog.Buyer
-	account int64 // of first; 0 while there is none
-	others  map[int64]*catalog.Buyer
+	who catalog.Buyer            // who has taken nothing
+	by  map[int64]*catalog.Buyer // by account
 }
 
 // NewBuyers returns the buyers of a new statement of someone, which has taken nothing yet.
-func NewBuyers(who catalog.Buyer) *Buyers { return &Buyers{who: who} }
+func NewBuyers(who catalog.Buyer) *Buyers { return &Buyers{who, make(map[int64]*catalog.Buyer)} }
 
 // Of returns the buyer that buys from an account.
 func (b *Buyers) Of(account int64) *catalog.Buyer {
-	if b.account == 0 {
-		b.account, b.first = account, b.who
+	if b.by[account] == nil {
+		buyer := b.who
+		b.by[account] = &buyer
 	}
-	if b.account == account {
-		return &b.first
-	}
-	if b.others[account] == nil {
-		if b.others == nil {
-			b.others = make(map[int64]*catalog.Buyer)
-		}
-		another := b.who
-		b.others[account] = &another
-	}
-	return b.others[account]
+	return b.by[account]
 }
 
 // StartRun pays for the next run of a mechanism from its reserve. In the same
@@ -232,7 +227,7 @@ func (d *Desk) StartRun(ctx context.Context, sn Snapshot, by *catalog.Buyer, p c
 		return nil, err
 	}
 	by.Taken += p.Cost()
-	return newReceipt(run, sn, accounting.Amount{Rho: p.Prepaid}, waiting{}), nil
+	return newReceipt(run, sn, accounting.Amount{Rho: p.Prepaid}, catalog.Waiting{}), nil
 }
 
 // ResumeRun returns the receipt of the run that the catalog has open for the present
@@ -295,47 +290,32 @@ func (b *Bill) Answered(amount accounting.Amount) {
 // If the statement was cancelled, Tell also says what is kept, or that nothing was
 // charged. All of this is in the ledger, so it says nothing more about the rows.
 func (b *Bill) Tell(e *sqlerr.Error) *sqlerr.Error {
-	var told []string
-	cancelled := e.Code == sqlerr.Cancelled
-	if cancelled && b.nhat != (accounting.Amount{}) {
-		told = append(told, view.Amount(b.nhat)+" was charged for the number of rows, which is kept")
+	list, again, nhat := "SHOW LEDGER", cmp.Or(b.Resume, "the same statement"), b.nhat
+	if b.Quota {
+		list = "SHOW BUDGET"
 	}
-	if b.gone != (accounting.Amount{}) {
-		told = append(told, view.Amount(b.gone)+" was charged for it and is gone")
-		if e.Hint == "" {
-			list := "SHOW LEDGER"
-			if b.Quota {
-				list = "SHOW BUDGET"
-			}
-			e = e.WithHint("%s has the charge; the statement costs as much again", list)
-		}
-	}
-	if b.idle != (accounting.Amount{}) {
-		told = append(told, view.Amount(b.idle)+" was charged for it and waits, for nothing was drawn")
-		if e.Hint == "" {
-			e = e.WithHint("%s goes on, and costs nothing", cmp.Or(b.Resume, "the same statement"))
-		}
-	}
-	if b.kept != (accounting.Amount{}) {
-		told = append(told, view.Amount(b.kept)+" was charged for its noisy counts, which are kept")
-		if e.Hint == "" {
-			e = e.WithHint("%s goes on with the fit, and costs nothing", cmp.Or(b.Resume, "the same statement"))
-		}
-	}
-	if b.told != (accounting.Amount{}) {
-		told = append(told, view.Amount(b.told)+" was charged for private answers, which are stored")
-		if e.Hint == "" {
-			e = e.WithHint("a statement with the same aggregates costs nothing for them")
-		}
-	}
-	if cancelled && told == nil {
-		told = append(told, "nothing was charged")
-	}
-	if told == nil {
-		return e
+	if e.Code != sqlerr.Cancelled {
+		nhat = accounting.Amount{}
 	}
 	c := *e
-	c.Message = fmt.Sprint(e.Message, "; ", strings.Join(told, "; "))
+	for _, part := range []struct {
+		accounting.Amount
+		what, hint string
+	}{
+		{nhat, "the number of rows, which is kept", ""},
+		{b.gone, "it and is gone", list + " has the charge; the statement costs as much again"},
+		{b.idle, "it and waits, for nothing was drawn", again + " goes on, and costs nothing"},
+		{b.kept, "its noisy counts, which are kept", again + " goes on with the fit, and costs nothing"},
+		{b.told, "private answers, which are stored", "a statement with the same aggregates costs nothing for them"},
+	} {
+		if part.Amount != (accounting.Amount{}) {
+			c.Message += "; " + view.Amount(part.Amount) + " was charged for " + part.what
+			c.Hint = cmp.Or(c.Hint, part.hint)
+		}
+	}
+	if e.Code == sqlerr.Cancelled && c.Message == e.Message {
+		c.Message += "; nothing was charged"
+	}
 	return &c
 }
 
@@ -370,7 +350,7 @@ type Receipt struct {
 	source   string // the source of the table's rows
 	snapshot Snapshot
 	paid     accounting.Amount
-	waiting  waiting // until rows were read
+	charge   catalog.Waiting // waits if no rows were read; zero once they were
 
 	mu       sync.Mutex
 	used     bool
@@ -378,9 +358,9 @@ type Receipt struct {
 	readings int // number of open readings
 }
 
-func newReceipt(k kind, sn Snapshot, paid accounting.Amount, w waiting) *Receipt {
+func newReceipt(k kind, sn Snapshot, paid accounting.Amount, charge catalog.Waiting) *Receipt {
 	t := sn.Table()
-	r := &Receipt{kind: k, table: t.ID, source: t.Source, paid: paid, waiting: w}
+	r := &Receipt{kind: k, table: t.ID, source: t.Source, paid: paid, charge: charge}
 	if k != run {
 		r.snapshot = sn
 	}
@@ -484,23 +464,14 @@ type Opener interface {
 func (d *Desk) RowCount(ctx context.Context, b *Bill, from Opener, t *view.Table, k catalog.Kind, about accounting.Amount) (n catalog.NHat, left accounting.Amount, err error) {
 	const action = "number of rows"
 	cost, left, law, err := RowCountPrice(about, t.Sensitivity())
-	counted := b.Statement + " after its " + action
-	var interrupted int64
-	look := d.Store.Read(ctx, func(tx *catalog.Tx) (err error) {
-		if interrupted, err = tx.Waits(b.identity(t, counted)); err == nil && t.NHat == nil {
-			err = tx.Affords(t.Account, t.Span(), k, "this statement", about)
+	if t.NHat != nil {
+		_, err = d.Waiting(ctx, b, t)
+		if strings.HasSuffix(b.Statement, counted) {
+			about = left
 		}
-		return err
-	})
-	switch {
-	case look != nil:
-		return n, about, look
-	case t.NHat != nil && interrupted > 0: // after it had bought the number
-		b.Statement = counted
-		return *t.NHat, left, nil
-	case t.NHat != nil:
-		return *t.NHat, about, nil
-	case err != nil:
+		return *t.NHat, about, err
+	}
+	if err = cmp.Or(d.Affords(ctx, b, t, action, k, "this statement", about), err); err != nil {
 		return n, about, err
 	}
 	var rows int64
@@ -523,7 +494,7 @@ func (d *Desk) RowCount(ctx context.Context, b *Bill, from Opener, t *view.Table
 	}
 	n = catalog.NHat{Value: max(1, rows+draw), Epsilon: cost.Epsilon, Rho: cost.Rho, Law: law.String()}
 	if n, err = d.keepRowCount(context.WithoutCancel(ctx), t, n); err == nil {
-		t.NHat, b.Statement = &n, counted
+		t.NHat, b.Statement = &n, b.Statement+counted
 		b.keep()
 	}
 	return n, left, err

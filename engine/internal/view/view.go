@@ -121,7 +121,7 @@ type Account struct {
 	catalog.Account
 	Spent    accounting.Amount // the most in any one period
 	Spending catalog.Spending  // in each period
-	Idle     accounting.Amount // of it, what waits for curators' statements
+	Idle     accounting.Rho    // of it, what waits for curators' statements
 }
 
 // RemainingIn returns what is left in each of some periods: of ε, δ and ρ the least. Nil is
