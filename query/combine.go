@@ -2,36 +2,25 @@ package query
 
 import (
 	"crypto/sha256"
+	"math"
 	"sort"
 
 	"dpsql/sqlerr"
 )
 
-// maxBranches bounds the branches of a diagram (spans and cases of all nodes)
-// that a combination may build. Conjunctions stay linear in their text; only
+// maxBranches bounds the branches of diagrams (spans and cases of all nodes)
+// that one Work may build. Conjunctions stay linear in their text; only
 // adversarial nestings come near it.
 const maxBranches = 1 << 22
 
 // combiner computes op pointwise on two diagrams over one universe: the apply
 // procedure of Bryant (1986) for multi-valued nodes, memoised on digests.
 type combiner struct {
-	u        *Universe
-	op       func(a, b int64) (int64, error)
-	short    func(a, b *node) *node // see combineShort; may be nil
-	done     map[[2 * sha256.Size]byte]*node
-	branches int
-	built    func(branches int) error // may be nil
-}
-
-func combine(u *Universe, a, b *node, op func(a, b int64) (int64, error)) (*node, error) {
-	return combineShort(u, a, b, op, nil)
-}
-
-// combineShort is combine with a shortcut: short returns the result for pairs
-// where it is one of the arguments, and nil for other pairs.
-func combineShort(u *Universe, a, b *node, op func(a, b int64) (int64, error), short func(a, b *node) *node) (*node, error) {
-	c := &combiner{u: u, op: op, short: short, done: make(map[[2 * sha256.Size]byte]*node)}
-	return c.apply(a, b)
+	u     *Universe
+	op    func(a, b int64) (int64, error)
+	short func(a, b *node) *node // returns the result of pairs for which it is known, and nil for others; may be nil
+	done  map[[2 * sha256.Size]byte]*node
+	work  *Work
 }
 
 // times returns a·b where one of them is 0 or 1.
@@ -52,11 +41,16 @@ func (c *combiner) apply(a, b *node) (*node, error) {
 		}
 	}
 	if a.isLeaf() && b.isLeaf() {
-		w, err := c.op(a.weight, b.weight)
-		if err != nil {
+		switch w, err := c.op(a.weight, b.weight); {
+		case err != nil:
 			return nil, err
+		case w == a.weight:
+			return a, nil
+		case w == b.weight:
+			return b, nil
+		default:
+			return leaf(w), nil
 		}
-		return leaf(w), nil
 	}
 	var key [2 * sha256.Size]byte
 	copy(key[:], a.digest[:])
@@ -84,7 +78,7 @@ func (c *combiner) branch(a, b *node) (*node, error) {
 // branchSpans cuts the domain wherever a or b changes its child.
 func (c *combiner) branchSpans(level int, d Domain, a, b *node) (*node, error) {
 	as, bs := a.spansAt(level, d), b.spansAt(level, d)
-	var out []span
+	out := make([]span, 0, max(len(as), len(bs)))
 	for next, i, j := uint64(0), 0, 0; next < d.Size(); {
 		toA, endA := step(as, &i, next, d.Size())
 		toB, endB := step(bs, &j, next, d.Size())
@@ -95,9 +89,9 @@ func (c *combiner) branchSpans(level int, d Domain, a, b *node) (*node, error) {
 		}
 		out = append(out, span{Range{next, end}, to})
 		next = end + 1
-	}
-	if err := c.count(len(out)); err != nil {
-		return nil, err
+		if err := c.work.count(1); err != nil {
+			return nil, err
+		}
 	}
 	return newSpans(level, d, out), nil
 }
@@ -145,7 +139,7 @@ func (c *combiner) branchCases(level int, a, b *node) (*node, error) {
 		}
 		out = append(out, valueCase{v, to})
 	}
-	if err := c.count(len(out) + 1); err != nil {
+	if err := c.work.count(len(out) + 1); err != nil {
 		return nil, err
 	}
 	return newCases(level, out, rest), nil
@@ -187,13 +181,12 @@ func nextCase(a, b []valueCase, i, j int) (Value, bool) {
 	return b[j].value, true
 }
 
-func (c *combiner) count(branches int) error {
-	c.branches += branches
-	if c.branches > maxBranches {
-		return errBranches()
+func (w *Work) count(branches int) error {
+	if w.Built != nil {
+		return w.Built(branches)
 	}
-	if c.built != nil {
-		return c.built(branches)
+	if w.branches += branches; w.branches > maxBranches {
+		return errBranches()
 	}
 	return nil
 }
@@ -310,25 +303,31 @@ func errOrder() error {
 // record.
 func Everywhere(u *Universe, weight int64) Query { return Query{u, leaf(weight)} }
 
-// Work combines 0/1 queries over one universe under a common limit. All
-// diagrams it builds together have no more branches than a single combination
-// may build. A statement of many combinations thus takes bounded time and
-// memory. The zero Work is ready for use.
+// Work combines queries and functions over one universe under a common limit, so that a statement
+// of many combinations takes bounded time and memory. What would build more is refused as
+// unsupported. The zero Work is ready for use.
 type Work struct {
-	// Built, if not nil, is called with the branches of each node that is built. An error ends the work.
+	// Built, if not nil, is called with numbers of branches as they are built. An error ends the work: it
+	// is the limit. Without it all diagrams together have at most 2^22 branches.
 	Built    func(branches int) error
 	branches int
 }
 
-// And returns the conjunction. And, Or and Not are refused as unsupported when
-// the limit is reached.
+// And returns the pointwise product, see Query.And.
 func (w *Work) And(q, r Query) (Query, error) {
-	return w.combined(q, r, func(a, b int64) int64 { return min(a, b) }, times)
+	n, err := w.combine(q.u, q.root, r.root, func(a, b int64) (int64, error) {
+		if a != 0 && b > math.MaxInt64/a {
+			return 0, errWeight()
+		}
+		return a * b, nil
+	}, times)
+	return Query{q.u, n}, err
 }
 
-// Or returns the disjunction.
+// Or returns the pointwise maximum, see Query.Or.
 func (w *Work) Or(q, r Query) (Query, error) {
-	return w.combined(q, r, func(a, b int64) int64 { return max(a, b) }, largest)
+	n, err := w.combine(q.u, q.root, r.root, func(a, b int64) (int64, error) { return max(a, b), nil }, largest)
+	return Query{q.u, n}, err
 }
 
 // largest returns max(a, b) of 0/1 functions where one of them is 0 or 1.
@@ -342,21 +341,19 @@ func largest(a, b *node) *node {
 	return nil
 }
 
-// Not returns the complement.
+// Not returns the complement of a 0/1 query.
 func (w *Work) Not(q Query) (Query, error) {
-	return w.combined(q, All(q.u), func(a, b int64) int64 { return b - a }, func(a, b *node) *node { return nil })
+	n, err := w.combine(q.u, q.root, one, func(a, b int64) (int64, error) {
+		if a > 1 {
+			return 0, sqlerr.New(sqlerr.Internal, "the complement of a weighted query")
+		}
+		return b - a, nil
+	}, nil)
+	return Query{q.u, n}, err
 }
 
-func (w *Work) combined(q, r Query, op func(a, b int64) int64, short func(a, b *node) *node) (Query, error) {
-	c := &combiner{
-		u:        q.u,
-		op:       func(a, b int64) (int64, error) { return op(a, b), nil },
-		short:    short,
-		done:     make(map[[2 * sha256.Size]byte]*node),
-		branches: w.branches,
-		built:    w.Built,
-	}
-	n, err := c.apply(q.root, r.root)
-	w.branches = c.branches
-	return Query{q.u, n}, err
+// combine returns op(a, b), applied record by record. short may be nil, see combiner.
+func (w *Work) combine(u *Universe, a, b *node, op func(a, b int64) (int64, error), short func(a, b *node) *node) (*node, error) {
+	c := &combiner{u: u, op: op, short: short, done: make(map[[2 * sha256.Size]byte]*node), work: w}
+	return c.apply(a, b)
 }

@@ -29,7 +29,7 @@ func (q Query) Indicator() Function { return Function{q.u, q.root} }
 // ColumnValue returns the function that maps a record to its value of the
 // column, and NULL to 0. The column must be INTEGER. A domain of more than 2^20
 // values is refused as unsupported.
-func ColumnValue(u *Universe, column int) (Function, error) {
+func ColumnValue(w *Work, u *Universe, column int) (Function, error) {
 	c := u.columns[column]
 	switch {
 	case c.Domain.Type() != TypeInteger:
@@ -37,6 +37,9 @@ func ColumnValue(u *Universe, column int) (Function, error) {
 	case c.Domain.Size() > maxSummed:
 		return Function{}, sqlerr.New(sqlerr.Unsupported, "the domain of column %s has more than 2^20 values, too many to add up", c.Name).
 			WithHint("bin the column in a view, or declare a narrower domain")
+	}
+	if err := w.count(int(c.Domain.Size())); err != nil {
+		return Function{}, err
 	}
 	leaves := make([]node, c.Domain.Size())
 	spans := make([]span, len(leaves))
@@ -47,10 +50,9 @@ func ColumnValue(u *Universe, column int) (Function, error) {
 	return Function{u, newSpans(column, c.Domain, spans)}, nil
 }
 
-// Combine returns the function op(f, g), applied record by record. It is
-// refused as unsupported when the diagram exceeds its limit.
-func (f Function) Combine(g Function, op func(a, b int64) (int64, error)) (Function, error) {
-	n, err := combine(f.u, f.root, g.root, op)
+// Combine returns the function op(f, g), applied record by record.
+func (f Function) Combine(w *Work, g Function, op func(a, b int64) (int64, error)) (Function, error) {
+	n, err := w.combine(f.u, f.root, g.root, op, nil)
 	return Function{f.u, n}, err
 }
 
@@ -62,15 +64,27 @@ type Extent struct {
 
 // Extent returns the extent of the values on the query's support. ok is false
 // when the support is empty.
-func (f Function) Extent(where Query) (x Extent, ok bool, err error) {
+func (f Function) Extent(w *Work, where Query) (x Extent, ok bool, err error) {
 	x = Extent{Lo: math.MaxInt64, Hi: math.MinInt64}
-	_, err = combine(f.u, f.root, where.root, func(v, holds int64) (int64, error) {
-		if holds != 0 {
-			x.Lo, x.Hi, x.Unit = min(x.Lo, v), max(x.Hi, v), divisor(x.Unit, v)
+	_, err = w.combine(f.u, f.root, where.root, nil, func(v, holds *node) *node {
+		switch {
+		case holds.isZero():
+			return zero
+		case !v.isLeaf():
+			return nil
 		}
-		return 0, nil
+		x.Lo, x.Hi, x.Unit = min(x.Lo, v.weight), max(x.Hi, v.weight), divisor(x.Unit, v.weight)
+		return zero // nothing is built
 	})
 	return x, x.Lo <= x.Hi, err
+}
+
+// outside returns 0 where a query does not hold.
+func outside(_, holds *node) *node {
+	if holds.isZero() {
+		return zero
+	}
+	return nil
 }
 
 // divisor returns the greatest common divisor, which is never negative. It
@@ -87,17 +101,14 @@ func divisor(a, b int64) int64 {
 
 // Weigh returns the query whose weight is weight(f) where the 0/1 query holds,
 // and 0 elsewhere. No weight may be negative.
-func (f Function) Weigh(where Query, weight func(v int64) int64) (Query, error) {
-	n, err := combine(f.u, f.root, where.root, func(v, holds int64) (int64, error) {
-		if holds == 0 {
-			return 0, nil
-		}
+func (f Function) Weigh(w *Work, where Query, weight func(v int64) int64) (Query, error) {
+	n, err := w.combine(f.u, f.root, where.root, func(v, _ int64) (int64, error) {
 		w := weight(v)
 		if w < 0 {
 			return 0, sqlerr.New(sqlerr.Internal, "a negative weight")
 		}
 		return w, nil
-	})
+	}, outside)
 	return Query{f.u, n}, err
 }
 
@@ -109,11 +120,11 @@ type Level struct {
 
 // Levels splits a 0/1 query by the function's value, in ascending order. It
 // returns false when there are more values than the limit.
-func (f Function) Levels(where Query, limit int) ([]Level, bool, error) {
+func (f Function) Levels(w *Work, where Query, limit int) ([]Level, bool, error) {
 	var values []int64
 	number := make(map[int64]int64) // the number of each value, from 1
-	n, err := combine(f.u, f.root, where.root, func(v, holds int64) (int64, error) {
-		if holds == 0 || len(values) > limit {
+	n, err := w.combine(f.u, f.root, where.root, func(v, _ int64) (int64, error) {
+		if len(values) > limit {
 			return 0, nil
 		}
 		if number[v] == 0 {
@@ -121,7 +132,7 @@ func (f Function) Levels(where Query, limit int) ([]Level, bool, error) {
 			number[v] = int64(len(values))
 		}
 		return number[v], nil
-	})
+	}, outside)
 	if err != nil || len(values) > limit {
 		return nil, false, err
 	}

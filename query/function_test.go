@@ -22,7 +22,7 @@ func TestFunctionAgainstRecordByRecord(t *testing.T) {
 		where, holds := predicate(t, u, 2)
 		k := rapid.Int64Range(-3, 3).Draw(t, "k")
 		sum := func(x, y int64) (int64, error) { return x + k*y, nil }
-		f := must(must(query.ColumnValue(u, 0)).Combine(must(query.ColumnValue(u, 2)), sum))
+		f := must(must(query.ColumnValue(new(query.Work), u, 0)).Combine(new(query.Work), must(query.ColumnValue(new(query.Work), u, 2)), sum))
 		value := func(x []query.Value) int64 { return x[0].Int64() + k*x[2].Int64() }
 		lo, hi, unit, any := int64(math.MaxInt64), int64(math.MinInt64), int64(0), false
 		for _, x := range tuples(u) {
@@ -31,11 +31,11 @@ func TestFunctionAgainstRecordByRecord(t *testing.T) {
 				unit = new(big.Int).GCD(nil, nil, big.NewInt(unit), big.NewInt(max(value(x), -value(x)))).Int64()
 			}
 		}
-		got, ok, err := f.Extent(where)
+		got, ok, err := f.Extent(new(query.Work), where)
 		if want := (query.Extent{lo, hi, unit}); err != nil || ok != any || any && got != want {
 			t.Fatalf("the extent is %v %v %v, want %v %v", got, ok, err, want, any)
 		}
-		q := must(f.Weigh(where, func(v int64) int64 { return 2 * (v - lo) }))
+		q := must(f.Weigh(new(query.Work), where, func(v int64) int64 { return 2 * (v - lo) }))
 		for _, x := range tuples(u) {
 			want := int64(0)
 			if holds(x) {
@@ -51,13 +51,13 @@ func TestFunctionAgainstRecordByRecord(t *testing.T) {
 func TestFunctionLimits(t *testing.T) {
 	wide := must(query.NewRange(0, 1<<20, false))
 	u := must(query.NewUniverse([]query.Column{{Name: "wide", Domain: wide}, {Name: "s", Domain: query.Unbounded()}}))
-	if _, err := query.ColumnValue(u, 0); sqlerr.CodeOf(err) != sqlerr.Unsupported {
+	if _, err := query.ColumnValue(new(query.Work), u, 0); sqlerr.CodeOf(err) != sqlerr.Unsupported {
 		t.Errorf("a domain of 2^20 + 1 values: %v", err)
 	}
-	if _, err := query.ColumnValue(u, 1); sqlerr.CodeOf(err) != sqlerr.Internal {
+	if _, err := query.ColumnValue(new(query.Work), u, 1); sqlerr.CodeOf(err) != sqlerr.Internal {
 		t.Errorf("a column of texts: %v", err)
 	}
-	if _, err := query.Constant(u, -1).Weigh(query.All(u), func(v int64) int64 { return v }); sqlerr.CodeOf(err) != sqlerr.Internal {
+	if _, err := query.Constant(u, -1).Weigh(new(query.Work), query.All(u), func(v int64) int64 { return v }); sqlerr.CodeOf(err) != sqlerr.Internal {
 		t.Errorf("a negative weight: %v", err)
 	}
 }
@@ -104,15 +104,15 @@ func TestLevels(t *testing.T) {
 		u := must(query.NewUniverse([]query.Column{{Name: "a", Domain: must(query.NewRange(-2, 3, true))}, {Name: "s", Domain: query.Unbounded()}, {Name: "b", Domain: must(query.NewRange(0, 2, false))}}))
 		where, holds := predicate(t, u, 3)
 		pick, picked := predicate(t, u, 2)
-		f := must(must(query.ColumnValue(u, 0)).Combine(must(query.ColumnValue(u, 2)), func(x, y int64) (int64, error) { return x * y, nil }))
-		f = must(f.Combine(pick.Indicator(), func(x, y int64) (int64, error) { return x + y, nil }))
+		f := must(must(query.ColumnValue(new(query.Work), u, 0)).Combine(new(query.Work), must(query.ColumnValue(new(query.Work), u, 2)), func(x, y int64) (int64, error) { return x * y, nil }))
+		f = must(f.Combine(new(query.Work), pick.Indicator(), func(x, y int64) (int64, error) { return x + y, nil }))
 		value := func(x []query.Value) int64 {
 			if picked(x) {
 				return x[0].Int64()*x[2].Int64() + 1
 			}
 			return x[0].Int64() * x[2].Int64()
 		}
-		levels, ok, err := f.Levels(where, 100)
+		levels, ok, err := f.Levels(new(query.Work), where, 100)
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}
@@ -133,7 +133,7 @@ func TestLevels(t *testing.T) {
 				t.Fatalf("%v is in no level", x)
 			}
 		}
-		if _, ok, _ := f.Levels(where, len(levels)-1); ok && len(levels) > 0 {
+		if _, ok, _ := f.Levels(new(query.Work), where, len(levels)-1); ok && len(levels) > 0 {
 			t.Fatal("the limit is not kept")
 		}
 	})

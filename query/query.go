@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"hash"
 	"math"
 	"math/big"
 	"math/bits"
@@ -90,20 +91,10 @@ func Weighted(u *Universe, column int, weights []int64) (Query, error) {
 // And returns the pointwise product, which for 0/1 queries is the conjunction.
 // Both queries share a universe. And is refused as unsupported when the diagram
 // exceeds its limit or a weight exceeds an int64.
-func (q Query) And(r Query) (Query, error) {
-	n, err := combineShort(q.u, q.root, r.root, func(a, b int64) (int64, error) {
-		if a != 0 && b > math.MaxInt64/a {
-			return 0, errWeight()
-		}
-		return a * b, nil
-	}, times)
-	return Query{q.u, n}, err
-}
+func (q Query) And(r Query) (Query, error) { return new(Work).And(q, r) }
 
 // Or returns the pointwise maximum, which for 0/1 queries is the disjunction.
-func (q Query) Or(r Query) (Query, error) {
-	return q.combined(r, func(a, b int64) (int64, error) { return max(a, b), nil })
-}
+func (q Query) Or(r Query) (Query, error) { return new(Work).Or(q, r) }
 
 // Plus returns the pointwise sum of the weights.
 func (q Query) Plus(r Query) (Query, error) {
@@ -127,21 +118,14 @@ func (q Query) Times(n int64) (Query, error) {
 }
 
 // Not returns the complement of a 0/1 query.
-func (q Query) Not() (Query, error) {
-	return q.combined(All(q.u), func(a, b int64) (int64, error) {
-		if a > 1 {
-			return 0, sqlerr.New(sqlerr.Internal, "the complement of a weighted query")
-		}
-		return b - a, nil
-	})
-}
+func (q Query) Not() (Query, error) { return new(Work).Not(q) }
 
 func errWeight() error {
 	return sqlerr.New(sqlerr.Unsupported, "the weights of the query do not fit 64 bits")
 }
 
 func (q Query) combined(r Query, op func(a, b int64) (int64, error)) (Query, error) {
-	n, err := combine(q.u, q.root, r.root, op)
+	n, err := new(Work).combine(q.u, q.root, r.root, op, nil)
 	return Query{q.u, n}, err
 }
 
@@ -172,7 +156,7 @@ func (q Query) Weight(tuple []Value) int64 {
 
 // MaxWeight returns W, the largest weight, at least 1.
 func (q Query) MaxWeight() int64 {
-	return max(1, q.root.most)
+	return max(1, q.root.weight)
 }
 
 // Columns returns the columns the query depends on, ascending.
@@ -258,11 +242,10 @@ func (v *visitor) seen(n *node) bool {
 // its whole domain.
 type node struct {
 	level  int
-	weight int64
+	weight int64 // of an inner node, the largest below
 	spans  []span
 	cases  []valueCase
 	rest   *node
-	most   int64 // the largest weight below
 	digest [sha256.Size]byte
 }
 
@@ -289,11 +272,11 @@ func leaf(weight int64) *node {
 	return &n
 }
 
+// leafNode returns a leaf. Its digest is its weight, with zeros in place of a hash: no hash of an inner node has so many.
 func leafNode(weight int64) node {
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:8], 'L')
-	binary.BigEndian.PutUint64(b[8:], uint64(weight))
-	return node{level: leafLevel, weight: weight, most: weight, digest: sha256.Sum256(b[:])}
+	n := node{level: leafLevel, weight: weight}
+	binary.BigEndian.PutUint64(n.digest[:], uint64(weight))
+	return n
 }
 
 func (n *node) isLeaf() bool { return n.level == leafLevel }
@@ -324,6 +307,9 @@ func newSpans(level int, d Domain, spans []span) *node {
 	if len(merged) == 1 && merged[0].First == 0 && merged[0].Last == d.Size()-1 {
 		return merged[0].to
 	}
+	if cap(merged) > 2*len(merged) {
+		merged = slices.Clone(merged)
+	}
 	n := &node{level: level, spans: merged}
 	n.seal()
 	return n
@@ -350,25 +336,39 @@ func newCases(level int, cases []valueCase, rest *node) *node {
 // resistant, so equal digests mean equal diagrams.
 func (n *node) seal() {
 	var room [512]byte
+	var long hash.Hash // of what came before b, where that is much
 	b := append(room[:0], 0, 0, 0, 0, 0, 0, 0, 'N')
 	b = binary.BigEndian.AppendUint64(b, uint64(n.level))
 	b = binary.BigEndian.AppendUint64(b, uint64(len(n.spans)))
+	child := func(to *node) {
+		b = append(b, to.digest[:]...)
+		n.weight = max(n.weight, to.weight)
+		if len(b) > 1<<12 {
+			if long == nil {
+				long = sha256.New()
+			}
+			long.Write(b)
+			b = b[:0]
+		}
+	}
 	for _, s := range n.spans {
 		b = binary.BigEndian.AppendUint64(b, s.First)
 		b = binary.BigEndian.AppendUint64(b, s.Last)
-		b = append(b, s.to.digest[:]...)
-		n.most = max(n.most, s.to.most)
+		child(s.to)
 	}
 	for _, c := range n.cases {
 		b = appendValue(b, c.value)
-		b = append(b, c.to.digest[:]...)
-		n.most = max(n.most, c.to.most)
+		child(c.to)
 	}
 	if n.rest != nil {
-		b = append(b, n.rest.digest[:]...)
-		n.most = max(n.most, n.rest.most)
+		child(n.rest)
 	}
-	n.digest = sha256.Sum256(b)
+	if long == nil {
+		n.digest = sha256.Sum256(b)
+		return
+	}
+	long.Write(b)
+	long.Sum(n.digest[:0])
 }
 
 func appendValue(b []byte, v Value) []byte {

@@ -2,6 +2,7 @@ package query_test
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"testing"
 
@@ -307,6 +308,21 @@ func FuzzParse(f *testing.F) {
 		}
 		if back, err := query.Parse(u, q.String()); err != nil || !back.Equal(q) {
 			t.Fatalf("%q is read as %q, which does not round trip: %v", text, q, err)
+		}
+	})
+}
+
+// TestShown: what is shown of a query begins as its whole text does, however little is wanted.
+func TestShown(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		u := small(t)
+		q, _ := predicate(t, u, 3)
+		whole := q.Shown(math.MaxInt)
+		for most := range len(whole) + 2 {
+			got := q.Shown(most)
+			if want := whole[:min(most, len(whole))]; got[:min(most, len(got))] != want {
+				t.Fatalf("%d bytes of %s: %s", most, whole, got)
+			}
 		}
 	})
 }

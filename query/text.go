@@ -16,15 +16,18 @@ import (
 // from a to b. A part that is used twice is named @1, @2, … at its first use:
 //
 //	sex{'F': age{30..34: 1}}
-func (q Query) String() string { return q.text(false) }
-
-// Shown returns the text of the query with values as people write them. It is not
-// canonical, and Parse does not read it.
-func (q Query) Shown() string { return q.text(true) }
-
-func (q Query) text(shown bool) string {
-	p := printer{u: q.u, shown: shown, names: make(map[[32]byte]int)}
+func (q Query) String() string {
+	p := printer{u: q.u, most: math.MaxInt, names: make(map[[32]byte]int)}
 	p.count(q.root)
+	p.node(q.root)
+	return p.b.String()
+}
+
+// Shown returns the text of the query with values as people write them, or somewhat more than its first
+// bytes where it has more than most. It is not canonical, and Parse does not read it: parts that are used
+// twice are written twice.
+func (q Query) Shown(most int) string {
+	p := printer{u: q.u, shown: true, most: most}
 	p.node(q.root)
 	return p.b.String()
 }
@@ -32,6 +35,7 @@ func (q Query) text(shown bool) string {
 type printer struct {
 	u      *Universe
 	shown  bool // values are in the column's Form
+	most   int  // bytes that are wanted
 	b      strings.Builder
 	shared map[[32]byte]int
 	names  map[[32]byte]int
@@ -63,19 +67,28 @@ type group struct {
 	ramp   string // the first weight and the step; "" for one child
 }
 
-// groups returns the node's groups, ordered by their first values. The rest of
-// an unbounded column comes last.
+// groups returns the node's groups, ordered by their first values, or as many as are
+// wanted. The rest of an unbounded column comes last.
 func (p *printer) groups(n *node) []group {
 	var out []group
+	room := p.most
 	index := make(map[[32]byte]int)
-	add := func(to *node, text ...string) {
+	add := func(to *node, texts func() []string) {
 		i, ok := index[to.digest]
-		if !ok {
+		switch {
+		case !ok && room < 0:
+			return
+		case !ok:
 			i = len(out)
 			index[to.digest] = i
 			out = append(out, group{to: to})
+		case len(out[i].values) > p.most: // so have the bytes
+			return
 		}
-		out[i].values = append(out[i].values, text...)
+		for _, text := range texts() {
+			out[i].values = append(out[i].values, text)
+			room -= len(text)
+		}
 	}
 	c := p.u.columns[n.level]
 	d := c.Domain
@@ -83,21 +96,21 @@ func (p *printer) groups(n *node) []group {
 		c.Form = Form{}
 	}
 	for i := 0; i < len(n.spans); {
-		if k := ramp(n.spans[i:]); k >= shortestRamp && !d.Value(n.spans[i].First).IsNull() {
+		if k := ramp(n.spans[i:]); room >= 0 && k >= shortestRamp && !d.Value(n.spans[i].First).IsNull() {
 			first, last := n.spans[i], n.spans[i+k-1]
 			out = append(out, group{to: first.to, values: rangeTexts(c, Range{first.First, last.Last}),
 				ramp: fmt.Sprintf("%d%+d", first.to.weight, n.spans[i+1].to.weight-first.to.weight)})
 			i += k
 			continue
 		}
-		add(n.spans[i].to, rangeTexts(c, n.spans[i].Range)...)
+		add(n.spans[i].to, func() []string { return rangeTexts(c, n.spans[i].Range) })
 		i++
 	}
 	for _, c := range n.cases {
-		add(c.to, c.value.String())
+		add(c.to, func() []string { return []string{c.value.String()} })
 	}
 	if n.rest != nil && !n.rest.isZero() {
-		add(n.rest, "else")
+		add(n.rest, func() []string { return []string{"else"} })
 	}
 	return out
 }
@@ -167,6 +180,9 @@ func (p *printer) node(n *node) {
 	}
 	p.b.WriteString(quoteName(p.u.columns[n.level].Name))
 	for i, g := range p.groups(n) {
+		if p.b.Len() > p.most {
+			return
+		}
 		p.b.WriteString([]string{"{", "; "}[min(i, 1)])
 		p.b.WriteString(strings.Join(g.values, ", "))
 		p.b.WriteString(": ")

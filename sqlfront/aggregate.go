@@ -109,7 +109,7 @@ func (o *outputs) aggregate(name string, f *sqlparser.FuncExpr) (post.Expr, erro
 }
 
 // kept returns the selected records for which a pred holds.
-func (o *outputs) kept(p pred) (query.Query, error) { return o.rows.And(p.query(o.u)) }
+func (o *outputs) kept(p pred) (query.Query, error) { return o.spent.work.And(o.rows, p.query(o.u)) }
 
 // count is the number of records of a 0/1 query.
 func (o *outputs) count(q query.Query) (post.Expr, error) {
@@ -170,7 +170,7 @@ func (o *outputs) sum(x summand, present query.Query) (post.Sum, error) {
 }
 
 func (o *outputs) parts(f query.Function, present query.Query) ([]part, error) {
-	extent, some, err := f.Extent(present)
+	extent, some, err := f.Extent(&o.spent.sums, present)
 	switch {
 	case err != nil:
 		return nil, err
@@ -186,10 +186,7 @@ func (o *outputs) parts(f query.Function, present query.Query) ([]part, error) {
 		if sign > 0 && extent.Hi <= 0 || sign < 0 && extent.Lo >= 0 {
 			continue
 		}
-		q, err := f.Weigh(present, func(v int64) int64 { return max(sign*v, 0) / extent.Unit })
-		if err == nil { // many sums of large domains take as much as a predicate
-			err = o.countSteps(q.Branches(len(o.u.Columns())))
-		}
+		q, err := f.Weigh(&o.spent.sums, present, func(v int64) int64 { return max(sign*v, 0) / extent.Unit })
 		if err != nil {
 			return nil, err
 		}
@@ -203,7 +200,7 @@ func (o *outputs) parts(f query.Function, present query.Query) ([]part, error) {
 // value to the quotient. The error then grows only with the spread of the values.
 // Otherwise the sum is the query of SUM.
 func (o *outputs) mean(x summand, present query.Query) (post.Mean, error) {
-	extent, some, err := x.value.Extent(present)
+	extent, some, err := x.value.Extent(&o.spent.sums, present)
 	if err != nil {
 		return post.Mean{}, err
 	}
@@ -216,7 +213,7 @@ func (o *outputs) mean(x summand, present query.Query) (post.Mean, error) {
 		return post.Mean{}, errOverflow()
 	case extent.Lo < 0 && extent.Hi > 0 || spread <= max(extent.Hi, -extent.Lo)/2:
 		var above query.Function
-		if above, err = x.value.Combine(query.Constant(o.u, extent.Lo), checked(sqlvalue.Minus)); err == nil {
+		if above, err = x.value.Combine(&o.spent.sums, query.Constant(o.u, extent.Lo), checked(sqlvalue.Minus)); err == nil {
 			parts, err = o.parts(above, present)
 		}
 		parts = append(parts, part{present, extent.Lo})
@@ -299,7 +296,7 @@ func (o *outputs) moment(x summand, present query.Query) (m moment, err error) {
 	if m.mean, err = o.mean(x, present); err != nil {
 		return m, err
 	}
-	extent, some, err := x.value.Extent(present)
+	extent, some, err := x.value.Extent(&o.spent.sums, present)
 	if err != nil {
 		return m, err
 	}
@@ -307,14 +304,14 @@ func (o *outputs) moment(x summand, present query.Query) (m moment, err error) {
 		m.middle = extent.Lo + (extent.Hi-extent.Lo)/2 // mean has refused what overflows
 	}
 	m.mean.Terms = append(slices.Clone(m.mean.Terms), post.Term{Slot: m.mean.Count, Factor: -m.middle})
-	m.deviation, err = x.value.Combine(query.Constant(o.u, m.middle), checked(sqlvalue.Minus))
+	m.deviation, err = x.value.Combine(&o.spent.sums, query.Constant(o.u, m.middle), checked(sqlvalue.Minus))
 	return m, err
 }
 
 // products returns the sum of the products of two deviations. It takes two queries where
 // they have both signs.
 func (o *outputs) products(x, y moment, present query.Query) ([]post.Term, error) {
-	product, err := x.deviation.Combine(y.deviation, checked(sqlvalue.Times))
+	product, err := x.deviation.Combine(&o.spent.sums, y.deviation, checked(sqlvalue.Times))
 	if err != nil {
 		return nil, err
 	}
@@ -357,7 +354,7 @@ func (o *outputs) pair(name string, f *sqlparser.FuncExpr) (post.Expr, error) {
 		}
 		var err error
 		if of[i], err = o.summand(arg.Expr); err == nil {
-			present, err = present.And(of[i].present.query(o.u))
+			present, err = o.spent.work.And(present, of[i].present.query(o.u))
 		}
 		if err != nil {
 			return nil, o.placedAt(err, arg.Expr)

@@ -173,6 +173,7 @@ var examples = map[query.SQLType]query.Value{query.SQLInt8: query.Int(1), query.
 func bind(s *syntax.Select, t Table, b *binder) (*Bound, error) {
 	b.s, b.g, b.table, b.u, b.read, b.spent = s, s.Tokens, t, t.Universe(), make(map[string]*PublicRows), new(effort)
 	b.spent.work.Built = func(branches int) error { return b.countSteps(branchCost * branches) }
+	b.spent.sums.Built = b.countSteps
 	if b.describing || s.ListsParameter {
 		b.parameters = make([]query.SQLType, s.Parameters)
 	}

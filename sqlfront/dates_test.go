@@ -331,7 +331,7 @@ func TestShownQueries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := counted(b).Shown(); got != c.shown {
+		if got := counted(b).Shown(1000); got != c.shown {
 			t.Errorf("%s is shown as %s, want %s", c.where, got, c.shown)
 		}
 		if got := counted(b).String(); got != c.canonical {

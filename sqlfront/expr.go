@@ -110,7 +110,8 @@ type effort struct {
 	parts int        // see maxParts
 	steps int        // see maxSteps
 	told  int        // the steps when the table was last told, see Worker
-	work  query.Work // of combining diagrams
+	work  query.Work // of combining conditions
+	sums  query.Work // of combining functions, whose branches have leaves and no memory in between
 }
 
 // countPart counts compiled parts of expressions and refuses too many.

@@ -441,7 +441,7 @@ func (o *outputs) computedKey(e sqlparser.Expr) (key, error) {
 	if err != nil {
 		return key{}, o.placedAt(err, e)
 	}
-	levels, ok, err := q.Indicator().Levels(o.rows, maxNumbers)
+	levels, ok, err := q.Indicator().Levels(&o.spent.sums, o.rows, maxNumbers)
 	switch {
 	case err != nil:
 		return key{}, o.placedAt(err, e)
@@ -724,7 +724,7 @@ func (d *divider) divide(keys []key, set []int, rows query.Query, bases []query.
 		if err := d.countSteps(branchCost * (1 + len(bases))); err != nil {
 			return err
 		}
-		here, err := rows.And(in)
+		here, err := d.spent.work.And(rows, in)
 		if err != nil {
 			return err
 		}
@@ -735,7 +735,7 @@ func (d *divider) divide(keys []key, set []int, rows query.Query, bases []query.
 		for k, b := range bases {
 			if b.Equal(rows) {
 				split[k] = here
-			} else if split[k], err = b.And(in); err != nil {
+			} else if split[k], err = d.spent.work.And(b, in); err != nil {
 				return err
 			}
 		}

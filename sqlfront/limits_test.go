@@ -383,6 +383,8 @@ func TestCompilingLooksUp(t *testing.T) {
 		{`SELECT COUNT(*) FROM wide WHERE (a * 7919) % 9973 < 500`, 10},
 		{`SELECT COUNT(*) FROM wide WHERE (a % 9973 < 500 OR b % 2 = 0) AND (a % 997 < 50 OR c % 3 = 1)`, 10},
 		{`SELECT SUM(a), SUM(b), SUM(a % 1000) FROM wide`, 5},
+		{`SELECT SUM(a) FROM wide`, 7},
+		{`SELECT STDDEV_POP(a) FROM wide`, 20},
 		{`SELECT a, COUNT(*), SUM(b) FROM wide WHERE a < 40000 GROUP BY a`, 5},
 	} {
 		sel, err := syntax.Parse(c.text)

@@ -90,7 +90,7 @@ func (b *binder) columnSummand(e *sqlparser.ColName) (summand, error) {
 		return summand{}, b.g.FirstToken(e).Unsupported("adding up column " + c.Name + ", which is TEXT,").
 			WithHint("group by it, or declare it as INTEGER over a view")
 	}
-	f, err := query.ColumnValue(b.u, column)
+	f, err := query.ColumnValue(&b.spent.sums, b.u, column)
 	x := summand{value: f, present: columnPred(column, c.Domain.NotNull())}
 	if steps := b.steps(column); steps != nil {
 		x.unit = steps.Step()

@@ -108,9 +108,10 @@ func (p *Places) give() {
 
 // Place is a place of a user that is taken when it is first needed. One goroutine uses it.
 type Place struct {
-	Of    *Places
-	User  int64
-	taken bool
+	Of     *Places
+	User   int64
+	Needed bool // it was taken once
+	taken  bool
 }
 
 // Take waits for the place, unless it was taken. Errors: those of Enter, and the context's in any case.
@@ -119,7 +120,7 @@ func (p *Place) Take(ctx context.Context) error {
 		return ctx.Err()
 	}
 	err := p.Of.Enter(ctx, p.User)
-	p.taken = err == nil
+	p.taken, p.Needed = err == nil, true
 	return err
 }
 

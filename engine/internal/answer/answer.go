@@ -340,8 +340,14 @@ func (db *Database) Plan(ctx context.Context, who Asker, all []Selection, how Pl
 	return st, st.Plan(ctx, how)
 }
 
-// Plan lists the ways to answer each query.
+// Plan lists the ways to answer each query. What took a place to compile takes one to plan.
 func (st *Statement) Plan(ctx context.Context, how Planning) (err error) {
+	if st.turn == nil && st.place.Needed { // in a turn it would make the slot late
+		if err := st.place.Take(ctx); err != nil {
+			return err
+		}
+		defer st.place.Leave()
+	}
 	f := &file{db: st.Database, free: st.free}
 	fresh := st.fresh(ctx)
 	for i := range st.Asks {
@@ -389,13 +395,13 @@ func (st *Statement) fresh(ctx context.Context) []bool {
 // Bind resolves the names of SELECTs and compiles them to linear queries.
 func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, all []Selection) (*Statement, error) {
 	st := newStatement(db, who, v)
-	place := &places.Place{Of: db.compiling, User: who.User}
-	defer place.Leave()
+	st.place = places.Place{Of: db.compiling, User: who.User}
+	defer st.place.Leave()
 	for _, s := range all {
 		t, err := v.Selected(s.Select)
 		if err == nil {
 			var b *sqlfront.Bound
-			if b, err = s.bound(schemas.Bindable(ctx, db.store, t, who.Now, db.textsOf(ctx, v, t), place)); err == nil {
+			if b, err = s.bound(schemas.Bindable(ctx, db.store, t, who.Now, db.textsOf(ctx, v, t), &st.place)); err == nil {
 				if t.HasPeriods() {
 					err = begun(t, b, who.Now)
 				}

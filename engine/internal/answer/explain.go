@@ -178,7 +178,7 @@ func questionText(t *view.Table, of sqlfront.Question, column int, q query.Query
 
 // queryText returns a canonical query, cut after longest bytes.
 func queryText(q query.Query) string {
-	text := q.Shown()
+	text := q.Shown(longest)
 	if len(text) > longest {
 		return strings.ToValidUTF8(text[:longest], "") + "…"
 	}

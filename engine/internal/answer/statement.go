@@ -12,6 +12,7 @@ import (
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/slots"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/places"
 	"dpsql/post"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
@@ -35,7 +36,8 @@ type Statement struct {
 	free   bool // nothing may be bought
 	held   bool // answers for which private rows are read are held
 	turn   *slots.Turn
-	now    time.Time // when it began
+	place  places.Place // see Database.compiling
+	now    time.Time    // when it began
 
 	progress  func(done, all int64)
 	done, all int64 // steps; each query is one step to plan and one to answer
