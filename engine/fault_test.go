@@ -378,3 +378,46 @@ func valueSize(serial uint64) int {
 	}
 	return [...]int{0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0}[serial]
 }
+
+// TestFaultsLetGo has statements end by a fault of dpsql in each of their steps. The session, and others, go on: a fault
+// holds no lock, no transaction, no place and no lease. Steps that other goroutines take, as those of marginals, are left
+// out: a fault of theirs ends the process.
+func TestFaultsLetGo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ward.db")
+	fillWard(t, path, wardTable("ward"), `CREATE MECHANISM m0`+sure)
+	db := open(t, path, engine.Options{})
+	s := db.NewSession()
+	faults := 0
+	for n, text := range []string{`CREATE RELEASE r%d ON ward USING PROJECTION WITH (epsilon = 0.01)`, `SELECT /*+ accuracy(1000), mechanism(direct) */ sex, COUNT(*) FROM ward WHERE age < %d GROUP BY sex`, `SELECT /*+ mechanism(m0) */ COUNT(*) FROM ward WHERE age = %d`} {
+		for step := 1; ; step++ {
+			steps := 0
+			failing := func() {
+				if steps++; steps == step {
+					panic("a fault of the test")
+				}
+			}
+			s.SetProgress(func(done, all int64) { failing() })
+			s.SetConfirm(func(string) bool { failing(); return true })
+			ended := func() (ended bool) {
+				defer func() { recover() }()
+				must(t, s, fmt.Sprintf(text, 10*step+n))
+				return true
+			}()
+			s.SetProgress(nil)
+			s.SetConfirm(nil)
+			for i, other := range []*engine.Session{s, db.NewSession()} {
+				must(t, other, fmt.Sprintf(`CREATE RELEASE again%d%d%d ON ward USING PROJECTION WITH (epsilon = 0.001)`, n, step, i))
+				must(t, other, `SELECT /*+ accuracy(1000), mechanism(direct) */ COUNT(*) FROM ward WHERE age > 10`)
+				must(t, other, `SELECT /*+ mechanism(m0) */ COUNT(*) FROM ward WHERE age = 3`)
+			}
+			if ended {
+				break
+			}
+			faults++
+		}
+	}
+	t.Logf("%d faults", faults)
+	if faults < 4 {
+		t.Errorf("%d faults", faults)
+	}
+}

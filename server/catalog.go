@@ -72,8 +72,8 @@ type asked struct {
 }
 
 // ask prepares a statement about the catalog.
-func (c *conn) ask(text string, types []uint32) (*asked, error) {
-	catalog, err := c.catalog(context.Background())
+func (c *conn) ask(ctx context.Context, text string, types []uint32) (*asked, error) {
+	catalog, err := c.catalog(ctx)
 	if err != nil {
 		return nil, err
 	}

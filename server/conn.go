@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"dpsql/engine"
+	"dpsql/sqlerr"
 )
 
 // conn is a connection. One goroutine runs it, but for interrupt and drain.
@@ -49,7 +51,8 @@ type conn struct {
 	ending  atomic.Pointer[fatalError]         // why the connection ends once no statement runs; nil if it does not
 	ctx     context.Context                    // of the login
 	stop    context.CancelFunc
-	network string // see network
+	network string       // see network
+	steps   atomic.Int32 // of the login that the client has made
 }
 
 // interrupt cancels the statement that runs, if one does.
@@ -57,6 +60,31 @@ func (c *conn) interrupt() {
 	if cancel := c.running.Load(); cancel != nil {
 		(*cancel)()
 	}
+}
+
+// work has something done for a statement, in a context that ends with the statement_timeout, and that interrupt
+// ends. A fault is an error of the statement alone: package engine lets go of all that a statement holds, and begins
+// each anew.
+func (c *conn) work(do func(ctx context.Context) error) (err error) {
+	ctx, cancel := c.settings.deadline()
+	defer cancel()
+	defer c.running.Store(c.running.Swap(&cancel))
+	defer func() {
+		if fault := recover(); fault != nil {
+			c.fault("a statement ended by a fault", fault)
+			err = sqlerr.New(sqlerr.Internal, "the statement failed inside dpsql")
+		}
+	}()
+	if why := c.ending.Load(); why != nil {
+		return why
+	}
+	return do(ctx)
+}
+
+// fault counts a fault, and writes where it happened to the log: no value.
+func (c *conn) fault(what string, fault any) {
+	c.server.counts.Panics.Add(1)
+	c.log.Error(what, "fault", fmt.Sprintf("%T", fault), "stack", stack())
 }
 
 // drain ends the connection once no statement runs.

@@ -19,5 +19,5 @@ type Counts struct {
 	Received    atomic.Int64 // bytes of messages, within TLS
 	Sent        atomic.Int64 // the same, to clients
 	Cancels     atomic.Int64 // requests to cancel
-	Panics      atomic.Int64 // faults of the server, each of which ended a connection
+	Panics      atomic.Int64 // faults of the server, each of which ended a statement or a connection
 }

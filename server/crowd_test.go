@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -93,6 +94,56 @@ func TestCrowds(t *testing.T) {
 	if ended < 1 || ended > 3 { // 2, and one if ana's first login had not been forgotten
 		t.Errorf("%d connections made room for two", ended)
 	}
+}
+
+// TestSilenceMakesRoom has three times as many silent sockets as places at one address, while a client there has begun
+// to log in. It can end its login, at each step.
+func TestSilenceMakesRoom(t *testing.T) {
+	const most = 10
+	url, s := start(t, func(c *server.Config) { c.Limits.Connections = most })
+	for step := 1; step <= 2; step++ { // the packet that opens a session, and the client's first message
+		config, err := pgx.ParseConfig(url + "?sslmode=disable")
+		if err != nil {
+			t.Fatal(err)
+		}
+		writes := 0
+		config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := net.Dial(network, address)
+			return writing{c, func() {
+				if writes++; writes != step+1 {
+					return
+				}
+				before := s.Counts().Connections.Load()
+				for range 3 * most {
+					silent, err := net.Dial(network, address)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					t.Cleanup(func() { silent.Close() })
+				}
+				for s.Counts().Connections.Load() < before+3*most || s.Counts().Open.Load() > most {
+					runtime.Gosched()
+				}
+			}}, err
+		}
+		c, err := pgx.ConnectConfig(t.Context(), config)
+		if err != nil {
+			t.Fatalf("step %d: %v", step, err)
+		}
+		c.Close(t.Context())
+	}
+}
+
+// writing calls a function before each write.
+type writing struct {
+	net.Conn
+	before func()
+}
+
+func (w writing) Write(p []byte) (int, error) {
+	w.before()
+	return w.Conn.Write(p)
 }
 
 // spelling spells a name in one of several ways. All are one user's.

@@ -66,8 +66,8 @@ func neverTrue(t *tokens) bool {
 }
 
 // emptyColumns returns the columns of a private table that the session sees, or nil.
-func (c *conn) emptyColumns(table string) ([]column, error) {
-	shapes, err := c.session.Shapes(context.Background())
+func (c *conn) emptyColumns(ctx context.Context, table string) ([]column, error) {
+	shapes, err := c.session.Shapes(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -105,14 +105,24 @@ func (f *failures) clean() {
 	}
 }
 
-// succeeded forgets the failures of a name, and takes back the one of the address.
+// takeBack takes back what was counted for a login whose proof was not looked at, or is right.
+func (f *failures) takeBack(a attempt) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, of := range a.counted {
+		if m := f.at(of); m.count > 0 {
+			m.next = m.next.Add(-delay(m.count))
+			m.count--
+			f.all[of] = m
+		}
+	}
+}
+
+// succeeded forgets the failures of a name.
 func (f *failures) succeeded(a attempt) {
+	f.takeBack(a)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.all, a.counted[0])
-	if m := f.at(placed(a.network)); len(a.counted) > 1 && m.count > 0 {
-		m.count--
-		f.all[placed(a.network)] = m
-	}
 	f.homes[a.name] = a.network
 }

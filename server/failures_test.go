@@ -1,7 +1,11 @@
 package server
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 )
@@ -81,6 +85,55 @@ func TestLoginForgetsFailures(t *testing.T) {
 	f.succeeded(a)
 	if got := f.all[placed("10.0.0.1")].count; got != 3 || f.all[named("ana")].count != 0 {
 		t.Errorf("%d failures of the address, %d of the name", got, f.all[named("ana")].count)
+	}
+}
+
+// TestTakenBack: a login that made room before its proof was looked at leaves no trace, among any others.
+func TestTakenBack(t *testing.T) {
+	f, pass := clock()
+	g, _ := clock()
+	g.now = f.now
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	for range 1000 {
+		name, network := fmt.Sprint(random.IntN(2)), fmt.Sprint("net", random.IntN(2))
+		switch random.IntN(4) {
+		case 0:
+			pass(time.Duration(random.IntN(5000)) * time.Millisecond)
+		case 1:
+			a, ok := f.begin(name, network)
+			b, _ := g.begin(name, network)
+			if ok && random.IntN(4) == 0 {
+				f.succeeded(a)
+				g.succeeded(b)
+			}
+		default:
+			if a, ok := f.begin(name, network); ok {
+				f.takeBack(a)
+			}
+		}
+		for _, of := range []string{named(name), "home of " + named(name), placed(network)} {
+			a, b := f.at(of), g.at(of)
+			if wait := max(0, a.next.Sub(f.now())); a.count != b.count || wait != max(0, b.next.Sub(f.now())) {
+				t.Fatalf("seed %d: %s has %d failures and waits %v, without evicted logins %d and %v", seed, of, a.count, wait, b.count, b.next.Sub(f.now()))
+			}
+		}
+	}
+}
+
+// TestFaultOfAStatement: a fault ends the statement that has it, with XX000, and is counted. Nothing of it is told.
+func TestFaultOfAStatement(t *testing.T) {
+	var log strings.Builder
+	s := New(Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	c := &conn{server: s, log: s.log}
+	for n := range 3 {
+		err := c.work(func(context.Context) error { panic("private") })
+		if r := response(err, nil); r.Code != "XX000" || r.Severity != "ERROR" || s.Counts().Panics.Load() != int64(n+1) || c.running.Load() != nil {
+			t.Errorf("%v, %d faults", r, s.Counts().Panics.Load())
+		}
+	}
+	if !strings.Contains(log.String(), "failures_test.go") || strings.Contains(log.String()+fmt.Sprint(response(c.work(func(context.Context) error { panic("private") }), nil)), "private") {
+		t.Errorf("the log has %s", log.String())
 	}
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"strconv"
@@ -33,7 +34,7 @@ func (c *conn) verbColumns(v *verb) ([]column, error) {
 		}
 		return textColumn(written(v.name)), nil
 	case "SELECT":
-		return c.emptyColumns(v.name)
+		return c.emptyColumns(context.Background(), v.name)
 	case "EXECUTE":
 		if st := c.statements[v.name]; st != nil {
 			return c.columnsOf(st, nil)
@@ -120,7 +121,7 @@ func (c *conn) obey(v *verb) (*output, error) {
 	case "COPY":
 		return c.copyOut(v)
 	case "SELECT":
-		columns, err := c.emptyColumns(v.name)
+		columns, err := c.emptyColumns(context.Background(), v.name)
 		return &output{columns: columns, tag: "SELECT", counted: true}, err
 	}
 	return out, nil

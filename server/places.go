@@ -9,7 +9,7 @@ import (
 // login, and their users after it. Whoever has most makes room.
 type places struct {
 	most  int
-	older bool // the oldest connection of an owner makes room, and not the newest
+	older bool // the oldest connection of those that have said least makes room, and not the newest
 	all   int
 	of    map[string][]*conn // the oldest first
 }
@@ -32,7 +32,8 @@ func (p *places) take(owner string, c *conn) (out *conn) {
 	}
 	held := p.of[fullest]
 	if out = held[len(held)-1]; p.older {
-		out = held[0]
+		others := slices.DeleteFunc(slices.Clone(held), func(o *conn) bool { return o == c })
+		out = slices.MinFunc(others, func(a, b *conn) int { return int(a.steps.Load() - b.steps.Load()) })
 	}
 	p.leave(fullest, out)
 	return out

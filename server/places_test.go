@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -47,6 +48,26 @@ func TestPlaces(t *testing.T) {
 		if out := p.take(fmt.Sprint(i), last); out == last {
 			t.Error("the newest of many addresses has no place")
 		}
+	}
+}
+
+// TestSilentMakeRoomFirst fills places with connections of one owner at each step of a login. Those that have said
+// least make room, the oldest first, and a newcomer never does.
+func TestSilentMakeRoomFirst(t *testing.T) {
+	p := places{most: 4, older: true}
+	names := make(map[*conn]string)
+	var out []string
+	for i, steps := range []int32{1, 0, 2, 0, 0, 0, 1, 2, 0, 2, 2, 0} {
+		c := new(conn)
+		names[c] = fmt.Sprint(i)
+		left := p.take("eve", c)
+		c.steps.Store(steps)
+		if left != nil {
+			out = append(out, names[left])
+		}
+	}
+	if got := strings.Join(out, " "); got != "1 3 4 5 0 8 6 2" {
+		t.Errorf("out go %s", got)
 	}
 }
 

@@ -85,14 +85,18 @@ type output struct {
 // newStatement parses a statement. types are those that the client gave for the parameters; 0
 // is one that it left open. Nothing is executed. One that is refused is written to the log.
 func (c *conn) newStatement(text string, types []uint32) (*statement, error) {
-	st, err := c.readStatement(text, types)
+	var st *statement
+	err := c.work(func(ctx context.Context) (err error) {
+		st, err = c.readStatement(ctx, text, types)
+		return err
+	})
 	if err != nil {
 		c.audit(&statement{text: text}, new(engine.Result), err)
 	}
 	return st, err
 }
 
-func (c *conn) readStatement(text string, types []uint32) (*statement, error) {
+func (c *conn) readStatement(ctx context.Context, text string, types []uint32) (*statement, error) {
 	st := &statement{text: text}
 	one, err := only(text)
 	if err != nil || one == "" {
@@ -102,7 +106,7 @@ func (c *conn) readStatement(text string, types []uint32) (*statement, error) {
 		return st, err
 	}
 	if asks := pgcatalog.Asks(one); asks || pgcatalog.Alone(one) {
-		if st.asked, err = c.ask(one, types); err == nil {
+		if st.asked, err = c.ask(ctx, one, types); err == nil {
 			st.types = st.asked.statement.Parameters
 		}
 		if asks || err == nil {
@@ -110,7 +114,7 @@ func (c *conn) readStatement(text string, types []uint32) (*statement, error) {
 		}
 	}
 	if table := emptyOf(one); table != "" {
-		if columns, err := c.emptyColumns(table); err == nil && columns != nil {
+		if columns, err := c.emptyColumns(ctx, table); err == nil && columns != nil {
 			st.verb = &verb{word: "SELECT", name: table}
 			return st, nil
 		}
@@ -118,7 +122,7 @@ func (c *conn) readStatement(text string, types []uint32) (*statement, error) {
 	if st.prepared, err = engine.Prepare(one); err != nil {
 		return nil, unknownSetting(one, err)
 	}
-	inferred, err := c.session.ParameterTypes(context.Background(), st.prepared)
+	inferred, err := c.session.ParameterTypes(ctx, st.prepared)
 	if err != nil {
 		return nil, err
 	}
@@ -322,11 +326,12 @@ func (c *conn) columnsOf(st *statement, args []query.Value) ([]column, error) {
 	case st.asked != nil:
 		return st.asked.columns(), nil
 	}
-	columns, err := c.session.Columns(context.Background(), st.prepared, args)
-	if err != nil {
-		return nil, err
-	}
-	return columnsFor(columns), nil
+	var columns []engine.Column
+	err := c.work(func(ctx context.Context) (err error) {
+		columns, err = c.session.Columns(ctx, st.prepared, args)
+		return err
+	})
+	return columnsFor(columns), err
 }
 
 func (c *conn) sendColumns(columns []column, formats []int16) error {

@@ -28,28 +28,23 @@ func (c *conn) run(st *statement, args arguments) (*output, error) {
 	if err := c.keep("", 0); err != nil {
 		return nil, err
 	}
-	ctx, cancel := c.settings.deadline()
-	c.running.Store(&cancel)
-	defer func() {
-		c.running.Store(nil)
-		cancel()
-	}()
-	if why := c.ending.Load(); why != nil {
-		return nil, why
-	}
-	if st.asked != nil {
-		c.server.counts.Catalog.Add(1)
-		out, err := c.answer(ctx, st.asked, args.sent)
-		c.audit(st, new(engine.Result), err)
-		return out, err
-	}
-	c.session.SetFree(c.readOnly())
-	r, err := c.session.ExecPrepared(ctx, st.prepared, args.values)
+	var out *output
+	r := new(engine.Result)
+	err := c.work(func(ctx context.Context) (err error) {
+		if st.asked != nil {
+			c.server.counts.Catalog.Add(1)
+			out, err = c.answer(ctx, st.asked, args.sent)
+			return err
+		}
+		c.session.SetFree(c.readOnly())
+		r, err = c.session.ExecPrepared(ctx, st.prepared, args.values)
+		return err
+	})
 	c.audit(st, r, err)
-	if err != nil {
-		return nil, err
+	if err == nil && st.asked == nil {
+		out = c.outputOf(st, r)
 	}
-	return c.outputOf(st, r), nil
+	return out, err
 }
 
 // readOnly reports whether nothing may be bought now: in a transaction that is read-only.

@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -46,8 +45,7 @@ func (s *Server) serve(accepted net.Conn) {
 	defer c.stop()
 	defer func() {
 		if fault := recover(); fault != nil {
-			s.counts.Panics.Add(1)
-			c.log.Error("a connection ended by a fault of the server", "fault", fmt.Sprintf("%T", fault), "stack", stack())
+			c.fault("a connection ended by a fault", fault)
 		}
 	}()
 	accepted.SetDeadline(time.Now().Add(s.config.Limits.Login))
@@ -255,6 +253,7 @@ func (c *conn) login(p *startupPacket) error {
 	if p.minor > latestMinor || len(p.unknown) > 0 {
 		c.send(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: uint32(min(p.minor, latestMinor)), UnrecognizedOptions: p.unknown})
 	}
+	c.steps.Add(1)
 	c.user = p.parameters["user"]
 	c.folded = query.FoldName(c.user)
 	c.log = c.log.With("user", c.user)
@@ -339,6 +338,7 @@ func (c *conn) authenticate() error {
 	}
 	reply, _, err := talk.Step(string(initial.Data))
 	if err == nil {
+		c.steps.Add(1)
 		c.send(&pgproto3.AuthenticationSASLContinue{Data: []byte(reply)})
 		if err := c.flush(); err != nil {
 			return err
@@ -361,7 +361,8 @@ func (c *conn) authenticate() error {
 			c.log.Warn("a login waits, after others that failed", "wait", try.wait)
 			select {
 			case <-time.After(try.wait):
-			case <-c.ctx.Done():
+			case <-c.ctx.Done(): // it made room, or the time of a login is over: the proof was not looked at
+				s.failures.takeBack(try)
 				return c.ctx.Err()
 			}
 		}

@@ -68,7 +68,7 @@ func (r *running) metrics(w io.Writer) {
 	metric("rows_sent_total", "counter", "Rows sent to clients.", "", n.Rows.Load())
 	metric("bytes_total", "counter", "Bytes of messages, within TLS, by direction.", `{direction="received"}`, n.Received.Load(), `{direction="sent"}`, n.Sent.Load())
 	metric("cancel_requests_total", "counter", "Requests to cancel a statement.", "", n.Cancels.Load())
-	metric("faults_total", "counter", "Faults of the server, each of which ended a connection.", "", n.Panics.Load())
+	metric("faults_total", "counter", "Faults of the server, each of which ended a statement or a connection.", "", n.Panics.Load())
 	if r.certificates != nil {
 		metric("certificate_expiry_seconds", "gauge", "When the certificate ends.", "", r.certificates.Expires().Unix())
 		metric("certificate_reloads_total", "counter", "Times that the certificate was read again, by outcome.",
