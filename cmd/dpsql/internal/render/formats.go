@@ -6,7 +6,6 @@ package render
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"dpsql/engine"
 	"dpsql/internal/exporter"
@@ -205,24 +203,12 @@ func writeJSON(w io.Writer, r *engine.Result) error {
 	return JSONLine(w, answer)
 }
 
-// JSONLine writes a value on one line, without the escapes that are meant for
-// web pages and with those for what is hidden.
+// JSONLine writes a value on one line, see exporter.JSON.
 func JSONLine(w io.Writer, v any) error {
-	var b bytes.Buffer
-	var line strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return err
+	line, err := exporter.JSON(v)
+	if err == nil {
+		_, err = w.Write(append(line, '\n'))
 	}
-	for _, r := range b.String() {
-		if isHidden(r) && r != '\n' {
-			fmt.Fprintf(&line, `\u%04x`, r)
-		} else {
-			line.WriteRune(r)
-		}
-	}
-	_, err := io.WriteString(w, line.String())
 	return err
 }
 
@@ -317,12 +303,12 @@ func visibleRow(row []any) []string {
 // the terminal.
 func Visible(v any) string {
 	s := strings.ToValidUTF8(exporter.Text(v), "\ufffd")
-	if strings.IndexFunc(s, isHidden) < 0 {
+	if strings.IndexFunc(s, exporter.IsHidden) < 0 {
 		return s
 	}
 	var b strings.Builder
 	for _, r := range s {
-		if !isHidden(r) {
+		if !exporter.IsHidden(r) {
 			b.WriteRune(r)
 			continue
 		}
@@ -339,12 +325,6 @@ func VisibleLines(text string) string {
 		lines[i] = Visible(line)
 	}
 	return strings.Join(lines, "\n")
-}
-
-// isHidden reports whether a character is spelled out: a control character, or
-// a mark that reorders the text around it.
-func isHidden(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
 
 // Plural returns a count with its noun: "1 row", "2 rows".
