@@ -106,7 +106,7 @@ func (b *binder) functionExpr(e *sqlparser.FuncExpr) (*expr, error) {
 			l, _ := calendar.ParseLayout(args[0].full.lo.value.Str())
 			x.digits = l.IsNumber()
 			if at, ok := calendar.ParseMoment(l.Format(0)); ok && l.Format(0) == calendar.FormatMoment(at) {
-				x.time = isMoment // of DATE_TRUNC to hours or minutes
+				x.time = isMoment // so that datetime takes it, as in DATE_TRUNC to hours
 			}
 		}
 	}

@@ -212,9 +212,9 @@ func (w *rewriter) truncate(i, end int, args [][]piece) {
 	case "DAY":
 		w.replace(i, end, "date(", x, ")")
 	case "HOUR":
-		w.replace(i, end, "strftime('%Y-%m-%d %H:00:00', ", x, ")")
+		w.replace(i, end, "datetime(strftime('%Y-%m-%d %H:00:00', ", x, "))")
 	case "MINUTE":
-		w.replace(i, end, "strftime('%Y-%m-%d %H:%M:00', ", x, ")")
+		w.replace(i, end, "datetime(strftime('%Y-%m-%d %H:%M:00', ", x, "))")
 	default:
 		w.fail(unit[0].Unsupported("DATE_TRUNC to " + Excerpt(unit[0].Text, 40)).
 			WithHint("the units are year, quarter, month, week, day, hour and minute"))
