@@ -265,22 +265,18 @@ func pageOwners(ctx context.Context, q Querier, source string) (map[int64]string
 // not JSON, would turn an answer into an error, and the error would tell of that row
 // without noise. Random functions are left out because a row must count the same each
 // time. Those of date and time may read no clock: see scope.steady.
-var safe = map[string]returns{
-	"char": any_, "coalesce": any_, "ifnull": any_, "iif": any_, "instr": number, "length": number,
-	"lower": any_, "ltrim": any_, "max": any_, "min": any_, "nullif": any_, "octet_length": number,
-	"round": number, "rtrim": any_, "sign": number, "substr": any_, "substring": any_, "trim": any_, "typeof": any_,
-	"unicode": number, "upper": any_,
-	"avg": number, "count": number, "total": number, // over the rows of a unit; sum can overflow
-	"date": moment, "datetime": moment, "julianday": moment, "strftime": moment, "time": moment, "unixepoch": moment,
+var safe = map[string]forms{
+	"char": bytes_, "coalesce": ofArguments, "ifnull": ofArguments, "iif": ofArguments, "instr": integer, "length": integer,
+	"lower": bytes_, "ltrim": bytes_, "max": ofArguments, "min": ofArguments, "nullif": ofArguments, "octet_length": integer,
+	"round": real, "rtrim": bytes_, "sign": integer, "substr": bytes_, "substring": bytes_, "trim": bytes_, "typeof": bytes_,
+	"unicode": integer, "upper": bytes_,
+	"avg": real, "count": integer, "total": real, // over the rows of a unit; sum can overflow
+	"date": bytes_ | clock, "datetime": bytes_ | clock, "julianday": real | clock, "strftime": bytes_ | clock, "time": bytes_ | clock, "unixepoch": integer | clock,
 }
 
-type returns uint8
-
-const (
-	any_ returns = iota + 1
-	number
-	moment
-)
+// searches are the functions that look for one text in another. With two stored ones a single row
+// could take hours.
+var searches = map[string]bool{"instr": true, "ltrim": true, "rtrim": true, "trim": true}
 
 // cannotFail refuses an instruction that calls a function other than the safe ones. p4
 // has the function's name and number of arguments.
@@ -290,19 +286,33 @@ func cannotFail(opcode string, p4 any, source string) error {
 	default:
 		return nil
 	}
-	name, _, _ := strings.Cut(fmt.Sprint(p4), "(")
-	switch r := safe[strings.ToLower(name)]; {
-	case r == moment && opcode == "PureFunc": // of a generated column: a row's 'now' is an error there
+	name, arguments, _ := strings.Cut(fmt.Sprint(p4), "(")
+	name = strings.ToLower(name)
+	generated := opcode == "PureFunc" // in a generated column, whose arguments are not looked at: a row's 'now' is an error there
+	switch f := safe[name]; {
+	case f == 0:
+		return errUnsafe(source, name)
+	case f&clock != 0 && generated:
 		return errClock(source, name)
-	case r != 0:
-		return nil
+	case searches[name] && arguments == "2)" && generated:
+		return errSlow(source, name)
 	}
-	return errUnsafe(source, name)
+	return nil
 }
 
 func errUnsafe(source, name string) error {
 	return sqlerr.New(sqlerr.Unsupported, "%s calls the function %s, which can fail on a row or vary between calls", source, name).
 		WithHint("write it with what cannot fail, such as CASE, substr and lower, or leave it out of the view")
+}
+
+func errSlow(source, function string) error {
+	return sqlerr.New(sqlerr.Unsupported, "%s calls the function %s with two texts of rows: it could take long on a row", source, function).
+		WithHint("write one of them as a literal, or leave it out of the view")
+}
+
+func errAlike(source, what string) error {
+	return sqlerr.New(sqlerr.Unsupported, "%s %s, and values there can be equal and differ, as 1 and 1.0 or 'a' and 'A': which of them it shows could depend on other rows", source, what).
+		WithHint("write such an x as CAST(x AS INTEGER), lower(x) or x COLLATE BINARY")
 }
 
 func errClock(source, function string) error {

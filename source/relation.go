@@ -7,6 +7,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/source/definition"
+	"dpsql/sqlvalue"
 )
 
 // relation is what a view, or a part of one, reads: the rows of a leaf, or those pairs
@@ -51,8 +52,9 @@ type part struct {
 
 // group is one way in which a SELECT combines rows: those that agree on the values.
 type group struct {
-	what string // for messages, after the view's name
-	by   []value
+	what   string // for messages, after the view's name
+	by     []value
+	window bool
 }
 
 // has reports whether all rows of a group agree on v, byte by byte.
@@ -79,7 +81,38 @@ type value struct {
 	collates  bool   // the expression has a COLLATE
 	joins     int    // how many || can join a text of it, here and below
 	sober     bool   // it is a number, NULL, or a text that begins below the letters, so none of clockWord
+	forms     forms  // of its values
 }
+
+// forms says of which forms the values of an expression are, by the types that the schema declares.
+type forms uint8
+
+const (
+	integer     forms = 1 << iota // also in a column whose reals are stored as integers where they can be
+	real                          // never an integer
+	bytes_                        // texts and blobs
+	folded                        // compared by another collation than BINARY
+	ofArguments                   // of a function: those of its arguments
+	clock                         // of a function: of date and time
+	anyForm     = integer | real | bytes_ | folded
+)
+
+// formsOf returns the forms of a column or a CAST of a declared type.
+func formsOf(declared string) forms {
+	switch sqlvalue.AffinityOf(declared) {
+	case sqlvalue.Textual:
+		return bytes_
+	case sqlvalue.Float:
+		return real | bytes_
+	case sqlvalue.Blob:
+		return integer | real | bytes_
+	}
+	return integer | bytes_
+}
+
+// mixed reports whether values can be equal and differ, as 1 and 1.0 or 'a' and 'A' do. SQLite takes
+// any of them for all, by a plan that can depend on statistics of all rows.
+func (f forms) mixed() bool { return f&folded != 0 || f&integer != 0 && f&real != 0 }
 
 const (
 	binaryCollation  = "BINARY"
@@ -183,7 +216,7 @@ func baseOf(ctx context.Context, q Querier, table, created string) (base, error)
 		if err := found.Scan(&column, &declared, &pk); err != nil {
 			return b, failure(ctx, err, table)
 		}
-		v := value{column: query.FoldName(column), affinity: affinityOf(declared), collation: binaryCollation, joins: joinsOf(created)}
+		v := value{column: query.FoldName(column), affinity: affinityOf(declared), collation: binaryCollation, joins: joinsOf(created), forms: formsOf(declared)}
 		if c, ok := collations[v.column]; ok {
 			v.collation = c
 		}
@@ -192,6 +225,9 @@ func baseOf(ctx context.Context, q Querier, table, created string) (base, error)
 		}
 		if query.SameName(declared, "any") { // none in a STRICT table, NUMERIC in others
 			v.affinity = unknownAffinity
+		}
+		if v.collation != binaryCollation {
+			v.forms |= folded
 		}
 		b.columns = append(b.columns, field{name: v.column, value: v})
 		if pk > 0 {

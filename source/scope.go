@@ -9,6 +9,7 @@ import (
 
 	"dpsql/query"
 	"dpsql/source/definition"
+	"dpsql/sqlvalue"
 )
 
 // scope resolves the names of a SELECT: first in its tables, then in its own aliases,
@@ -197,6 +198,9 @@ func (s *scope) values(all []*definition.Expr) (value, []value, error) {
 		out.reads |= v.reads
 		out.collates = out.collates || v.collates
 		out.joins = max(out.joins, v.joins)
+		if out.forms |= v.forms &^ folded; v.collates { // of a column without COLLATE the collation does not pass on
+			out.forms |= v.forms
+		}
 	}
 	return out, each, nil
 }
@@ -217,7 +221,7 @@ func (s *scope) value(x *definition.Expr) (value, error) {
 		return s.call(x)
 	case definition.Literal:
 		sober := x.Name[0] != 'x' && x.Name[0] != '\'' || x.Name[0] == '\'' && len(x.Name) > 1 && x.Name[1] < 'A'
-		return value{affinity: noAffinity, sober: sober}, nil
+		return value{affinity: noAffinity, sober: sober, forms: formsOfLiteral(x.Name)}, nil
 	}
 	v, args, err := s.values(x.Args)
 	if err != nil {
@@ -227,26 +231,40 @@ func (s *scope) value(x *definition.Expr) (value, error) {
 	case "||":
 		v.joins = args[0].joins + args[1].joins + 1
 		v.sober = args[0].sober && (x.Args[0].Kind == definition.Literal || x.Args[0].Name == "||") // and not empty
+		v.forms = v.forms&folded | bytes_
 		if v.joins > maxJoins {
 			return v, errJoins(s.source)
 		}
-	case "+", "-", "*", "/", "%", "&", "|", "<<", ">>":
+	case "+", "-", "*", "/", "%":
 		v.sober = len(args) == 2 || x.Name == "-" || args[0].sober
+		if slices.ContainsFunc(args, func(a value) bool { return a.forms&^folded == real }) {
+			v.forms = v.forms&folded | real
+		}
+	case "CASE", "CASE ELSE", "CASE OF", "CASE OF ELSE":
+	default:
+		v.sober = x.Name == "&" || x.Name == "|" || x.Name == "<<" || x.Name == ">>"
+		v.forms = v.forms&folded | integer
 	}
 	if len(x.Args) == 1 { // a column after a + compares as without it
-		v.collation = unknownCollation
+		v.collation, v.forms = unknownCollation, v.forms|args[0].forms&folded
 	}
 	switch x.Kind {
 	case definition.Collate:
 		if x.Args[0].Kind == definition.Ref && err == nil {
 			v, err = s.ref(x.Args[0])
 		}
-		v.collation, v.collates = x.Name, true
+		v.collation, v.collates, v.forms = x.Name, true, args[0].forms|folded
+		if x.Name == binaryCollation {
+			v.forms &^= folded
+		}
 	case definition.Cast:
 		if v.affinity = affinityOf(x.Name); x.Name == "" || query.SameName(x.Name, "any") {
 			v.affinity = unknownAffinity
 		}
 		v.sober = v.affinity == numericAffinity
+		if v.forms = formsOf(x.Name) | v.forms&folded; sqlvalue.AffinityOf(x.Name) == sqlvalue.Numeric {
+			v.forms |= real // only a column turns 1.0 into 1
+		}
 	}
 	return v, err
 }
@@ -255,7 +273,7 @@ func (s *scope) value(x *definition.Expr) (value, error) {
 // in a surrounding SELECT: a text, a truth value, or an alias. SQLite has rules that
 // tell which. They do not matter here, because no key and no unit is found by such a
 // value. It is treated as if all rows together decided it.
-var unresolved = value{reads: ^leaves(0), affinity: unknownAffinity, collation: unknownCollation}
+var unresolved = value{reads: ^leaves(0), affinity: unknownAffinity, collation: unknownCollation, forms: anyForm}
 
 // ref resolves a name. SQLite takes a name in double quotes for a text if it names
 // nothing. Not all names of expressions are known here, so ref cannot always tell.
@@ -286,7 +304,7 @@ func (s *scope) subSelect(x *definition.Expr) (value, error) {
 	}
 	v := value{reads: outside, affinity: unknownAffinity, collation: unknownCollation}
 	for _, f := range r.columns {
-		v.joins = max(v.joins, f.value.joins)
+		v.joins, v.forms = max(v.joins, f.value.joins), v.forms|f.value.forms
 	}
 	return v, nil
 }
@@ -297,7 +315,8 @@ var aggregates = map[string]bool{"avg": true, "count": true, "max": true, "min":
 // call resolves a call of a function. An aggregate over columns of a surrounding SELECT
 // would be an aggregate of that SELECT.
 func (s *scope) call(x *definition.Expr) (value, error) {
-	if safe[x.Name] == 0 {
+	returns := safe[x.Name]
+	if returns == 0 {
 		return value{}, errUnsafe(s.source, x.Name)
 	}
 	args := x.Args
@@ -309,21 +328,44 @@ func (s *scope) call(x *definition.Expr) (value, error) {
 	}
 	if !aggregates[x.Name] || len(x.Args) > 1 {
 		v, each, err := s.values(args)
-		if err == nil && safe[x.Name] == moment {
+		if err == nil && returns&clock != 0 {
 			err = s.steady(x, each)
 		}
-		v.sober = safe[x.Name] >= number && x.Name != "strftime" || x.Name == "min" && slices.ContainsFunc(each, func(v value) bool { return v.sober })
+		if err == nil && searches[x.Name] && len(x.Args) == 2 && x.Args[0].Kind != definition.Literal && x.Args[1].Kind != definition.Literal {
+			err = errSlow(s.source, x.Name)
+		}
+		v.sober = returns&(bytes_|ofArguments) == 0 || returns&clock != 0 && x.Name != "strftime" || x.Name == "min" && slices.ContainsFunc(each, func(v value) bool { return v.sober })
+		if returns&ofArguments == 0 {
+			v.forms = v.forms&folded | returns&anyForm
+		}
 		return v, err
 	}
 	outer, inside := s.outer, s.inside
 	s.inside = true
-	v, _, err := s.values(args)
+	v, each, err := s.values(args)
 	s.inside = inside
 	if err == nil && s.outer != outer {
 		err = mixedf("has the aggregate %s of columns of a SELECT around", x.Name)
 	}
-	s.aggregate, v.sober = x.Name, safe[x.Name] == number
+	if s.aggregate, v.sober = x.Name, returns&ofArguments == 0; v.sober {
+		v.forms = returns
+	} else if err == nil && each[0].forms.mixed() {
+		err = errAlike(s.source, "has the aggregate "+x.Name)
+	}
 	return v, err
+}
+
+// formsOfLiteral returns the form of a literal as definition.Expr has it.
+func formsOfLiteral(text string) forms {
+	switch {
+	case text[0] == '\'' || text[0] == 'x':
+		return bytes_
+	case strings.Trim(text, "0123456789") == "" && len(text) < 19:
+		return integer
+	case text == "NULL":
+		return 0
+	}
+	return integer | real
 }
 
 // clockWord matches the literals by which a function of date and time reads the clock or the time
@@ -348,7 +390,8 @@ func (s *scope) window(o *definition.Over, args []*definition.Expr) (value, erro
 	if err != nil {
 		return value{}, err
 	}
-	g := group{what: "has a window function"}
+	v.forms = anyForm
+	g := group{what: "has a window function", window: true}
 	for _, x := range o.Partition {
 		w, err := s.value(x)
 		if err != nil {

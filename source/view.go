@@ -203,6 +203,9 @@ func (d *definer) query(s *definition.Select, e *environment, around *scope) (*r
 		l.parts = append(l.parts, p)
 	}
 	l.compound(s)
+	if what := l.mixes(); what != "" {
+		return nil, 0, errAlike(d.source, what)
+	}
 	if len(l.parts) == 1 && len(l.parts[0].groups) == 0 {
 		r := *l.parts[0].relation
 		r.columns = l.parts[0].columns
@@ -225,7 +228,7 @@ func (l *leaf) compound(s *definition.Select) {
 			continue
 		}
 		for i := range l.parts {
-			l.parts[i].groups = append(l.parts[i].groups, group{"combines rows by " + operator, values(l.parts[i].columns)})
+			l.parts[i].groups = append(l.parts[i].groups, group{what: "combines rows by " + operator, by: values(l.parts[i].columns)})
 		}
 	}
 	if s.Limited {
@@ -233,6 +236,24 @@ func (l *leaf) compound(s *definition.Select) {
 			l.parts[i].groups = append(l.parts[i].groups, group{what: "has a LIMIT"})
 		}
 	}
+}
+
+// mixes names a way in which private rows are combined by values that can be equal and differ. It
+// returns "" if there is none. A window shows none of the values that it divides by.
+func (l *leaf) mixes() string {
+	for _, p := range l.parts {
+		for _, g := range p.groups {
+			for i, v := range g.by {
+				if len(l.parts) > 1 && len(g.by) == len(p.columns) {
+					v.forms |= l.column(i).forms
+				}
+				if v.forms.mixed() && l.private && !g.window {
+					return g.what
+				}
+			}
+		}
+	}
+	return ""
 }
 
 func values(columns []field) []value {
@@ -255,10 +276,10 @@ func (l *leaf) column(i int) value {
 		if w.collation != v.collation {
 			v.collation = unknownCollation
 		}
-		v.joins, v.sober = max(v.joins, w.joins), v.sober && w.sober
+		v.joins, v.sober, v.forms = max(v.joins, w.joins), v.sober && w.sober, v.forms|w.forms
 	}
 	if v.leaf == nil {
 		v.affinity, v.collation = unknownAffinity, unknownCollation
 	}
-	return value{leaf: l, column: fmt.Sprint(i), reads: l.bit, affinity: v.affinity, collation: v.collation, joins: v.joins, sober: v.sober}
+	return value{leaf: l, column: fmt.Sprint(i), reads: l.bit, affinity: v.affinity, collation: v.collation, joins: v.joins, sober: v.sober, forms: v.forms}
 }

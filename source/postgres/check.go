@@ -114,7 +114,8 @@ const reachedWith = `WITH RECURSIVE reached(oid) AS (
 	parts(oid) AS (SELECT oid FROM down UNION SELECT i.inhrelid FROM parts AS p JOIN pg_inherits AS i ON i.inhparent = p.oid)`
 
 // reachedText lists these relations with the stored definitions of views, the topmost
-// tables of this database that they are part of, and where their rows are: 0 for here,
+// tables of this database that they are part of, their columns that are computed when they are
+// read, and where their rows are: 0 for here,
 // or the number of a foreign server.
 const reachedText = reachedWith + `,
 	up(oid) AS (SELECT oid FROM down UNION SELECT i.inhparent FROM up AS u JOIN pg_inherits AS i ON i.inhrelid = u.oid)
@@ -128,6 +129,8 @@ SELECT x.oid::text, n.nspname::text, format('%I.%I', n.nspname, c.relname), 'def
 UNION ALL SELECT c.oid::text, n.nspname::text, format('%I/%I.%I', current_database(), n.nspname, c.relname), 'base', '', NULL
 	FROM up AS u JOIN pg_class AS c ON c.oid = u.oid AND c.relkind <> 'f' JOIN pg_namespace AS n ON n.oid = c.relnamespace
 	WHERE NOT EXISTS (SELECT FROM pg_inherits AS i WHERE i.inhrelid = u.oid)
+UNION ALL SELECT '', '', '', 'generated', '', d.adbin::text FROM (SELECT oid FROM reached UNION SELECT oid FROM parts) AS x
+	JOIN pg_attribute AS a ON a.attrelid = x.oid AND a.attgenerated = 'v' JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 UNION ALL SELECT DISTINCT '', '', coalesce(f.ftserver, 0)::text, CASE WHEN c.relkind = 'f' AND NOT coalesce(` + isFdw + `, false) THEN 'other wrapper' ELSE 'place' END, '', NULL
 	FROM parts AS p JOIN pg_class AS c ON c.oid = p.oid AND c.relkind IN ('r', 'f') LEFT JOIN pg_foreign_table AS f ON f.ftrelid = p.oid
 		LEFT JOIN pg_foreign_server AS s ON s.oid = f.ftserver LEFT JOIN pg_foreign_data_wrapper AS w ON w.oid = s.srvfdw LEFT JOIN pg_proc AS h ON h.oid = w.fdwhandler`
@@ -136,6 +139,7 @@ UNION ALL SELECT DISTINCT '', '', coalesce(f.ftserver, 0)::text, CASE WHEN c.rel
 const columnsText = `SELECT string_agg(quote_ident(a.attname) || ' ' || format_type(a.atttypid, a.atttypmod)
 		|| CASE WHEN t.typtype = 'd' THEN ' OF ' || format_type(t.typbasetype, t.typtypmod) ELSE '' END
 		|| CASE WHEN a.attcollation NOT IN (0, 100) THEN ' COLLATE ' || a.attcollation::regcollation::text ELSE '' END
+		|| coalesce((SELECT ' AS ' || pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef AS d WHERE a.attgenerated = 'v' AND d.adrelid = a.attrelid AND d.adnum = a.attnum), '')
 		|| coalesce((SELECT ' ' || array_agg(e.enumlabel ORDER BY e.enumsortorder)::text FROM pg_enum AS e WHERE e.enumtypid = a.atttypid), ''),
 		', ' ORDER BY a.attnum)
 	FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped`
@@ -153,6 +157,9 @@ func (r *reader) schema(ctx context.Context, rel *relation, t source.Table) (sou
 		switch string(row[3]) {
 		case "base":
 			bases = append(bases, string(row[2]))
+			return true
+		case "generated":
+			views.look("{QUERY :commandType 1 :expression " + string(row[5]) + "}") // as a SELECT
 			return true
 		case "place":
 			places = append(places, string(row[2]))

@@ -16,6 +16,7 @@ type view struct {
 	collated  []collated
 	refused   string // something that a view must not have; "" if it has none
 	far       bool   // some rows are on other servers
+	groups    bool   // it combines rows, of which it may show any of several equal values
 	texts     int    // how many texts one text can be joined of, on any way through the SELECTs
 }
 
@@ -64,6 +65,7 @@ func (v *view) look(definition string) any {
 		switch n.kind {
 		case "QUERY":
 			v.refuse(partsOf(n))
+			v.groups = v.groups || n.atom("hasAggs") == "true" || n.has("groupClause") || n.has("distinctClause") || n.has("setOperations")
 		case "RANGETBLENTRY":
 			v.lookAtRange(n)
 		case "SUBLINK":
@@ -312,5 +314,6 @@ func collationOf(n *tree) string {
 const (
 	onlyText   = wordList("text")
 	printable  = wordList("text int2 int4 int8 float4 float8 numeric bool date time timestamp timestamptz uuid enum")
+	unlike     = wordList("numeric float4 float8") // equal values are written in several ways, as 1 and 1.0
 	comparable = wordList("text int2 int4 int8 float4 float8 numeric bool date time timestamp timestamptz uuid enum bytea interval timetz oid")
 )
