@@ -316,6 +316,7 @@ type Payment struct {
 	Rho            accounting.Rho // taken from the account: the most from any one period
 	Prepaid        accounting.Rho // taken from what a mechanism has reserved
 	Shares         []Share        // what Rho is taken from; nil for every period
+	Bytes          int64          // that the answers take in the file, at most
 	Statement      string         // what is asked, for a charge that waits
 }
 

@@ -14,7 +14,7 @@ import (
 
 // These are the unexported parts that the tests in package catalog_test use.
 
-const LatestVersion, FirstVersion, MaxIdle = secretsVersion, firstVersion, maxIdle
+const LatestVersion, FirstVersion, MaxIdle = bytesVersion, firstVersion, maxIdle
 const PostgresPrefix, RollCatalog, RollLedger = postgresPrefix, rollCatalog, rollLedger
 
 var DSN, Pragma, NewConnector, EngineCode = dsn, pragma, newConnector, engineCode
@@ -34,7 +34,7 @@ func (s *Store) SetWriter(db *sql.DB)              { s.writer = db }
 
 // AddVersion gives the store a schema with one version more, as in a later dpsql.
 func (s *Store) AddVersion(statements string) {
-	s.schema = append(slices.Clone(migrations), migration{version: secretsVersion + 1, statements: statements})
+	s.schema = append(slices.Clone(migrations), migration{version: bytesVersion + 1, statements: statements})
 }
 
 // OpenImmutable opens a snapshot of the file as one that does not change, and returns

@@ -36,8 +36,11 @@ const periodsVersion = 8
 // secretsVersion is the version that has a secret of the server.
 const secretsVersion = 9
 
+// bytesVersion is the version that counts what is stored for users.
+const bytesVersion = 10
+
 var migrations = []migration{{firstVersion, version4}, {answerCountsVersion, version5}, {keyListsVersion, version6}, {usersVersion, version7},
-	{periodsVersion, version8}, {secretsVersion, version9}}
+	{periodsVersion, version8}, {secretsVersion, version9}, {bytesVersion, version10}}
 
 // latest returns the version of the catalogs that this Store writes.
 func (s *Store) latest() int { return s.schema[len(s.schema)-1].version }
@@ -91,7 +94,7 @@ func countTables(ctx context.Context, q Querier, like string) (tables int, err e
 // additions of the later version would not be verified in it.
 func confirmOld(ctx context.Context, q Querier, version int) error {
 	for later, table := range map[int]string{firstVersion: `dpsql\_public\_columns`, answerCountsVersion: `dpsql\_answer\_counts`, keyListsVersion: `dpsql\_key\_lists`,
-		usersVersion: `dpsql\_users`, periodsVersion: `dpsql\_templates`, secretsVersion: `dpsql\_secrets`} {
+		usersVersion: `dpsql\_users`, periodsVersion: `dpsql\_templates`, secretsVersion: `dpsql\_secrets`, bytesVersion: `dpsql\_grants\_stored`} {
 		if version >= later {
 			continue
 		}
@@ -423,4 +426,10 @@ CREATE TABLE dpsql_secrets (
 	id     INTEGER PRIMARY KEY CHECK (id = 1),
 	secret BLOB NOT NULL
 ) STRICT;
+`
+
+// version10 counts the bytes that are stored for a user's answers. By the index, confirmOld knows it.
+const version10 = `
+ALTER TABLE dpsql_grants ADD COLUMN stored INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX dpsql_grants_stored ON dpsql_grants (user_id, stored);
 `

@@ -169,6 +169,10 @@ func (q Quota) String() string {
 	return "rho = " + q.Rho.String() + ", charge = " + q.Charge.String()
 }
 
+// MaxStored bounds the bytes that a user's direct answers take in the file, about all tables and for ever:
+// about 200,000 numbers, or 780 of the largest distributions. They are never dropped.
+const MaxStored = 64 << 20
+
 // Grant lets a user ask a private table. There is one record for a user and a table, for
 // ever: a table that is granted again goes on with what was spent.
 type Grant struct {
@@ -176,6 +180,7 @@ type Grant struct {
 	UserID, TableID int64
 	Quota           Quota
 	Spent           accounting.Rho // by the user through the table, runs of mechanisms included
+	Stored          int64          // bytes that her direct answers about the table take in the file, at most
 	GrantedAt       time.Time
 
 	revoked string // when, or ""
@@ -201,7 +206,7 @@ func (g *Grant) Check(by Buyer, cost accounting.Rho) error {
 func scanGrant(row record) (g Grant, err error) {
 	var at string
 	var digest []byte
-	if err = row.Scan(&g.ID, &g.UserID, &g.TableID, &g.Quota.Rho, &g.Quota.Charge, &g.Spent, &at, &g.revoked, &digest); err != nil {
+	if err = row.Scan(&g.ID, &g.UserID, &g.TableID, &g.Quota.Rho, &g.Quota.Charge, &g.Spent, &g.Stored, &at, &g.revoked, &digest); err != nil {
 		return g, err
 	}
 	if g.GrantedAt, err = parseTime(at); err != nil {
@@ -211,8 +216,12 @@ func scanGrant(row record) (g Grant, err error) {
 }
 
 func (g *Grant) encoding() ledger.Encoding {
-	return ledger.Encode("grant").Numbers(g.ID, g.UserID, g.TableID, int64(g.Quota.Rho), int64(g.Quota.Charge), int64(g.Spent)).
+	e := ledger.Encode("grant").Numbers(g.ID, g.UserID, g.TableID, int64(g.Quota.Rho), int64(g.Quota.Charge), int64(g.Spent)).
 		Texts(formatTime(g.GrantedAt), g.revoked)
+	if g.Stored > 0 { // else as before bytesVersion
+		e = e.Numbers(g.Stored)
+	}
+	return e
 }
 
 // allGrants lists the grants, revoked ones included, oldest first.
@@ -220,7 +229,7 @@ func (tx *Tx) allGrants() ([]Grant, error) {
 	if tx.version < usersVersion {
 		return nil, nil
 	}
-	all, err := list(tx, scanGrant, `SELECT id, user_id, table_id, rho, charge, spent, granted_at, COALESCE(revoked_at, ''), digest FROM dpsql_grants NOT INDEXED ORDER BY id`)
+	all, err := list(tx, scanGrant, `SELECT id, user_id, table_id, rho, charge, spent, `+tx.since(bytesVersion, "stored", "0")+`, granted_at, COALESCE(revoked_at, ''), digest FROM dpsql_grants NOT INDEXED ORDER BY id`)
 	if err != nil {
 		return nil, err
 	}
@@ -239,8 +248,8 @@ func (tx *Tx) keepGrant(g *Grant) error {
 	if g.revoked != "" {
 		revoked = g.revoked
 	}
-	_, err := tx.exec(`UPDATE dpsql_grants SET rho = ?, charge = ?, spent = ?, granted_at = ?, revoked_at = ? WHERE id = ?`,
-		g.Quota.Rho, g.Quota.Charge, g.Spent, formatTime(g.GrantedAt), revoked, g.ID)
+	_, err := tx.exec(`UPDATE dpsql_grants SET rho = ?, charge = ?, spent = ?, stored = ?, granted_at = ?, revoked_at = ? WHERE id = ?`,
+		g.Quota.Rho, g.Quota.Charge, g.Spent, g.Stored, formatTime(g.GrantedAt), revoked, g.ID)
 	if err != nil {
 		return err
 	}
@@ -339,18 +348,29 @@ func (tx *Tx) takeQuota(by Buyer, p Payment) (user string, err error) {
 	if err != nil {
 		return "", err
 	}
-	grants, err := tx.Grants()
+	grants, err := tx.allGrants()
 	if err != nil {
 		return "", err
 	}
+	left := int64(MaxStored)
+	for _, g := range grants {
+		if g.UserID == by.User {
+			left -= g.Stored
+		}
+	}
 	u := pick(users, func(u *User) bool { return u.ID == by.User })
-	g := pick(grants, func(g *Grant) bool { return g.UserID == by.User && g.TableID == p.Table })
+	g := pick(grants, func(g *Grant) bool { return g.UserID == by.User && g.TableID == p.Table && g.revoked == "" })
 	if u == nil || g == nil {
 		return "", sqlerr.New(sqlerr.Forbidden, "the table was revoked meanwhile")
 	}
 	if err := g.Check(by, p.Cost()); err != nil {
 		return "", err
 	}
+	if p.Bytes > left {
+		return "", sqlerr.New(sqlerr.Budget, "the answers would be stored in %d bytes, and of %d that may be stored for a user %d are left", p.Bytes, MaxStored, max(0, left)).
+			WithHint("ask for fewer groups, or ask a release; what is stored goes on answering at no cost")
+	}
 	g.Spent += p.Cost()
+	g.Stored += p.Bytes
 	return u.Name, tx.keepGrant(g)
 }

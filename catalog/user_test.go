@@ -153,6 +153,21 @@ func TestQuota(t *testing.T) {
 	}
 	regrant(catalog.Quota{Rho: 3})
 	wantCode(t, buy(ana, catalog.Payment{Table: table, Rho: 1}, 0), sqlerr.Budget)
+	// What is stored is bounded, and what would pass the bound takes nothing. A new grant goes on with it.
+	regrant(catalog.Quota{Rho: 100})
+	for _, c := range []struct {
+		bytes int64
+		want  sqlerr.Code
+		left  accounting.Rho
+	}{{catalog.MaxStored + 1, sqlerr.Budget, 90}, {catalog.MaxStored - 1, "", 89}, {2, sqlerr.Budget, 89}, {1, "", 88}, {1, sqlerr.Budget, 88}, {0, "", 87}} {
+		regrant(catalog.Quota{Rho: 100})
+		if err := buy(ana, catalog.Payment{Table: table, Rho: 1, Bytes: c.bytes}, 0); sqlerr.CodeOf(err) != c.want {
+			t.Errorf("%d bytes more: %v", c.bytes, err)
+		}
+		if _, left := state(); left != c.left {
+			t.Errorf("after %d bytes more %v is left, want %v", c.bytes, left, c.left)
+		}
+	}
 	regrant(catalog.Quota{})
 	wantCode(t, buy(ana, catalog.Payment{Table: table, Rho: 1}, 0), sqlerr.Forbidden)
 	wantCode(t, buy(ana, catalog.Payment{Table: table}, 0), sqlerr.Forbidden)
@@ -235,6 +250,7 @@ func TestDamagedGrants(t *testing.T) {
 		`UPDATE dpsql_grants SET rho = rho + 1 WHERE id = 1`,
 		`UPDATE dpsql_grants SET charge = 0 WHERE id = 1`,
 		`UPDATE dpsql_grants SET spent = -1 WHERE id = 1`,
+		`UPDATE dpsql_grants SET stored = 1 WHERE id = 1`,
 		`UPDATE dpsql_grants SET table_id = 7 WHERE id = 1`,
 		`UPDATE dpsql_grants SET revoked_at = NULL WHERE id = 2`,
 		`UPDATE dpsql_grants SET revoked_at = granted_at WHERE id = 1`,

@@ -2,12 +2,14 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -452,5 +454,51 @@ func TestRunsTakeFromQuotas(t *testing.T) {
 	}
 	if _, spent := quotaOf(t, s, "user0"); spent != run {
 		t.Errorf("%v was spent", spent)
+	}
+}
+
+// TestStoredBytes compares what a user's statements count as stored with what the file takes for them.
+// It counts enough, and at most four times as much. That depends on no row.
+func TestStoredBytes(t *testing.T) {
+	for _, rows := range []int{0, 3000} {
+		synctest.Test(t, func(t *testing.T) {
+			s := open(t, filepath.Join(t.TempDir(), "visits.db"), engine.Options{}).NewSession()
+			fill(t, s, `CREATE TABLE raw_visits (a INTEGER, b INTEGER)`, `INSERT INTO raw_visits SELECT i % 500, i % 7 FROM `+numbers(rows))
+			for _, text := range []string{
+				`CREATE PRIVATE TABLE visits (a INTEGER BETWEEN 0 AND 999, b INTEGER BETWEEN 0 AND 9) FROM raw_visits WITH (epsilon = 1000, delta = 1e-6)`,
+				`ALTER PRIVATE TABLE visits SET (answer_time = 5000)`} {
+				must(t, s, text)
+			}
+			ana := admits(t, s, `GRANT SELECT ON visits TO %s WITH (rho = 1000)`)[0]
+			measured := func() (pages, stored int64) {
+				err := s.DB().Store().Read(t.Context(), func(tx *catalog.Tx) error {
+					all, err := tx.Grants()
+					stored = all[0].Stored
+					return errors.Join(err, tx.SQL().QueryRowContext(t.Context(), `SELECT page_count * page_size FROM pragma_page_count, pragma_page_size`).Scan(&pages))
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return pages, stored
+			}
+			for _, c := range []struct {
+				text string
+				want int64
+			}{
+				{`SELECT a, COUNT(*) FROM visits GROUP BY a`, 308_890},
+				{`SELECT a, COUNT(b), COUNT(*) FROM visits WHERE b IN (1, 3, 5) GROUP BY a`, 320_890},
+				{`SELECT b, MEDIAN(a) FROM visits GROUP BY b`, 213_260},
+				{`SELECT b, MEDIAN(a) FROM visits GROUP BY b`, 0},
+			} {
+				pages, stored := measured()
+				if _, err := ana.Exec(t.Context(), c.text+` WITH ACCURACY 100`, nil); err != nil {
+					t.Fatal(c.text, err)
+				}
+				after, counted := measured()
+				if taken := after - pages; counted-stored != c.want || taken > c.want+8192 || 4*taken < c.want {
+					t.Errorf("%s takes %d bytes of the file and counts %d, want %d", c.text, taken, counted-stored, c.want)
+				}
+			}
+		})
 	}
 }

@@ -416,6 +416,16 @@ func (r Request) queries() ([]query.Query, error) {
 	return []query.Query{r.Query}, nil
 }
 
+// bytes bounds what a direct answer takes in the file: 260 without its text, and at most 21 for each number
+// of a distribution (TestStoredBytes). It follows from the query and declarations alone.
+func (r Request) bytes() int64 {
+	n := int64(len(r.text())) + 300
+	if r.Question == sqlfront.Order {
+		n += 21 * r.scaleOf().places().Places
+	}
+	return n
+}
+
 // drawn returns a direct answer from its noisy counts, as it is stored and as it is used.
 func (db *Database) drawn(p price, r Request, noisy []int64) (a catalog.Answer, e Estimate, err error) {
 	if r.Question == sqlfront.Order {
@@ -473,6 +483,9 @@ func (st *Statement) payment(tx *catalog.Tx, t *view.Table, purchases []Purchase
 		if len(asks) > 0 {
 			left = append(left, Purchase{asks, p.Price, st.touched(asks)})
 			n += len(asks)
+			for _, ask := range asks {
+				payment.Bytes += st.Asks[ask].bytes()
+			}
 		}
 	}
 	if payment.Shares = Shares(left); st.bill.Curator {
