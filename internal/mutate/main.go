@@ -39,7 +39,7 @@ func main() {
 	only := flag.String("only", "", "run the mutants whose line matches this regular expression")
 	candidates := flag.String("candidates", "", "list the mutants of this package in place of running any")
 	parallel := flag.Int("parallel", max(1, runtime.NumCPU()), "how many mutants run at once")
-	patience := flag.Duration("patience", 5*time.Minute, "how long a go test may take; a mutant that takes longer is dead")
+	patience := flag.Float64("patience", 5, "how many times as long as without a mutant a go test may take; a mutant that takes longer is dead")
 	flag.Parse()
 	var err error
 	if *candidates != "" {
@@ -124,7 +124,7 @@ const (
 )
 
 // campaign runs the mutants whose lines match, and prints what became of them.
-func campaign(only string, parallel int, patience time.Duration) error {
+func campaign(only string, parallel int, patience float64) error {
 	match, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -137,7 +137,8 @@ func campaign(only string, parallel int, patience time.Duration) error {
 	if err := find(list); err != nil {
 		return err
 	}
-	if err := green(list, tests); err != nil {
+	limits, err := green(list, tests, patience)
+	if err != nil {
 		return err
 	}
 	all := make([]outcome, len(list))
@@ -147,7 +148,7 @@ func campaign(only string, parallel int, patience time.Duration) error {
 		workers.Go(func() {
 			for i := range next {
 				begun := time.Now()
-				all[i] = list[i].judge(tests[list[i].pkg], patience)
+				all[i] = list[i].judge(tests[list[i].pkg], limits)
 				printing.Lock()
 				fmt.Printf("%-10s %4.0f s  %s\n", all[i], time.Since(begun).Seconds(), list[i])
 				printing.Unlock()
@@ -162,33 +163,34 @@ func campaign(only string, parallel int, patience time.Duration) error {
 	return summarize(list, all)
 }
 
-// green runs the tests of all mutants on dpsql as it is.
-func green(list []mutant, tests map[string][]string) error {
-	done := map[string]bool{}
+// green runs the tests of all mutants on dpsql as it is. It returns how long each may take with a
+// mutant: half a minute for the compiler, and patience times what it takes without one.
+func green(list []mutant, tests map[string][]string, patience float64) (limits map[string]time.Duration, err error) {
+	limits = map[string]time.Duration{}
 	for _, m := range list {
 		for _, test := range tests[m.pkg] {
-			if m.equivalent == "" && !done[test] {
-				done[test] = true
+			if m.equivalent == "" && limits[test] == 0 {
+				begun := time.Now()
 				if out, err := exec.Command("go", testArguments(test)...).CombinedOutput(); err != nil {
-					return fmt.Errorf("go test %s fails without a mutant:\n%s", test, out)
+					return nil, fmt.Errorf("go test %s fails without a mutant:\n%s", test, out)
 				}
+				limits[test] = 30*time.Second + time.Duration(patience*float64(time.Since(begun)))
 			}
 		}
 	}
-	return nil
+	return limits, nil
 }
 
-// judge runs tests until one fails.
-func (m mutant) judge(tests []string, patience time.Duration) outcome {
+// judge runs tests until one fails, or takes too long.
+func (m mutant) judge(tests []string, limits map[string]time.Duration) outcome {
 	if m.equivalent != "" {
 		return equivalent
 	}
-	ctx := context.Background()
-	if m.run(ctx, "build", "./"+m.pkg) != nil {
+	if m.run(context.Background(), "build", "./"+m.pkg) != nil {
 		return broken
 	}
 	for _, test := range tests {
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(context.Background(), limits[test])
 		err := m.run(ctx, testArguments(test)...)
 		cancel()
 		if err != nil {
@@ -200,7 +202,7 @@ func (m mutant) judge(tests []string, patience time.Duration) outcome {
 
 // testArguments are the arguments of go for a line of tests.
 func testArguments(test string) []string {
-	return append([]string{"test", "-vet=off", "-failfast"}, strings.Fields(test)...)
+	return append([]string{"test", "-vet=off", "-failfast", "-count=1"}, strings.Fields(test)...)
 }
 
 // run runs go with the mutant in the place of its file. What it starts ends with it.
