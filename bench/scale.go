@@ -157,7 +157,7 @@ What each resource grows with:
 | --- | --- | --- |
 | time of a build or a direct count | rows: each is read once, by the engine that holds it | |
 | memory of a build | occupied cells of the release's columns, buckets of its table | rows |
-| what a build receives from PostgreSQL | occupied cells; with a unit column the rows, which the server sorts | rows, where a row is a unit |
+| what a build receives from PostgreSQL | occupied cells; with a unit column the rows, which the server sorts (for a count those of units that it finds) | rows, where a row is a unit |
 | noise draws, the release's size in the file | buckets, and published heavy cells | rows, cells |
 | time and memory of an answer from a release | the query's support m | rows, cells |
 | memory of an import (CSV, TSV, Parquet) | the longest record, or a page of each column | rows |

@@ -153,8 +153,7 @@ func (r *reader) tallyKept(ctx context.Context, rel *relation, all rowset, t sou
 	}, nil)
 }
 
-// rowset is a set of rows to read: the rows of a relation, of its parts, or those kept
-// of its units.
+// rowset is a set of rows to read: the rows of a relation or of its parts.
 type rowset struct {
 	from    []string // each " FROM … AS r"; together they have all rows
 	args    [][]byte // the parameters in them
@@ -168,7 +167,7 @@ func rowsOf(rel *relation, t source.Table) (rowset, error) {
 	s := rowset{from: rel.sources(), columns: make([]column, len(t.Columns))}
 	for i, c := range t.Columns {
 		var err error
-		if s.columns[i], err = rel.column(c, t); err != nil {
+		if s.columns[i], err = rel.column(c, t.Source); err != nil {
 			return rowset{}, err
 		}
 	}

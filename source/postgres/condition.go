@@ -129,17 +129,12 @@ func (w *writer) members(c column, values []query.Value, intervals []query.Inter
 }
 
 // oneOf compares with a list. A single value is compared directly, which takes the
-// server half the time. A sieve is always a list: of an equality, the server would write
-// the value with a collation, and not send it to shards.
+// server half the time.
 func (w *writer) oneOf(c column, elements []string) string {
-	sieve := always
-	if c.sieve != "" {
-		sieve = c.sieve + " = ANY (" + w.arg(array(elements), c.array) + ")"
-	}
 	if single, ok := strings.CutSuffix(c.array, "[]"); ok && len(elements) == 1 {
-		return allOf([]string{sieve, c.text + " = " + w.arg(elements[0], single)})
+		return c.text + " = " + w.arg(elements[0], single)
 	}
-	return allOf([]string{sieve, c.text + " = ANY (" + w.arg(array(elements), c.array) + ")"})
+	return c.text + " = ANY (" + w.arg(array(elements), c.array) + ")"
 }
 
 func (w *writer) except(c column, elements []string, null bool) string {

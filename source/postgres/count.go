@@ -12,8 +12,8 @@ import (
 
 // Count implements source.Reader. A query of few terms is one statement with a count
 // for each weight. Any other query is counted by the values of the columns that it
-// depends on. For a table with a unit the server reads the units that have a row
-// with a weight, and counts their kept rows.
+// depends on. For a table with a unit the server sends the rows of the units that have a
+// row with a weight.
 func (r *reader) Count(ctx context.Context, p source.Permit, t source.Table, counted query.Query) (int64, error) {
 	if err := source.Admit(p, t); err != nil {
 		return 0, err
@@ -84,23 +84,24 @@ func (r *reader) countKept(ctx context.Context, rel *relation, all rowset, t sou
 	if err != nil {
 		return 0, err
 	}
-	var w writer
-	units := ""
-	if l, ok := w.levels(all.columns, counted); ok && len(counted.Columns()) > 0 {
-		units = l.any()
-	} else {
-		w.args = nil
-	}
-	if rows, ok := kept(rel, all, t, u, units, w.args); ok {
-		return r.count(ctx, rows, counted)
-	}
 	var total int64
 	asked, weight := weigher(counted)
-	err = r.streamKept(ctx, rel, all, t, u, asked, func(tuple []query.Value) bool {
+	err = r.streamKept(ctx, rel, all.ofUnits(rel, u, counted), t, u, asked, func(tuple []query.Value) bool {
 		total = source.AddWeighted(total, weight(tuple), 1)
 		return true
 	}, nil)
 	return total, err
+}
+
+// ofUnits returns the rows of the units of which a row has a weight, or all rows if SQL cannot express
+// that.
+func (s rowset) ofUnits(rel *relation, u column, counted query.Query) rowset {
+	w := writer{slices.Clip(s.args)}
+	if l, ok := w.levels(s.columns, counted); ok && len(counted.Columns()) > 0 {
+		s.limit = allOf([]string{s.limit, u.text + " IN (SELECT " + u.text + rel.from() + " WHERE " + allOf([]string{s.limit, u.fits, l.any()}) + ")"})
+		s.args = w.args
+	}
+	return s
 }
 
 // levels has the conditions of rows by their weights. By bytes no row meets two of them.

@@ -183,10 +183,7 @@ func statementsOver(t testing.TB, r *reader, table source.Table, q query.Query) 
 	if table.Unit != "" {
 		u, err := rel.unit(table)
 		must(t, err)
-		var w writer
-		l, _ := w.levels(rows.columns, q)
-		ranked, _ := kept(rel, rows, table, u, l.any(), w.args)
-		return []statement{newPlan(rows, []int{0, 1}).byUnit(rel, u), newPlan(ranked, []int{0, 1}).statement()}
+		return []statement{newPlan(rows, []int{0, 1}).byUnit(rel, u), newPlan(rows.ofUnits(rel, u, q), []int{0, 1}).byUnit(rel, u)}
 	}
 	count, _, ok := pushed(rows, q)
 	if !ok {

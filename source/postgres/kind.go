@@ -23,7 +23,6 @@ type kind struct {
 	literal func(query.Value) (string, bool)     // a declared value as the server writes it; false if no row can have it
 	value   func(raw []byte) (query.Value, bool) // the declared value of a row's value that is not NULL; false if there is none
 	between string                               // the condition that ? is an integer from $lo to $hi; "" if values must be listed
-	integer string                               // ? as a bigint, for an INTEGER inside the domain; "" for a TEXT
 	all     bool                                 // every value of the type stands for a declared value
 }
 
@@ -33,15 +32,13 @@ type column struct {
 	query.Column
 	kind
 	text      string
-	sieve     string // if not "", equal by any collation where text is equal; shards can compare it
 	fits      string // as in attribute; "" with OR OTHER, which longer texts are
 	attribute string // its name
 	inside    bool   // the statement need not check the domain: all rows lie in it, or a later check follows
 }
 
-// column returns the relation's column for a declared one of a table.
-func (rel *relation) column(c query.Column, t source.Table) (column, error) {
-	source := t.Source
+// column returns the relation's column for a declared one.
+func (rel *relation) column(c query.Column, source string) (column, error) {
 	a, err := rel.attribute(c.Name, source)
 	if err != nil {
 		return column{}, err
@@ -77,12 +74,7 @@ func (rel *relation) column(c query.Column, t source.Table) (column, error) {
 	}
 	out := column{Column: c, kind: k, text: text, attribute: a.name}
 	if text == a.text() && !a.bytewise {
-		stored := "r." + query.Quoted(a.name) + "::text"
-		if t.Unit == "" {
-			out.kind, out.text = k.shared(stored)
-		} else if rel.kind != 'v' { // columns that a view joins may have no collation in common
-			out.sieve = stored
-		}
+		out.kind, out.text = k.shared("r." + query.Quoted(a.name) + "::text")
 	}
 	if !c.Form.HasOther() {
 		out.fits = a.fits()
@@ -182,8 +174,11 @@ func (k kind) clamped(text string, d query.Domain) (kind, string) {
 	lo, hi := d.Bounds()
 	form := ""
 	switch k.array {
-	case "int8[]", "bool[]":
-		text = strings.ReplaceAll(k.integer, "?", text)
+	case "bool[]":
+		text += "::int4"
+		fallthrough
+	case "int8[]":
+		text += "::int8"
 		k, form = integerKind, "CASE WHEN ? >= $hi THEN $hi WHEN ? <= $lo THEN $lo ELSE ? END"
 	case "numeric[]":
 		form = "CASE WHEN ? = 'NaN' THEN ? WHEN ? >= $hi THEN $hi::numeric WHEN ? <= $lo THEN $lo::numeric ELSE ? END"
@@ -273,9 +268,9 @@ func (a attribute) kind(declared query.Type) (kind, bool) {
 // The kinds of INTEGERs that the server holds as integers and as numerics.
 var (
 	integerKind = kind{array: "int8[]", literal: integerLiteral, value: integerOf, all: true,
-		between: "? BETWEEN $lo::int8 AND $hi::int8", integer: "?::int8"}
+		between: "? BETWEEN $lo::int8 AND $hi::int8"}
 	numericKind = kind{array: "numeric[]", literal: integerLiteral, value: numericOf,
-		between: "? BETWEEN $lo::numeric AND $hi::numeric AND ? = trunc(?)", integer: "?::int8"}
+		between: "? BETWEEN $lo::numeric AND $hi::numeric AND ? = trunc(?)"}
 )
 
 func (a attribute) integerKind(name string) (kind, bool) {
@@ -283,12 +278,12 @@ func (a attribute) integerKind(name string) (kind, bool) {
 	case "int2", "int4", "int8":
 		return integerKind, true
 	case "bool":
-		return kind{array: "bool[]", literal: boolLiteral, value: boolOf, all: true, integer: "?::int4::int8"}, true
+		return kind{array: "bool[]", literal: boolLiteral, value: boolOf, all: true}, true
 	case "numeric":
 		return numericKind, true
 	case "float4", "float8":
 		return kind{array: "float8[]", literal: realLiteral, value: realOf,
-			between: "? BETWEEN $lo::float8 AND $hi::float8 AND ? = trunc(?)", integer: "?::int8"}, true
+			between: "? BETWEEN $lo::float8 AND $hi::float8 AND ? = trunc(?)"}, true
 	case "text", "varchar":
 		return kind{value: integerOfText}, true
 	}

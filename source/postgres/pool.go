@@ -1,6 +1,6 @@
 // Package postgres reads private rows of PostgreSQL and gives them the meaning that
 // package source defines: the same rows in SQLite give the same counts and cells. The
-// server counts, and dpsql fetches counts.
+// server counts, and dpsql fetches counts, or with a unit rows.
 //
 // A table is named schema.table. A part in double quotes is taken as written. Other
 // parts ignore case: the lower-case name comes first, as in PostgreSQL, and a part is
@@ -8,8 +8,7 @@
 //
 // Errors are *sqlerr.Error. They never quote the server, whose messages can carry
 // values of rows, and never contain any part of the connection string. The package logs
-// nothing. The server may log its statements, whose parameters include the key that
-// chooses the rows of units. Its administrator must protect that log.
+// nothing. The server may log its statements, which have the conditions of queries.
 package postgres
 
 import (

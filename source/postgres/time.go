@@ -28,7 +28,7 @@ func (a attribute) timeKind(c query.Column) (kind, bool) {
 	}}
 	if a.typ == "date" && f.IsDate() && !f.IsClamped() {
 		k.array, k.literal = "date[]", dayLiteral
-		k.between, k.integer = "? BETWEEN $lo::date AND $hi::date", "(? - '1970-01-01'::date)::int8"
+		k.between = "? BETWEEN $lo::date AND $hi::date"
 	}
 	return k, true
 }
