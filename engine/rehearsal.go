@@ -357,6 +357,10 @@ const doneNote = "exists: nothing to do"
 // declare runs a declaration on the copy. It stores a release or mechanism without the
 // parts that come from private rows.
 func (r *Rehearsal) declare(ctx context.Context, text string, statement syntax.Statement) (*Result, error) {
+	d := r.copy.declaration()
+	var name syntax.Name
+	var kind, note string
+	var err error
 	switch st := statement.(type) {
 	case *syntax.CreateRelease:
 		return r.release(ctx, st)
@@ -364,24 +368,8 @@ func (r *Rehearsal) declare(ctx context.Context, text string, statement syntax.S
 		return r.mechanism(ctx, st)
 	case *syntax.RefreshRelease:
 		return r.refresh(ctx, st)
-	case *syntax.RetirePeriod:
-		note, err := r.copy.declaration().Retire(ctx, st)
-		if err != nil {
-			return nil, err
-		}
-		return planned(st.Table.Text, "private table", "0", note), r.look(ctx)
 	case *syntax.CreatePrivate:
 		return r.private(ctx, st)
-	case *syntax.Export:
-		if r.view.Release(st.Release.Text) == nil {
-			return nil, sqlerr.New(sqlerr.Unknown, "there is no release %s", st.Release.Text).At(st.Release.Position)
-		}
-		return planned(st.Release.Text, "release", "0", "is exported"), nil
-	case *syntax.CreateView:
-		if err := r.copy.declaration().CreateView(ctx, st); err != nil {
-			return nil, err
-		}
-		return planned(st.Name.Text, "view", "0", "is created"), nil
 	case *syntax.CreatePublic:
 		switch {
 		case st.Keys != nil:
@@ -389,47 +377,53 @@ func (r *Rehearsal) declare(ctx context.Context, text string, statement syntax.S
 		case st.As > 0:
 			return r.publish(ctx, text, st)
 		}
-		done := slices.ContainsFunc(r.view.Publics, func(p string) bool { return query.SameName(p, st.Name.Text) })
-		if err := r.standIn(ctx, st.Name.Text, publicColumns(st)); err != nil {
-			return nil, err
-		}
-		if err := r.copy.declaration().CreatePublic(ctx, st); err != nil {
-			return nil, err
-		}
-		if done {
-			return planned(st.Name.Text, "public table", "0", doneNote), nil
-		}
-		r.unread[query.FoldName(st.Name.Text)] = true
-		return planned(st.Name.Text, "public table", "0", "is declared"), nil
-	case *syntax.CreateSource:
-		known := len(r.view.Sources)
-		if _, err := r.copy.declaration().CreateSource(ctx, st); err != nil {
-			return nil, err
-		}
-		if err := r.look(ctx); err != nil {
-			return nil, err
-		}
-		return planned(st.Name.Text, "source", "0", noteOf(len(r.view.Sources) == known, doneNote, "is declared")), nil
-	case *syntax.AlterPrivate:
-		if err := r.copy.declaration().AlterPrivate(ctx, st); err != nil {
-			return nil, err
-		}
-		if err := r.look(ctx); err != nil {
-			return nil, err
-		}
-		t := r.view.Private(st.Name.Text)
-		return planned(t.Name, "private table", "0", "is changed: "+cmp.Or(r.view.LimitsText(t), "no limits")), nil
-	case *syntax.CreateUser:
-		if err := r.copy.declaration().CreateUser(ctx, st); err != nil {
-			return nil, err
-		}
-		return planned(st.Name.Text, "user", "0", noteOf(st.Alter, "gets another password", "is created")), nil
+		return r.public(ctx, st)
 	case *syntax.Grant:
 		return r.grant(ctx, st)
 	case *syntax.Drop:
 		return r.drop(ctx, st)
+	case *syntax.RetirePeriod:
+		name, kind = st.Table, "private table"
+		note, err = d.Retire(ctx, st)
+	case *syntax.Export:
+		if name, kind, note = st.Release, "release", "is exported"; r.view.Release(name.Text) == nil {
+			err = sqlerr.New(sqlerr.Unknown, "there is no release %s", name.Text).At(name.Position)
+		}
+	case *syntax.CreateView:
+		name, kind, note, err = st.Name, "view", "is created", d.CreateView(ctx, st)
+	case *syntax.CreateUser:
+		name, kind, note, err = st.Name, "user", noteOf(st.Alter, "gets another password", "is created"), d.CreateUser(ctx, st)
+	case *syntax.CreateSource:
+		known := slices.ContainsFunc(r.view.Sources, func(s catalog.Source) bool { return query.SameName(s.Name, st.Name.Text) })
+		name, kind, note = st.Name, "source", noteOf(known, doneNote, "is declared")
+		_, err = d.CreateSource(ctx, st)
+	case *syntax.AlterPrivate:
+		if err = d.AlterPrivate(ctx, st); err == nil {
+			err = r.look(ctx)
+		}
+		if t := r.view.Private(st.Name.Text); t != nil {
+			name, kind, note = syntax.Name{Text: t.Name}, "private table", "is changed: "+cmp.Or(r.view.LimitsText(t), "no limits")
+		}
+	default:
+		err = sqlerr.New(sqlerr.Internal, "a statement is not handled")
 	}
-	return nil, sqlerr.New(sqlerr.Internal, "a statement is not handled")
+	if err != nil {
+		return nil, err
+	}
+	return planned(name.Text, kind, "0", note), nil
+}
+
+// public declares a public table. Its rows may be missing.
+func (r *Rehearsal) public(ctx context.Context, st *syntax.CreatePublic) (*Result, error) {
+	done := slices.ContainsFunc(r.view.Publics, func(p string) bool { return query.SameName(p, st.Name.Text) })
+	if err := r.standIn(ctx, st.Name.Text, publicColumns(st)); err != nil {
+		return nil, err
+	}
+	if err := r.copy.declaration().CreatePublic(ctx, st); err != nil {
+		return nil, err
+	}
+	r.unread[query.FoldName(st.Name.Text)] = !done || r.Unread(st.Name.Text)
+	return planned(st.Name.Text, "public table", "0", noteOf(done, doneNote, "is declared")), nil
 }
 
 // grant plans GRANT and REVOKE: a line for each user and table.
@@ -533,17 +527,14 @@ func (r *Rehearsal) discover(ctx context.Context, st *syntax.CreatePublic) (*Res
 	if err != nil {
 		return nil, err
 	}
-	err = r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error {
-		return tx.Charge(p.Table.Account, p.Table.Span(), catalog.KindReleases, action, st.Name.Text, p.Cost)
-	})
-	if err != nil {
+	if err := r.charge(ctx, p, catalog.KindReleases, action, st.Name.Text, func(*catalog.Tx) error { return nil }); err != nil {
 		return nil, err
 	}
-	out := withColumns(planned(st.Name.Text, "public table", view.Amount(p.Cost), "its keys are discovered"), p)
 	if err := r.madePublic(ctx, st, []string{st.Keys.As.Text}); err != nil {
 		return nil, err
 	}
-	return out, r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error { return tx.AddKeyList(declare.KeyListOf(st)) })
+	err = r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error { return tx.AddKeyList(declare.KeyListOf(st)) })
+	return withColumns(planned(st.Name.Text, "public table", view.Amount(p.Cost), "its keys are discovered"), p), err
 }
 
 // madePublic makes a public table that a statement computes, without its rows.
@@ -618,26 +609,42 @@ func (r *Rehearsal) release(ctx context.Context, st *syntax.CreateRelease) (*Res
 	if err != nil {
 		return nil, err
 	}
-	about, err := json.Marshal(stored.ReleaseAbout{Fitted: p.Fitted, Texts: p.Texts})
-	if err != nil {
-		return nil, err
-	}
-	rel := &catalog.Release{Name: st.Name.Text, TableID: p.Table.ID, Span: p.Table.Part, Columns: p.Columns, Using: string(st.Using), Params: about,
+	rel := &catalog.Release{Name: st.Name.Text, TableID: p.Table.ID, Span: p.Table.Part, Columns: p.Columns, Using: string(st.Using),
 		Epsilon: p.Cost.Epsilon, Delta: p.Cost.Delta, MaxSupport: p.MaxSupport}
-	err = r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error {
-		if err := tx.Charge(p.Table.Account, p.Table.Span(), catalog.KindReleases, "create release", rel.Name, p.Cost); err != nil {
-			return err
-		}
-		return tx.AddRelease(rel, nil)
-	})
-	if err != nil {
+	if err := r.store(ctx, p, rel, false); err != nil {
 		return nil, err
 	}
-	r.unbuilt[answer.Unbuilt{Object: syntax.Release, ID: rel.ID}] = answer.Forecast{MaxSupport: p.MaxSupport, Predict: p.Predict, Universe: p.Universe, Unclear: p.Unclear}
 	if p.Unclear != "" {
 		r.leaves("which queries %s answers: %s", rel.Name, p.Unclear)
 	}
 	return withColumns(planned(rel.Name, rel.Using, view.Amount(p.Cost), answer.JoinNotes(answer.JoinNotes("is created", p.Open), p.Outlook)), p), nil
+}
+
+// store charges the copy for a release and stores it empty, again in place of the one of its name.
+func (r *Rehearsal) store(ctx context.Context, p declare.Plan, rel *catalog.Release, again bool) (err error) {
+	if rel.Params, err = json.Marshal(stored.ReleaseAbout{Fitted: p.Fitted, Texts: p.Texts}); err != nil {
+		return err
+	}
+	err = r.charge(ctx, p, catalog.KindReleases, "create release", rel.Name, func(tx *catalog.Tx) error {
+		if again {
+			if err := tx.DropRelease(rel.Name); err != nil {
+				return err
+			}
+		}
+		return tx.AddRelease(rel, nil)
+	})
+	r.unbuilt[answer.Unbuilt{Object: syntax.Release, ID: rel.ID}] = answer.Forecast{MaxSupport: p.MaxSupport, Predict: p.Predict, Universe: p.Universe, Unclear: p.Unclear}
+	return err
+}
+
+// charge charges the copy for what is planned, and stores it.
+func (r *Rehearsal) charge(ctx context.Context, p declare.Plan, k catalog.Kind, action, name string, store func(*catalog.Tx) error) error {
+	return r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error {
+		if err := tx.Charge(p.Table.Account, p.Table.Span(), k, action, name, p.Cost); err != nil {
+			return err
+		}
+		return store(tx)
+	})
 }
 
 // refresh plans the parts that a REFRESH RELEASE builds, and stores them empty.
@@ -649,24 +656,9 @@ func (r *Rehearsal) refresh(ctx context.Context, st *syntax.RefreshRelease) (*Re
 	var cost accounting.Amount
 	for i := range parts {
 		p := &parts[i]
-		if p.Release.Params, err = json.Marshal(stored.ReleaseAbout{Fitted: p.Fitted, Texts: p.Texts}); err != nil {
+		if err := r.store(ctx, p.Plan, &p.Release, p.Again); err != nil {
 			return nil, err
 		}
-		err = r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error {
-			if err := tx.Charge(p.Table.Account, p.Table.Span(), catalog.KindReleases, "create release", p.Release.Name, p.Cost); err != nil {
-				return err
-			}
-			if p.Again {
-				if err := tx.DropRelease(p.Release.Name); err != nil {
-					return err
-				}
-			}
-			return tx.AddRelease(&p.Release, nil)
-		})
-		if err != nil {
-			return nil, err
-		}
-		r.unbuilt[answer.Unbuilt{Object: syntax.Release, ID: p.Release.ID}] = answer.Forecast{MaxSupport: p.MaxSupport, Predict: p.Predict, Universe: p.Universe, Unclear: p.Unclear}
 		cost.Epsilon, cost.Delta = max(cost.Epsilon, p.Cost.Epsilon), max(cost.Delta, p.Cost.Delta)
 	}
 	note := "has no part to build"
@@ -696,12 +688,7 @@ func (r *Rehearsal) mechanism(ctx context.Context, st *syntax.CreateMechanism) (
 		return nil, err
 	}
 	m := &catalog.Mechanism{Name: st.Name.Text, TableID: p.Table.ID, Span: p.Table.Part, Columns: p.Columns, Epsilon: epsilon, Rho: p.Cost.Rho, Params: json.RawMessage(`{}`)}
-	err = r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error {
-		if err := tx.Charge(p.Table.Account, p.Table.Span(), catalog.KindInteractive, "reserve mechanism", m.Name, p.Cost); err != nil {
-			return err
-		}
-		return tx.AddMechanism(m, nil)
-	})
+	err = r.charge(ctx, p, catalog.KindInteractive, "reserve mechanism", m.Name, func(tx *catalog.Tx) error { return tx.AddMechanism(m, nil) })
 	if err != nil {
 		return nil, err
 	}
@@ -766,15 +753,11 @@ func exists(v *view.View, st *syntax.Drop) bool {
 func (r *Rehearsal) Unread(table string) bool { return r.unread[query.FoldName(table)] }
 
 // Payload implements declare.Unknown. The copy of the catalog has no payloads.
-func (r *Rehearsal) Payload(ctx context.Context, rel *catalog.Release) (payload []byte, err error) {
+func (r *Rehearsal) Payload(ctx context.Context, rel *catalog.Release) ([]byte, error) {
 	if _, ok := r.unbuilt[answer.Unbuilt{Object: syntax.Release, ID: rel.ID}]; ok {
 		return nil, nil
 	}
-	err = r.s.db.store.Read(ctx, func(tx *catalog.Tx) error {
-		payload, err = declare.Payload(tx, rel)
-		return err
-	})
-	return payload, err
+	return catalog.Get(ctx, r.s.db.store, func(tx *catalog.Tx) ([]byte, error) { return declare.Payload(tx, rel) })
 }
 
 // Outside implements declare.Unknown. If the catalog has another table over the rows, they
