@@ -118,12 +118,8 @@ func (tx *Tx) HasAnswers(table int64) (bool, error) {
 }
 
 // Answers is Tx.Answers in a Read of its own.
-func (s *Store) Answers(ctx context.Context, table int64, query string) (all []Answer, err error) {
-	err = s.Read(ctx, func(tx *Tx) error {
-		all, err = tx.Answers(table, query)
-		return err
-	})
-	return all, err
+func (s *Store) Answers(ctx context.Context, table int64, query string) ([]Answer, error) {
+	return Get(ctx, s, func(tx *Tx) ([]Answer, error) { return tx.Answers(table, query) })
 }
 
 // maxLookUp bounds how many queries one statement looks up, since others wait for it.

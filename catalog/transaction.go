@@ -50,6 +50,15 @@ func (s *Store) Read(ctx context.Context, fn func(*Tx) error) error {
 	return s.translate(ctx, s.read(ctx, fn))
 }
 
+// Get returns what get finds in a Read of its own.
+func Get[T any](ctx context.Context, s *Store, get func(*Tx) (T, error)) (found T, err error) {
+	err = s.Read(ctx, func(tx *Tx) error {
+		found, err = get(tx)
+		return err
+	})
+	return found, err
+}
+
 func (s *Store) read(ctx context.Context, fn func(*Tx) error) error {
 	verified, marks, err := s.verified() // before the snapshot begins, so never ahead of it
 	if err != nil {

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"slices"
+
 	"dpsql/accounting"
 	"dpsql/period"
 )
@@ -16,41 +18,36 @@ import (
 // them are taken to read the periods of all. Lines of other statements of the same second that
 // look the same are taken into the step as well, which can only raise the cost.
 func (tx *Tx) UnitCost(a *Account, in period.Ranges) (accounting.Amount, error) {
-	if err := tx.VerifyLedger(); err != nil {
-		return accounting.Amount{}, err
-	}
-	lines, err := tx.Ledger()
-	if err != nil {
-		return accounting.Amount{}, err
-	}
+	lines, err := tx.linesOf(a)
 	u := unitCost{in: in}
 	for i := range lines {
-		if lines[i].Account == a.ID {
-			u.add(&lines[i], a.Partition == nil || lines[i].Seq < a.Since)
-		}
+		u.add(&lines[i], a.Partition == nil || lines[i].Seq < a.Since)
 	}
 	u.end()
-	return u.total(), nil
+	return u.total(), err
 }
 
 // CostBefore returns a part of what an account had spent before it had periods: what counts
 // once for a unit, however many periods it has rows in. What came back to every period since
 // is taken from it. Errors: Corrupt when the ledger does not verify.
 func (tx *Tx) CostBefore(a *Account) (accounting.Amount, error) {
-	if err := tx.VerifyLedger(); err != nil {
-		return accounting.Amount{}, err
-	}
-	lines, err := tx.Ledger()
-	if err != nil {
-		return accounting.Amount{}, err
-	}
+	lines, err := tx.linesOf(a)
 	u := unitCost{in: period.Whole()}
 	for i, l := range lines {
-		if l.Account == a.ID && (l.Seq < a.Since || l.Over == period.All && l.Amount.Rho < 0) {
+		if l.Seq < a.Since || l.Over == period.All && l.Amount.Rho < 0 {
 			u.add(&lines[i], true)
 		}
 	}
-	return u.total(), nil
+	return u.total(), err
+}
+
+// linesOf returns the lines of an account, none if the ledger does not verify.
+func (tx *Tx) linesOf(a *Account) ([]Entry, error) {
+	if err := tx.VerifyLedger(); err != nil {
+		return nil, err
+	}
+	all, err := tx.Ledger()
+	return slices.DeleteFunc(all, func(e Entry) bool { return e.Account != a.ID }), err
 }
 
 // unitCost adds up lines of one account, in order.

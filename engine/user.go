@@ -89,12 +89,8 @@ func (db *DB) newSecret(ctx context.Context, keep bool) (secret []byte, err erro
 }
 
 // user returns the user of that name, or nil.
-func (db *DB) user(ctx context.Context, name string) (u *catalog.User, err error) {
-	err = db.store.Read(ctx, func(tx *catalog.Tx) error {
-		u, err = tx.User(name)
-		return err
-	})
-	return u, err
+func (db *DB) user(ctx context.Context, name string) (*catalog.User, error) {
+	return catalog.Get(ctx, db.store, func(tx *catalog.Tx) (*catalog.User, error) { return tx.User(name) })
 }
 
 // Masked returns a statement as it may be shown and kept: without what may be a password.
@@ -190,12 +186,9 @@ func (s *Session) userNames(ctx context.Context) (names []string, err error) {
 	if s.by.role != Curator {
 		return nil, nil
 	}
-	err = s.db.store.Read(ctx, func(tx *catalog.Tx) error {
-		users, err := tx.Users()
-		for _, u := range users {
-			names = append(names, u.Name)
-		}
-		return err
-	})
+	users, err := catalog.Get(ctx, s.db.store, (*catalog.Tx).Users)
+	for _, u := range users {
+		names = append(names, u.Name)
+	}
 	return names, err
 }

@@ -288,12 +288,8 @@ func (db *Database) dropped(ctx context.Context, m *catalog.Template, missing pe
 	if missing.Count() == 1 { // it is named anyway
 		return nil, nil
 	}
-	err = db.store.Read(ctx, func(tx *catalog.Tx) error {
-		ever, err := tx.PartsEver(m.ID)
-		had = missing.Intersect(ever)
-		return err
-	})
-	return had, err
+	ever, err := catalog.Get(ctx, db.store, func(tx *catalog.Tx) (period.Ranges, error) { return tx.PartsEver(m.ID) })
+	return missing.Intersect(ever), err
 }
 
 // lacks says which parts a query needs and the release does not have, and how it gets them or the

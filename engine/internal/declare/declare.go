@@ -57,12 +57,8 @@ type Unknown interface {
 }
 
 // view reads the public catalog, bypassing the cache.
-func (s *Statement) view(ctx context.Context) (v *view.View, err error) {
-	err = s.Store.Read(ctx, func(tx *catalog.Tx) error {
-		v, err = view.Read(tx)
-		return err
-	})
-	return v, err
+func (s *Statement) view(ctx context.Context) (*view.View, error) {
+	return catalog.Get(ctx, s.Store, view.Read)
 }
 
 // maxListed bounds the values that a domain subquery may give.
@@ -95,7 +91,7 @@ func addPublic(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePublic) err
 		return err
 	}
 	if t, err := tx.Table(st.Name.Text); err != nil || t != nil {
-		return firstError(err, sqlerr.New(sqlerr.Invalid, "%s is a private table", st.Name.Text).At(st.Name.Position))
+		return cmp.Or[error](err, sqlerr.New(sqlerr.Invalid, "%s is a private table", st.Name.Text).At(st.Name.Position))
 	}
 	if err := schemas.ReadsNoPrivateRows(ctx, tx, st.Name.Text, nil); err != nil {
 		return sqlerr.Locate(err, st.Name.Position)
@@ -116,11 +112,7 @@ type Published struct{ Name, Type string }
 // CanPublish refuses a name that a table of the file has, or that none may have. done reports
 // that the public table exists and IF NOT EXISTS was given.
 func (s *Statement) CanPublish(ctx context.Context, st *syntax.CreatePublic) (done bool, err error) {
-	err = s.Store.Read(ctx, func(tx *catalog.Tx) error {
-		done, err = canPublish(ctx, tx, st)
-		return err
-	})
-	return done, err
+	return catalog.Get(ctx, s.Store, func(tx *catalog.Tx) (bool, error) { return canPublish(ctx, tx, st) })
 }
 
 func canPublish(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePublic) (done bool, err error) {
@@ -132,7 +124,7 @@ func canPublish(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePublic) (d
 		return false, sqlerr.New(sqlerr.Forbidden, "names beginning with dpsql_ or sqlite_ are reserved").At(st.Name.Position)
 	}
 	if t, err := tx.Table(st.Name.Text); err != nil || t != nil {
-		return false, firstError(err, sqlerr.New(sqlerr.Invalid, "%s is a private table", st.Name.Text).At(st.Name.Position))
+		return false, cmp.Or[error](err, sqlerr.New(sqlerr.Invalid, "%s is a private table", st.Name.Text).At(st.Name.Position))
 	}
 	var n int
 	if err := tx.SQL().QueryRowContext(ctx, `SELECT COUNT(*) FROM sqlite_schema WHERE lower(name) = lower(?)`, st.Name.Text).Scan(&n); err != nil {
@@ -173,16 +165,6 @@ func (s *Statement) publish(ctx context.Context, st *syntax.CreatePublic, column
 		}
 		return after(tx)
 	})
-}
-
-// firstError returns the first of the errors that is not nil.
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // budget is the part of CREATE PRIVATE TABLE about the table's budget.
@@ -296,7 +278,7 @@ func (s *Statement) CreatePrivate(ctx context.Context, st *syntax.CreatePrivate)
 			return err
 		}
 		if public, err := tx.IsPublic(st.Name.Text); err != nil || public {
-			return firstError(err, sqlerr.New(sqlerr.Invalid, "%s is a public table", st.Name.Text).At(st.Name.Position))
+			return cmp.Or[error](err, sqlerr.New(sqlerr.Invalid, "%s is a public table", st.Name.Text).At(st.Name.Position))
 		}
 		var in *catalog.Source
 		if st.In.Text != "" {

@@ -167,11 +167,7 @@ func (s *Statement) payload(ctx context.Context, r *catalog.Release) (payload []
 	if s.Unknown != nil {
 		return s.Unknown.Payload(ctx, r)
 	}
-	err = s.Store.Read(ctx, func(tx *catalog.Tx) error {
-		payload, err = Payload(tx, r)
-		return err
-	})
-	return payload, err
+	return catalog.Get(ctx, s.Store, func(tx *catalog.Tx) ([]byte, error) { return Payload(tx, r) })
 }
 
 // Payload returns the bytes of a release that was in the catalog before.

@@ -1,6 +1,7 @@
 package declare
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -302,11 +303,7 @@ func (s *Statement) due(ctx context.Context, r refreshing, st *syntax.RefreshRel
 	if !r.template.Early {
 		last--
 	}
-	var ever period.Ranges
-	err = s.Store.Read(ctx, func(tx *catalog.Tx) (err error) {
-		ever, err = tx.PartsEver(r.template.ID)
-		return err
-	})
+	ever, err := catalog.Get(ctx, s.Store, func(tx *catalog.Tx) (period.Ranges, error) { return tx.PartsEver(r.template.ID) })
 	if err != nil {
 		return nil, err
 	}
@@ -455,7 +452,7 @@ func dropRelease(tx *catalog.Tx, st *syntax.Drop) error {
 		return tx.DropRelease(st.Name.Text)
 	case m == nil:
 		if r, err := tx.Release(st.Name.Text); err != nil || r != nil {
-			return firstError(err, sqlerr.New(sqlerr.Invalid, "%s has no parts", st.Name.Text))
+			return cmp.Or[error](err, sqlerr.New(sqlerr.Invalid, "%s has no parts", st.Name.Text))
 		}
 		return sqlerr.New(sqlerr.Unknown, "there is no release %s", st.Name.Text)
 	case st.Period.Text == "":
@@ -471,7 +468,7 @@ func dropRelease(tx *catalog.Tx, st *syntax.Drop) error {
 	}
 	name := PartName(m, p, n)
 	if r, err := tx.Release(name); err != nil || r == nil {
-		return firstError(err, sqlerr.New(sqlerr.Unknown, "%s has no part for %s", m.Name, p.Name(n)).At(st.Period.Position))
+		return cmp.Or[error](err, sqlerr.New(sqlerr.Unknown, "%s has no part for %s", m.Name, p.Name(n)).At(st.Period.Position))
 	}
 	return tx.DropRelease(name)
 }
