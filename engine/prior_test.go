@@ -285,3 +285,25 @@ func asValue(x any) query.Value {
 	}
 	return query.Text(fmt.Sprint(x))
 }
+
+// TestDrawnPriorIsKept cancels CREATE MECHANISM while it draws the prior of a table outside the file,
+// whose rows are read: the mechanism has the prior that was paid for.
+func TestDrawnPriorIsKept(t *testing.T) {
+	f := newFar(t)
+	s := outsideClinic(t, f)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	random, draws := s.DB().Random(), 0
+	s.DB().SetRandom(func() *noise.Source {
+		if draws++; draws == 2 { // after the number of rows
+			cancel()
+		}
+		return random()
+	})
+	if _, err := s.Exec(ctx, bought[3], nil); err != nil {
+		t.Fatal(err)
+	}
+	if m := mechanism(t, s, "m"); m.RunsStarted != 0 {
+		t.Errorf("%+v", m)
+	}
+}

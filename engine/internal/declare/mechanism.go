@@ -61,23 +61,28 @@ func (s *Statement) CreateMechanism(ctx context.Context, st *syntax.CreateMechan
 	var state []byte
 	if asked.release != nil {
 		p.Guards = asked.release.Name
-		state, err = smw.EncodeFitted(t.Over(columns), table, measured, n.Value)
-	} else {
-		state, err = s.buyPrior(ctx, s.Bill, t, st.Name.Text, columns, p, left)
-	}
-	if err != nil {
-		return nil, err
+		if state, err = smw.EncodeFitted(t.Over(columns), table, measured, n.Value); err != nil {
+			return nil, err
+		}
 	}
 	m := &catalog.Mechanism{Name: st.Name.Text, TableID: t.ID, Span: t.Part, Columns: columns, Epsilon: asked.epsilon,
 		Rho: p.runs, RunRho: p.runs / accounting.Rho(p.Updates), Updates: p.Updates}
-	if state != nil && t.Outside == nil {
-		ctx = context.WithoutCancel(ctx) // the prior is paid for, so keep it even if cancelled
+	if m.Params, err = json.Marshal(p.MechanismParams); err != nil {
+		return nil, err
 	}
 	warnings = warnDelta(t, a)
 	if err := a.Limits.Check(catalog.Buyer{Principal: catalog.Curator}, m.RunRho); err != nil {
 		warnings = append(warnings, "no SELECT can begin one of its runs: each takes ρ = "+m.RunRho.String()+" of the reserve, which is above max_charge")
 	}
-	return warnings, s.reserve(ctx, t, m, p.MechanismParams, state)
+	return warnings, s.Rows.OnSnapshot(ctx, t, func(sn *rows.Snapshot) (err error) {
+		if p.prior > 0 {
+			if state, err = s.buyPrior(ctx, sn, m.Name, columns, p, left); err != nil {
+				return err
+			}
+			ctx = context.WithoutCancel(ctx) // the prior is drawn, so keep it even if cancelled
+		}
+		return s.Desk.Reserve(ctx, sn, m.Name, m.Rho, func(tx *catalog.Tx) error { return tx.AddMechanism(m, state) })
+	})
 }
 
 // mechanismPlan is a mechanism before N̂ is known.
@@ -243,19 +248,6 @@ func readRequest(o *options, t *view.Table, u *query.Universe, prior string) smw
 	return r
 }
 
-// reserve charges the ρ of the mechanism's runs and stores the mechanism with its first
-// state.
-func (s *Statement) reserve(ctx context.Context, t *view.Table, m *catalog.Mechanism, p stored.MechanismParams, state []byte) error {
-	params, err := json.Marshal(p)
-	if err != nil {
-		return err
-	}
-	m.Params = params
-	return s.Rows.OnSnapshot(ctx, t, func(sn *rows.Snapshot) error {
-		return s.Desk.Reserve(ctx, sn, m.Name, m.Rho, func(tx *catalog.Tx) error { return tx.AddMechanism(m, state) })
-	})
-}
-
 // smwPlan is a mechanism before it is paid for. Its ρ is divided between the prior and all
 // runs.
 type smwPlan struct {
@@ -312,26 +304,20 @@ func (p smwPlan) sigmaSquared(sensitivity int64) *big.Rat {
 	return s.Mul(s, big.NewRat(int64(len(p.tables)), 1))
 }
 
-// buyPrior buys the state that a mechanism starts from. A uniform prior costs nothing. The
-// charge has its own line in the ledger, which is on disk before a row is read. It stays
-// if the mechanism fails later: a prior is never given back. So buyPrior first checks that
-// the whole budget is there, and a mechanism that cannot be created has not paid for a
-// prior.
-func (s *Statement) buyPrior(ctx context.Context, b *pay.Bill, t *view.Table, name string, columns []int, p smwPlan, whole accounting.Amount) ([]byte, error) {
-	if p.prior == 0 {
-		return nil, nil
-	}
-	if err := s.Desk.Affords(ctx, b, t, b.Statement, catalog.KindInteractive, name, whole); err != nil {
+// buyPrior buys the prior that a mechanism starts from. The charge has its own line in the
+// ledger, which is on disk before a row is read. It stays if the mechanism fails later: a prior
+// is never given back. So buyPrior first checks that the whole budget is there, and a mechanism
+// that cannot be created has not paid for a prior.
+func (s *Statement) buyPrior(ctx context.Context, sn *rows.Snapshot, name string, columns []int, p smwPlan, whole accounting.Amount) ([]byte, error) {
+	t := sn.Table()
+	if err := s.Desk.Affords(ctx, s.Bill, t, s.Bill.Statement, catalog.KindInteractive, name, whole); err != nil {
 		return nil, err
 	}
-	err := s.Rows.OnSnapshot(ctx, t, func(sn *rows.Snapshot) error {
-		paid, err := s.Desk.Build(ctx, b, sn, catalog.KindInteractive, "prior of mechanism", name, accounting.Amount{Rho: p.prior})
-		if err != nil {
-			return err
-		}
-		return s.Desk.Read(ctx, b, paid, func() error { return sn.CountPairs(ctx, paid, columns, p.tables) })
-	})
+	paid, err := s.Desk.Build(ctx, s.Bill, sn, catalog.KindInteractive, "prior of mechanism", name, accounting.Amount{Rho: p.prior})
 	if err != nil {
+		return nil, err
+	}
+	if err := s.Desk.Read(ctx, s.Bill, paid, func() error { return sn.CountPairs(ctx, paid, columns, p.tables) }); err != nil {
 		return nil, err
 	}
 	return s.learnPrior(t, columns, p)
