@@ -39,6 +39,12 @@ type Release struct {
 	sum []byte // SHA-256 of the payload
 }
 
+// Unfinished reports, from what Params say, whether the release is yet to be completed, at no cost.
+func (r *Release) Unfinished() bool {
+	var about struct{ Unfitted bool }
+	return json.Unmarshal(r.Params, &about) == nil && about.Unfitted
+}
+
 // AnySupport is the MaxSupport of a release without a bound.
 const AnySupport = math.MaxInt64
 

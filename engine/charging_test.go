@@ -465,7 +465,7 @@ func TestHypothesesDrawWhatTheyCharge(t *testing.T) {
 		s := appointments(t, unit)
 		w := watching(t, s.DB(), 7000)
 		_, lines := w.run(t, s, `CREATE RELEASE r ON visits USING SMW WITH (epsilon = 20, delta = 1e-8, free_columns = 1, max_updates = 2)`)
-		if len(lines) != 2 || len(w.lines) != 2 || w.lines[0] != 2 || w.lines[1] != 3 {
+		if len(lines) != 3 || lines[2].Amount != (accounting.Amount{}) || len(w.lines) != 2 || w.lines[0] != 2 || w.lines[1] != 3 {
 			t.Fatalf("lines %+v, draws after %v", lines, w.lines)
 		}
 		numberOfRows(t, s, laplaceFor(t, lines[0].Amount.Epsilon.Rat(), unit), w.seeds[0])

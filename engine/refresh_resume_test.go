@@ -69,7 +69,7 @@ func TestUnfittedPart(t *testing.T) {
 			before := ledger(t, s)
 			goesOn := `REFRESH RELEASE each PERIOD '` + step.period + `'`
 			for _, where := range []string{step.where, step.both} {
-				if e := refused(t, s, sqlerr.Uncovered, `SELECT COUNT(*) FROM t WHERE `+where); !strings.Contains(e.Message, "its fit was interrupted: "+goesOn+" goes on with it") {
+				if e := refused(t, s, sqlerr.Uncovered, `SELECT COUNT(*) FROM t WHERE `+where); !strings.Contains(e.Message, "its build was interrupted: "+goesOn+" goes on with it") {
 					t.Errorf("%s: %s", where, e.Message)
 				}
 			}
@@ -147,7 +147,7 @@ func TestInterruptedAgain(t *testing.T) {
 	must(t, s, `REFRESH RELEASE monthly PERIOD '2026-02'`)
 	e := unfitted(t, s, `REFRESH RELEASE monthly PERIOD '2026-02' AGAIN`)
 	const finish = `REFRESH RELEASE monthly PERIOD '2026-02'`
-	if e.Hint != finish+" goes on with the fit, and costs nothing" {
+	if e.Hint != finish+" goes on, and costs nothing" {
 		t.Errorf("the hint is %q", e.Hint)
 	}
 	noted(t, s, finish, "monthly: built 2026-02; 1 part")

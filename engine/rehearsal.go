@@ -592,8 +592,8 @@ func (r *Rehearsal) standIn(ctx context.Context, name string, columns []string) 
 
 // release plans a release and stores it empty.
 func (r *Rehearsal) release(ctx context.Context, st *syntax.CreateRelease) (*Result, error) {
-	if rel := r.view.Release(st.Name.Text); rel != nil && stored.Unfitted(rel) {
-		return planned(rel.Name, rel.Using, "0", "exists: its fit is finished"), nil
+	if rel := r.view.Release(st.Name.Text); rel != nil && rel.Unfinished() {
+		return planned(rel.Name, rel.Using, "0", "exists: its build is finished"), nil
 	}
 	done, err := r.view.NameFree(st.Name, st.IfNotExists, r.view.Release(st.Name.Text) != nil || r.view.Template(st.Name.Text) != nil)
 	if done || err != nil {

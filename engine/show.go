@@ -364,6 +364,9 @@ func method(r *catalog.Release) madeBy {
 	case "smw":
 		return described(r, func(p stored.HypothesisAbout) madeBy {
 			agreed := "complete"
+			if p.Unfitted {
+				return madeBy{fmt.Sprintf("smw, %s, not finished yet", p.Class), "smw, not finished yet"}
+			}
 			if !p.Complete {
 				agreed = "incomplete"
 			}

@@ -156,7 +156,7 @@ func (a adaptive) publish(changed bool, src *noise.Source) (o Output, err error)
 		return rows(a.counts[a.number(q)], a.unit, changed), nil
 	}
 	h := smw.NewHypothesis(a.params, a.u, nil)
-	result, err := smw.Passes(h, slices.Values(a.class), count, src)
+	result, err := smw.Passes(h, 0, slices.Values(a.class), count, func(smw.Result) error { return nil }, src)
 	for i, step := range result.Steps {
 		o[i] = int64(a.number(step.Query)) + 1
 		o[2+i] = step.Noisy

@@ -15,7 +15,7 @@ type Result struct {
 	// then is the hypothesis good within T + x_β for every query of the class,
 	// with probability at least 1 − β.
 	Complete bool
-	// Runs is the number of runs begun.
+	// Runs is the number of runs begun, those of earlier calls included.
 	Runs int64
 	// Comparisons is the number of queries tested.
 	Comparisons int64
@@ -29,12 +29,23 @@ type Result struct {
 // Params.Queries comparisons; the result is then not complete.
 //
 // The class must yield the same queries each time. Count returns a query's true
-// count. Passes returns an error of it unchanged; the result is then worthless.
-// The caller has charged all B runs beforehand, and publishes nothing of an
-// unsuccessful call. h must not have been updated.
-func Passes(h *Hypothesis, class iter.Seq[query.Query],
-	count func(query.Query) (int64, error), src *noise.Source) (Result, error) {
-	p := passing{h: h, count: count, src: src}
+// count. The caller has charged all B runs beforehand. Before a run draws its
+// threshold, begin is called with the result so far, which counts the run. It
+// stores Steps and Runs durably. Passes returns an error of count or begin
+// unchanged; the result is then worthless.
+//
+// A call that ended early, by a crash too, is gone on with by another. Its h has
+// learned the steps that begin stored, and begun is the number of runs. Both are
+// new, and begun is 0, if none was stored.
+//
+// Privacy. A run that has begun never begins again, and what it drew is lost if it
+// was not stored. So at most B runs begin in all calls together. Each is private
+// for queries and hypotheses chosen adaptively, see Run.Test, whatever ends it.
+// Nor are there more than B + 1 passes: each but the last one either fired, or was
+// cut short with a run open that has not fired, and these runs are distinct.
+func Passes(h *Hypothesis, begun int64, class iter.Seq[query.Query], count func(query.Query) (int64, error),
+	begin func(Result) error, src *noise.Source) (Result, error) {
+	p := passing{h: h, count: count, keep: begin, src: src, result: Result{Runs: begun}}
 	for {
 		fired, more, err := p.pass(class)
 		if err != nil {
@@ -50,6 +61,7 @@ func Passes(h *Hypothesis, class iter.Seq[query.Query],
 type passing struct {
 	h      *Hypothesis
 	count  func(query.Query) (int64, error)
+	keep   func(Result) error
 	src    *noise.Source
 	run    Run
 	open   bool
@@ -99,10 +111,10 @@ func (p *passing) begin() (err error) {
 	if p.open {
 		return nil
 	}
-	if p.run, err = StartRun(p.h.params, p.src); err != nil {
-		return err
-	}
-	p.open = true
 	p.result.Runs++
-	return nil
+	if err = p.keep(p.result); err == nil {
+		p.run, err = StartRun(p.h.params, p.src)
+	}
+	p.open = err == nil
+	return err
 }

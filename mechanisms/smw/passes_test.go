@@ -65,6 +65,9 @@ func (c cube) count(q query.Query) (int64, error) {
 	return n, nil
 }
 
+// forget stores nothing of a run that begins.
+func forget(Result) error { return nil }
+
 // TestPassesServeAWholeClass publishes all conjunctions of a cube of 6 columns
 // that leave at most 2 free, with each rule. The guarantee fails with probability
 // β = 1e-7 a rule. Of the 1,000 runs 46 and 321 at most were used in 12 trials, and
@@ -81,7 +84,7 @@ func TestPassesServeAWholeClass(t *testing.T) {
 		p := must(Plan(request))(t)
 		h := NewHypothesis(p, c.u, nil)
 		r := newRand(t)
-		result, err := Passes(h, slices.Values(c.class), c.count, newSource(r))
+		result, err := Passes(h, 0, slices.Values(c.class), c.count, forget, newSource(r))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,17 +129,17 @@ func TestPassesSayWhenTheyDidNotFinish(t *testing.T) {
 	}
 	p := must(Plan(request))(t)
 	src := newSource(newRand(t))
-	out := must(Passes(NewHypothesis(p, c.u, nil), slices.Values(c.class), c.count, src))(t)
+	out := must(Passes(NewHypothesis(p, c.u, nil), 0, slices.Values(c.class), c.count, forget, src))(t)
 	if out.Complete || out.Runs != 3 || len(out.Steps) != 3 {
 		t.Errorf("three runs: %+v", out)
 	}
 	p.Updates, p.Queries = 100, 5
-	out = must(Passes(NewHypothesis(p, c.u, nil), slices.Values(c.class), c.count, src))(t)
+	out = must(Passes(NewHypothesis(p, c.u, nil), 0, slices.Values(c.class), c.count, forget, src))(t)
 	if out.Complete || out.Comparisons != 5 {
 		t.Errorf("five comparisons: %+v", out)
 	}
 	var none iter.Seq[query.Query] = func(func(query.Query) bool) {}
-	out = must(Passes(NewHypothesis(p, c.u, nil), none, c.count, src))(t)
+	out = must(Passes(NewHypothesis(p, c.u, nil), 0, none, c.count, forget, src))(t)
 	if !out.Complete || out.Runs != 0 {
 		t.Errorf("an empty class: %+v", out)
 	}
@@ -150,11 +153,71 @@ func TestPassesReturnTheCallersError(t *testing.T) {
 	}))(t)
 	src, cancelled := newSource(newRand(t)), errors.New("cancelled")
 	failing := func(query.Query) (int64, error) { return 0, cancelled }
-	if _, err := Passes(NewHypothesis(p, c.u, nil), slices.Values(c.class), failing, src); err != cancelled {
+	if _, err := Passes(NewHypothesis(p, c.u, nil), 0, slices.Values(c.class), failing, forget, src); err != cancelled {
 		t.Errorf("error %v", err)
 	}
 	wide := slices.Values([]query.Query{query.All(c.u)})
-	if _, err := Passes(NewHypothesis(p, c.u, nil), wide, c.count, src); err == nil {
+	if _, err := Passes(NewHypothesis(p, c.u, nil), 0, wide, c.count, forget, src); err == nil {
 		t.Error("a query wider than max_support is tested")
+	}
+}
+
+// TestPassesGoOn cuts calls short at random comparisons, and sometimes when a run begins, and goes on
+// from what was stored last. No run begins twice, nothing that was stored is drawn again, and the
+// comparisons of all calls together are no more than the parameters allow.
+func TestPassesGoOn(t *testing.T) {
+	c := newCube(t, 5, 1, 20000)
+	r := newRand(t)
+	src, cut := newSource(r), errors.New("killed")
+	kills, lost := 0, 0
+	for range 40 {
+		request := Request{
+			MaxUpdates: int64(1 + r.IntN(30)), MaxSupport: 2, Beta: 1e-6, NHat: 20000, Class: int64(len(c.class)),
+			UniverseSize: big.NewInt(32), Sensitivity: 1, MaxWeight: 1, RunEpsilon: shareOf(20),
+		}
+		p := must(Plan(request))(t)
+		var kept Result
+		comparisons, runs := int64(0), int64(0)
+		for done := false; !done; {
+			h, stored := NewHypothesis(p, c.u, nil), slices.Clone(kept.Steps)
+			for _, s := range stored {
+				if err := h.Update(s.Query, s.Noisy); err != nil {
+					t.Fatal(err)
+				}
+			}
+			left := r.IntN(3 * len(c.class))
+			result, err := Passes(h, kept.Runs, slices.Values(c.class), func(q query.Query) (int64, error) {
+				if comparisons++; left == 0 {
+					return 0, cut
+				}
+				left--
+				return c.count(q)
+			}, func(result Result) error {
+				if runs++; result.Runs != kept.Runs+1 || result.Runs > p.Updates {
+					t.Fatalf("run %d of %d begins after run %d", result.Runs, p.Updates, kept.Runs)
+				}
+				if r.IntN(10) == 0 {
+					runs--
+					return cut
+				}
+				kept = Result{Runs: result.Runs, Steps: append(slices.Clone(stored), result.Steps...)}
+				return nil
+			}, src)
+			if done = err == nil; done {
+				if result.Runs != kept.Runs || result.Complete && len(stored)+len(result.Steps) != len(kept.Steps) {
+					t.Errorf("%+v, and %+v was stored", result, kept)
+				}
+				checkRebuilt(t, p, c, h, append(stored, result.Steps...))
+			} else if kills++; err != cut {
+				t.Fatal(err)
+			}
+		}
+		lost += int(kept.Runs) - len(kept.Steps)
+		if runs != kept.Runs || comparisons > p.Queries {
+			t.Errorf("%d runs and %d comparisons, of %d and %d", runs, comparisons, p.Updates, p.Queries)
+		}
+	}
+	if t.Logf("%d kills, %d runs lost or open", kills, lost); kills == 0 {
+		t.Error("nothing was killed")
 	}
 }

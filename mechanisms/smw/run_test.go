@@ -333,13 +333,13 @@ func TestWeightedPassesServeTheirClass(t *testing.T) {
 	request.Queries = (request.MaxUpdates + 1) * int64(len(class))
 	p := must(Plan(request))(t)
 	h := NewHypothesis(p, c.u, nil)
-	result, err := Passes(h, func(yield func(query.Query) bool) {
+	result, err := Passes(h, 0, func(yield func(query.Query) bool) {
 		for _, q := range class {
 			if !yield(must(p.Scaled(q))(t).Query) {
 				return
 			}
 		}
-	}, c.count, newSource(newRand(t)))
+	}, c.count, forget, newSource(newRand(t)))
 	if err != nil {
 		t.Fatal(err)
 	}

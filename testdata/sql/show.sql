@@ -53,7 +53,7 @@ SHOW RELEASES;
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
 --> under smw release:
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
---> 'cells' | 'visits' | 'sex, age, town, score' | 'smw, conjunctions, free columns: 3 at most, 0 updates, complete' | '490.05' | '4.95e-7' | 280 | 4988 | '(time)' | NULL
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'smw, conjunctions, free columns: 3 at most, 0 updates, complete' | '490.05' | '4.95e-7' | 280 | 5108 | '(time)' | NULL
 SHOW MECHANISMS;
 --> mechanism | table | columns | epsilon | runs | comparisons | max_support | prior | within | guaranteed alpha | paper's alpha | created
 --> under smw, classes:
@@ -150,6 +150,7 @@ SHOW LEDGER;
 --> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
 --> 2 | '(time)' | 'raw_visits' | 'releases' | 'number of rows' | 'visits' | '4.95' | NULL | NULL | (hash) | NULL
 --> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '490.05' | '4.95e-7' | NULL | (hash) | NULL
+--> 4 | '(time)' | 'raw_visits' | 'releases' | 'finish release' | 'cells' | NULL | NULL | NULL | (hash) | NULL
 --> under direct:
 --> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
 --> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL

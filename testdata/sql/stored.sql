@@ -63,7 +63,8 @@ SHOW LEDGER;
 --> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
 --> 2 | '(time)' | 'raw_visits' | 'releases' | 'number of rows' | 'visits' | '4.95' | NULL | NULL | (hash) | NULL
 --> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '490.05' | '4.95e-7' | NULL | (hash) | NULL
---> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
+--> 4 | '(time)' | 'raw_visits' | 'releases' | 'finish release' | 'cells' | NULL | NULL | NULL | (hash) | NULL
+--> 5 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
 --> under direct:
 --> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
 --> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
@@ -180,10 +181,11 @@ SHOW LEDGER;
 --> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 1000, delta = 1e-6, interactive = 0.5; releases ε 500, δ 5e-7; interactive ρ 358.466743125490944 (ε 500 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL
 --> 2 | '(time)' | 'raw_visits' | 'releases' | 'number of rows' | 'visits' | '4.95' | NULL | NULL | (hash) | NULL
 --> 3 | '(time)' | 'raw_visits' | 'releases' | 'create release' | 'cells' | '490.05' | '4.95e-7' | NULL | (hash) | NULL
---> 4 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
---> 5 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash) | NULL
---> 6 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
---> 7 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
+--> 4 | '(time)' | 'raw_visits' | 'releases' | 'finish release' | 'cells' | NULL | NULL | NULL | (hash) | NULL
+--> 5 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.000753058854039' | (hash) | NULL
+--> 6 | '(time)' | 'raw_visits' | 'interactive' | 'direct answer' | 'visits' | NULL | NULL | '0.002064035138218' | (hash) | NULL
+--> 7 | '(time)' | 'raw_visits' | 'interactive' | '4 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
+--> 8 | '(time)' | 'raw_visits' | 'interactive' | '3 direct answers' | 'visits' | NULL | NULL | '0.000190160494645' | (hash) | NULL
 --> under direct:
 --> seq | at | rows of | account | action | object | epsilon | delta | rho | hash | periods
 --> 1 | '(time)' | 'raw_visits' | 'releases' | 'budget declared: epsilon = 4, delta = 1e-6, interactive = 0.5; releases ε 2, δ 5e-7; interactive ρ 0.083441717833675 (ε 2 at δ 5e-7)' | 'raw_visits' | NULL | NULL | NULL | (hash) | NULL

@@ -252,6 +252,10 @@ func (db *Database) place(ctx context.Context, r Request, m *catalog.Template, p
 	if see.Refusal != "" {
 		return p, nil, see.Refusal + where, nil
 	}
+	if waits(part) {
+		in.template = m
+		return p, nil, interrupted(in, part), nil
+	}
 	if p.Loaded, err = db.Load(ctx, in.Table, part); err != nil {
 		return p, nil, "", err
 	}
@@ -259,10 +263,6 @@ func (db *Database) place(ctx context.Context, r Request, m *catalog.Template, p
 		if see = see.Over(f.Universe()); see.Refusal != "" {
 			return p, nil, see.Refusal + where, nil
 		}
-	}
-	if f, ok := p.Loaded.(fitted); ok && !f.HasTable() {
-		in.template = m
-		return p, nil, interrupted(in, part), nil
 	}
 	if p.query, size = see.Query, see.Size.M; size == nil {
 		size = new(big.Int)
@@ -273,13 +273,17 @@ func (db *Database) place(ctx context.Context, r Request, m *catalog.Template, p
 	return p, size, "", nil
 }
 
-// interrupted says that a release waits for its fit, and which statement finishes it.
+// waits reports whether a release answers nothing before it is finished. The cells of an identity
+// release do.
+func waits(r *catalog.Release) bool { return r.Unfinished() && r.Using != "projection" }
+
+// interrupted says that a release is unfinished, and which statement finishes it.
 func interrupted(r Request, rel *catalog.Release) string {
 	finish := "the same CREATE RELEASE"
 	if r.template != nil {
 		finish = view.RefreshPart(r.template, r.Table.Partition, rel.Span.First)
 	}
-	return "its fit was interrupted: " + finish + " goes on with it, and costs nothing"
+	return "its build was interrupted: " + finish + " goes on with it, and costs nothing"
 }
 
 // dropped returns those of several periods without a part that had one. REFRESH builds them anew only

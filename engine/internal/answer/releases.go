@@ -349,6 +349,10 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 	if c.Refusal = see.Refusal; c.Refusal != "" {
 		return c, nil
 	}
+	if waits(rel) {
+		c.Refusal = interrupted(r, rel)
+		return c, nil
+	}
 	a, err := db.Load(ctx, r.Table, rel)
 	if err != nil {
 		return c.failed(err)
@@ -359,10 +363,6 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 		if c.Refusal = see.Refusal; c.Refusal != "" {
 			return c, nil
 		}
-	}
-	if f, ok := a.(fitted); ok && !f.HasTable() {
-		c.Refusal = interrupted(r, rel)
-		return c, nil
 	}
 	shows := r.Settings.Margins == Simulated
 	compares := shows || r.Explaining // EXPLAIN has both kinds, but simulates nothing for it

@@ -18,7 +18,6 @@ import (
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/schemas"
-	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/noise"
 	"dpsql/period"
@@ -681,12 +680,12 @@ func (s *Statement) Exported(ctx context.Context, st *syntax.Export) (*catalog.R
 	if t == nil {
 		return nil, nil, sqlerr.New(sqlerr.Corrupt, "the private table of release %s is missing", r.Name)
 	}
-	if stored.Unfitted(r) {
+	if r.Unfinished() {
 		finish := "the same CREATE RELEASE"
 		if i := slices.IndexFunc(v.Templates, func(m catalog.Template) bool { return m.ID == r.Template }); i >= 0 {
 			finish = view.RefreshPart(&v.Templates[i], t.Partition, r.Span.First)
 		}
-		return nil, nil, sqlerr.New(sqlerr.Invalid, "the fit of release %s was interrupted", r.Name).
+		return nil, nil, sqlerr.New(sqlerr.Invalid, "the build of release %s was interrupted", r.Name).
 			WithHint("%s goes on with it, and costs nothing", finish).At(st.Release.Position)
 	}
 	return r, t, nil

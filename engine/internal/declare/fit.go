@@ -16,9 +16,10 @@ import (
 // A release whose table is fitted is stored twice: the noisy counts as soon as they are
 // drawn, and then these and the table, in place of the first. A fit can take minutes. If
 // it is interrupted or the process dies, what was paid for is on disk, and the same
-// statement goes on with the fit. It draws nothing anew and costs nothing.
+// statement goes on with the fit. It draws nothing anew and costs nothing. A release built
+// by SMW is stored whenever a run begins, and goes on with the next run.
 
-// resume fits the table of an unfitted release, if the statement is the one that made it.
+// resume finishes an unfinished release, if the statement is the one that began it.
 func (s *Statement) resume(ctx context.Context, st *syntax.CreateRelease, v *view.View, r *catalog.Release) (warnings []string, err error) {
 	if t := v.Private(st.Table.Text); t != nil && t.HasPeriods() { // what had begun then may be less
 		if st, v, err = s.spannedRelease(st, v); err != nil {
@@ -57,6 +58,14 @@ func (s *Statement) resume(ctx context.Context, st *syntax.CreateRelease, v *vie
 			p.params.Law.String() == own.Law.String() && p.params.Unbiased == own.Unbiased {
 			return s.fitMarginals(ctx, p, r, release, s.fitting())
 		}
+	} else if same && st.Using == syntax.SMW {
+		h, err := stored.DecodeHypothesis(t.Over(columns), payload)
+		if err != nil {
+			return nil, err
+		}
+		if h.Published.Built == built(st.Name, t, columns, string(st.Using), st.Options) {
+			return s.buildHypothesis(ctx, t, r, h.Published, smwPlan{MechanismParams: h.Published.Params})
+		}
 	} else if same {
 		p, err := planProjection(st, v, t, columns, 0)
 		if err != nil {
@@ -76,8 +85,8 @@ func (s *Statement) resume(ctx context.Context, st *syntax.CreateRelease, v *vie
 }
 
 func madeOtherwise(st *syntax.CreateRelease, r *catalog.Release) error {
-	return sqlerr.New(sqlerr.Invalid, "the release %s waits for its table to be fitted, and was made by another statement", r.Name).
-		WithHint("the same statement as then fits it and costs nothing; DROP RELEASE %s frees the name", r.Name).At(st.Name.Position)
+	return sqlerr.New(sqlerr.Invalid, "the release %s is unfinished, and was begun by another statement", r.Name).
+		WithHint("the same statement as then goes on with it and costs nothing; DROP RELEASE %s frees the name", r.Name).At(st.Name.Position)
 }
 
 // fitting reports the progress of a build whose rows are read.
@@ -105,7 +114,7 @@ func (s *Statement) fitMarginals(ctx context.Context, p marginalsPlan, r *catalo
 	if err != nil {
 		return nil, err
 	}
-	return warnings, s.replaceRelease(ctx, r, p.about(release), payload)
+	return warnings, s.storeRelease(ctx, r, p.about(release), payload)
 }
 
 // fitCells fits a table to the cells of a stored identity release, and simulates the fit.
@@ -127,26 +136,11 @@ func (s *Statement) fitCells(ctx context.Context, p projectionPlan, r *catalog.R
 	}
 	about := p.about(release)
 	if p.wishes.estimate == "" && !fit.BetterThanCells() {
-		return s.replaceRelease(ctx, r, about, payload)
+		return s.storeRelease(ctx, r, about, payload)
 	}
 	if payload, err = stored.JoinFit(payload, fit); err != nil {
 		return err
 	}
 	about.Fitted, about.Chooses = true, p.wishes.estimate == "auto"
-	return s.replaceRelease(ctx, r, about, payload)
-}
-
-// replaceRelease stores a release in place of one of the same name, and keeps the time.
-func (s *Statement) replaceRelease(ctx context.Context, old *catalog.Release, about any, payload []byte) error {
-	r := *old
-	return s.addReleaseAfter(context.WithoutCancel(ctx), &r, about, payload, func(tx *catalog.Tx) error {
-		current, err := tx.Release(old.Name)
-		if err != nil {
-			return err
-		}
-		if current == nil || current.ID != old.ID {
-			return sqlerr.New(sqlerr.Unknown, "release %s was dropped or fitted meanwhile", old.Name)
-		}
-		return tx.DropRelease(old.Name)
-	})
+	return s.storeRelease(ctx, r, about, payload)
 }

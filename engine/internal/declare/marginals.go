@@ -198,14 +198,13 @@ func (s *Statement) createMarginals(ctx context.Context, name string, p marginal
 	if err != nil {
 		return nil, err
 	}
-	kept := context.WithoutCancel(ctx) // the release is paid for and its rows are read, so keep it even if cancelled
 	steps.done(1)
 	release, err := measured.Perturb(s.Random())
 	if err != nil {
 		return nil, err
 	}
 	if marginals.FitsWhole(p.universe) {
-		r, err := s.storeMarginals(kept, name, p, release, p.about(release))
+		r, err := s.storeMarginals(ctx, name, p, release, p.about(release))
 		if err != nil {
 			return nil, err
 		}
@@ -219,7 +218,7 @@ func (s *Statement) createMarginals(ctx context.Context, name string, p marginal
 		return nil, err
 	}
 	steps.done(2)
-	_, err = s.storeMarginals(kept, name, p, demanded, about)
+	_, err = s.storeMarginals(ctx, name, p, demanded, about)
 	return warnings, err
 }
 
@@ -231,7 +230,7 @@ func (s *Statement) storeMarginals(ctx context.Context, name string, p marginals
 	}
 	r := &catalog.Release{Name: name, TableID: p.table.ID, Span: p.table.Part, Columns: p.columns, Using: string(syntax.Marginals),
 		Epsilon: p.cost.Epsilon, Delta: p.cost.Delta, MaxSupport: allSupport(p.universe)}
-	return r, s.addRelease(ctx, r, about, payload)
+	return r, s.storeRelease(ctx, r, about, payload)
 }
 
 // allSupport is what a release that answers queries of every support has as its max_support:

@@ -14,7 +14,6 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
-	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/period"
 	"dpsql/query"
@@ -34,24 +33,13 @@ func (p *part) place(tx *catalog.Tx, r *catalog.Release) error {
 		return nil
 	}
 	r.Template = p.template.ID
-	current, err := tx.Template(p.template.Name)
-	if err != nil {
+	if current, err := tx.Template(p.template.Name); err != nil || current == nil || current.ID != p.template.ID {
+		return cmp.Or[error](err, sqlerr.New(sqlerr.Unknown, "the release %s was dropped meanwhile", p.template.Name))
+	}
+	if old, err := tx.Release(r.Name); err != nil || old == nil || old.ID != p.replaces {
 		return err
 	}
-	if current == nil || current.ID != p.template.ID {
-		return sqlerr.New(sqlerr.Unknown, "the release %s was dropped meanwhile", p.template.Name)
-	}
-	if p.replaces == 0 {
-		return nil
-	}
-	old, err := tx.Release(r.Name)
-	if err != nil {
-		return err
-	}
-	if old != nil && old.ID == p.replaces {
-		return tx.DropRelease(old.Name)
-	}
-	return nil
+	return tx.DropRelease(r.Name)
 }
 
 // createTemplate stores how the parts of a release are built. It builds nothing and charges
@@ -285,7 +273,7 @@ func (r refreshing) built() period.Ranges {
 func (s *Statement) due(ctx context.Context, r refreshing, st *syntax.RefreshRelease) (due []int64, err error) {
 	if st.Period.Text != "" {
 		n, err := s.duePeriod(r, st)
-		if old := r.parts[n]; err == nil && (old == nil || st.Again || stored.Unfitted(old)) {
+		if old := r.parts[n]; err == nil && (old == nil || st.Again || old.Unfinished()) {
 			due = append(due, n)
 		}
 		return due, err
@@ -309,7 +297,7 @@ func (s *Statement) due(ctx context.Context, r refreshing, st *syntax.RefreshRel
 	}
 	open := r.table.Periods().Intersect(period.Ranges{{First: period.All.First, Last: last}}).Minus(ever).Minus(r.table.Retired)
 	for n, old := range r.parts {
-		if stored.Unfitted(old) {
+		if old.Unfinished() {
 			open = open.Union(period.Ranges{period.Only(n)})
 		}
 	}

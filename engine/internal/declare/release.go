@@ -1,6 +1,7 @@
 package declare
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -30,7 +31,7 @@ func (s *Statement) CreateRelease(ctx context.Context, st *syntax.CreateRelease)
 		return nil, err
 	}
 	defer land()
-	if r := v.Release(st.Name.Text); r != nil && stored.Unfitted(r) {
+	if r := v.Release(st.Name.Text); r != nil && r.Unfinished() {
 		return s.resume(ctx, st, v, r)
 	}
 	if done, err := v.NameFree(st.Name, st.IfNotExists, v.Release(st.Name.Text) != nil || v.Template(st.Name.Text) != nil); done || err != nil {
@@ -149,7 +150,6 @@ func (s *Statement) buildProjection(ctx context.Context, b *pay.Bill, name strin
 	if err != nil {
 		return err
 	}
-	kept := context.WithoutCancel(ctx) // the release is paid for and its rows are read, so keep it even if cancelled
 	steps.done(1)
 	builder.WithTexts(cells.Texts)
 	release, err := builder.Build(cells.All())
@@ -160,7 +160,7 @@ func (s *Statement) buildProjection(ctx context.Context, b *pay.Bill, name strin
 	if !p.wishes.fitted {
 		steps.done(2)
 	}
-	r, err := s.storeProjection(kept, name, p, release)
+	r, err := s.storeProjection(ctx, name, p, release)
 	if err != nil || !p.wishes.fitted {
 		return err
 	}
@@ -178,7 +178,7 @@ func (s *Statement) storeProjection(ctx context.Context, name string, p projecti
 		Epsilon: p.cost.Epsilon, Delta: p.cost.Delta, MaxSupport: p.support}
 	about := p.about(release)
 	about.Unfitted = p.wishes.fitted
-	return r, s.addRelease(ctx, r, about, payload)
+	return r, s.storeRelease(ctx, r, about, payload)
 }
 
 // about describes a release that is not to be fitted.
@@ -192,19 +192,27 @@ func (p projectionPlan) about(release *projection.Release) stored.ReleaseAbout {
 	return about
 }
 
-// addRelease stores a release with what it says about itself.
-func (s *Statement) addRelease(ctx context.Context, r *catalog.Release, about any, payload []byte) error {
-	return s.addReleaseAfter(ctx, r, about, payload, func(*catalog.Tx) error { return nil })
-}
-
-// addReleaseAfter does something else before, in the same transaction.
-func (s *Statement) addReleaseAfter(ctx context.Context, r *catalog.Release, about any, payload []byte, before func(*catalog.Tx) error) (err error) {
+// storeRelease stores a release with what it says about itself. One that has an ID is stored, and
+// takes its own place, with another ID. What was drawn for it is paid for, so ctx does not end it. The
+// same transaction does what else is given, before.
+func (s *Statement) storeRelease(ctx context.Context, r *catalog.Release, about any, payload []byte, before ...func(*catalog.Tx) error) (err error) {
 	if r.Params, err = json.Marshal(about); err != nil {
 		return err
 	}
-	return s.Store.Write(ctx, func(tx *catalog.Tx) error {
-		if err := before(tx); err != nil {
-			return err
+	old := r.ID
+	return s.Store.Write(context.WithoutCancel(ctx), func(tx *catalog.Tx) error {
+		for _, do := range before {
+			if err := do(tx); err != nil {
+				return err
+			}
+		}
+		if old != 0 {
+			if current, err := tx.Release(r.Name); err != nil || current == nil || current.ID != old {
+				return cmp.Or[error](err, sqlerr.New(sqlerr.Unknown, "release %s was dropped or finished meanwhile", r.Name))
+			}
+			if err := tx.DropRelease(r.Name); err != nil {
+				return err
+			}
 		}
 		if err := s.part.place(tx, r); err != nil {
 			return err

@@ -45,16 +45,11 @@ func (s *Statement) createSMWRelease(ctx context.Context, st *syntax.CreateRelea
 	if err != nil {
 		return nil, err
 	}
-	complete, err := s.buildHypothesis(ctx, s.Bill, st.Name.Text, t, columns, asked.class, p, left)
-	if err != nil {
-		return nil, err
-	}
-	warnings = warnDelta(t, a)
-	if !complete {
-		warnings = append(warnings,
-			"the runs ended before a whole pass agreed: the release has no error bars; give it more max_updates or epsilon")
-	}
-	return warnings, nil
+	r := &catalog.Release{Name: st.Name.Text, TableID: t.ID, Span: t.Part, Columns: columns, Using: string(syntax.SMW),
+		Epsilon: left.Epsilon, Delta: left.Delta, MaxSupport: p.MaxSupport}
+	warnings, err = s.buildHypothesis(ctx, t, r, stored.HypothesisPayload{Version: 1, Params: p.MechanismParams, Class: asked.class,
+		Built: built(st.Name, t, columns, string(st.Using), st.Options)}, p)
+	return append(warnDelta(t, a), warnings...), err
 }
 
 // smwReleasePlan is a release built by SMW before N̂ is known.
@@ -139,16 +134,21 @@ func sizeClass(c *stored.Class, r *smwRequest) error {
 	return nil
 }
 
-// buildHypothesis pays and reads the cells once. From that charge it buys the prior and
-// runs the passes. It stores what the hypothesis learned.
-func (s *Statement) buildHypothesis(ctx context.Context, b *pay.Bill, name string, t *view.Table, columns []int, c *stored.Class, p smwPlan, cost accounting.Amount) (complete bool, err error) {
-	published := stored.HypothesisPayload{Version: 1, Params: p.MechanismParams, Class: c}
+// buildHypothesis pays and reads the cells once. From that charge it buys the prior and runs the
+// passes. A release that is stored unfinished is paid for, has its prior, and goes on with its next
+// run. Whenever a run begins, the prior and what was learned are stored first.
+func (s *Statement) buildHypothesis(ctx context.Context, t *view.Table, r *catalog.Release, published stored.HypothesisPayload, p smwPlan) (warnings []string, err error) {
 	var cells *source.Histogram
 	var src *noise.Source
-	u := t.Over(columns)
-	steps := &buildSteps{report: s.Progress}
-	err = s.Rows.OnSnapshot(ctx, t, func(sn *rows.Snapshot) error {
-		paid, err := s.Desk.Build(ctx, b, sn, catalog.KindReleases, "create release", name, cost)
+	u, fresh := t.Over(r.Columns), r.ID == 0
+	steps := &buildSteps{report: s.Progress, fits: true}
+	err = s.Rows.OnSnapshot(ctx, t, func(sn *rows.Snapshot) (err error) {
+		var paid *pay.Receipt
+		if fresh {
+			paid, err = s.Desk.Build(ctx, s.Bill, sn, catalog.KindReleases, "create release", r.Name, accounting.Amount{Epsilon: r.Epsilon, Delta: r.Delta})
+		} else {
+			paid, err = s.Desk.GoOn(ctx, sn, r)
+		}
 		if err != nil {
 			return err
 		}
@@ -157,45 +157,64 @@ func (s *Statement) buildHypothesis(ctx context.Context, b *pay.Bill, name strin
 		if err := src.Bytes(key[:]); err != nil {
 			return pay.ErrRandom()
 		}
-		return s.Desk.Read(ctx, b, paid, func() (err error) {
-			if cells, err = sn.Cells(ctx, paid, columns, query.NewCoder(u, key), math.MaxInt, false, steps.read); err != nil || p.prior == 0 {
+		return s.Desk.Read(ctx, s.Bill, paid, func() (err error) {
+			if cells, err = sn.Cells(ctx, paid, r.Columns, query.NewCoder(u, key), math.MaxInt, false, steps.read); err != nil || p.prior == 0 {
 				return err
 			}
-			return sn.CountPairs(ctx, paid, columns, p.tables)
+			return sn.CountPairs(ctx, paid, r.Columns, p.tables)
 		})
 	})
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	if published.Prior, err = s.learnPrior(t, columns, p); err != nil {
-		return false, err
+	if fresh {
+		if published.Prior, err = s.learnPrior(t, r.Columns, p); err != nil {
+			return nil, err
+		}
 	}
 	steps.done(1)
-	prior, err := stored.DecodePrior(u, p.Prior, published.Prior)
+	h, err := published.Learn(u)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
+	scaled, err := scaledClass(published.Class, p.Params)
+	if err != nil {
+		return nil, err
+	}
+	before, quiet := len(published.Steps), 0.0
+	queries, _ := published.Class.Size()
 	count := func(q query.Query) (int64, error) {
+		// Which queries fired, and after how many, is what the runs published.
+		quiet++
+		steps.fit(3 * min(1, (float64(len(published.Steps))+quiet/queries)/float64(p.Updates+1)))
 		n, ok := cells.Count(q)
 		if !ok { // the class has no query of such a support
 			return 0, sqlerr.New(sqlerr.Internal, "a query of the class cannot be enumerated")
 		}
 		return n, ctx.Err()
 	}
-	scaled, err := scaledClass(c, p.Params)
+	learned := func(result smw.Result) {
+		for _, s := range result.Steps[len(published.Steps)-before:] {
+			published.Steps = append(published.Steps, stored.Step{Query: s.Query.String(), Noisy: s.Noisy})
+		}
+		published.Runs, published.Complete, quiet = result.Runs, result.Complete, 0
+	}
+	result, err := smw.Passes(h, published.Runs, scaled, count, func(result smw.Result) error {
+		learned(result)
+		err := s.storeHypothesis(ctx, t, r, published, true)
+		if err == nil && fresh {
+			s.Bill.Store()
+			fresh = false
+		}
+		return err
+	}, src)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	result, err := smw.Passes(smw.NewHypothesis(p.Params, u, prior), scaled, count, src)
-	if err != nil {
-		return false, err
+	if learned(result); !result.Complete {
+		warnings = []string{"the runs ended before a whole pass agreed: the release has no error bars; give it more max_updates or epsilon"}
 	}
-	published.Complete = result.Complete
-	for _, s := range result.Steps {
-		published.Steps = append(published.Steps, stored.Step{Query: s.Query.String(), Noisy: s.Noisy})
-	}
-	ctx = context.WithoutCancel(ctx) // the release is paid for, so keep it even if cancelled
-	return result.Complete, s.storeHypothesis(ctx, name, t, columns, published, cost)
+	return warnings, s.storeHypothesis(ctx, t, r, published, false)
 }
 
 // scaledClass returns the queries of a class, scaled for comparison. It returns its error
@@ -215,21 +234,28 @@ func scaledClass(c *stored.Class, p smw.Params) (iter.Seq[query.Query], error) {
 	return slices.Values(all), nil
 }
 
-func (s *Statement) storeHypothesis(ctx context.Context, name string, t *view.Table, columns []int, h stored.HypothesisPayload, cost accounting.Amount) error {
+// storeHypothesis stores what a release has learned. Of one that is unfinished nothing is shown. With
+// the finished one goes a line of cost 0. Its mark beside the file refuses an older copy, which would
+// draw the runs again.
+func (s *Statement) storeHypothesis(ctx context.Context, t *view.Table, r *catalog.Release, h stored.HypothesisPayload, unfinished bool) error {
 	payload, err := json.Marshal(h)
 	if err != nil {
 		return err
 	}
-	about := fmt.Sprintf("workload of %d queries", len(h.Class.Workload))
+	about := stored.HypothesisAbout{Class: fmt.Sprintf("workload of %d queries", len(h.Class.Workload)), Unfitted: unfinished}
 	if h.Class.Free >= 0 {
-		about = fmt.Sprintf("conjunctions, free columns: %d at most", h.Class.Free)
+		about.Class = fmt.Sprintf("conjunctions, free columns: %d at most", h.Class.Free)
 	}
 	if h.Class.Monotone {
-		about = "monotone " + about
+		about.Class = "monotone " + about.Class
 	}
-	return s.addRelease(ctx, &catalog.Release{Name: name, TableID: t.ID, Span: t.Part, Columns: columns, Using: string(syntax.SMW),
-		Epsilon: cost.Epsilon, Delta: cost.Delta, MaxSupport: h.Params.MaxSupport},
-		stored.HypothesisAbout{Class: about, Updates: int64(len(h.Steps)), Complete: h.Complete}, payload)
+	if unfinished {
+		return s.storeRelease(ctx, r, about, payload)
+	}
+	about.Updates, about.Complete = int64(len(h.Steps)), h.Complete
+	return s.storeRelease(ctx, r, about, payload, func(tx *catalog.Tx) error {
+		return tx.Charge(t.Account, t.Span(), catalog.KindReleases, "finish release", r.Name, accounting.Amount{})
+	})
 }
 
 // workload reads the queries from a file of SELECT statements on the table. cover projects each to

@@ -65,6 +65,27 @@ func (d *Desk) one(ctx context.Context, what kind, b *Bill, sn Snapshot, stateme
 	return newReceipt(what, sn, cost, w), nil
 }
 
+// GoOn returns a receipt for going on, from another snapshot, with a build that is charged and stored
+// unfinished. Nothing that is stored of it is drawn again. Errors: Unknown if it is not stored as it
+// was read; Invalid if one of its periods is retired.
+func (d *Desk) GoOn(ctx context.Context, sn Snapshot, r *catalog.Release) (*Receipt, error) {
+	t := sn.Table()
+	err := d.charge(ctx, sn, func(tx *catalog.Tx) error {
+		stored, err := tx.Release(r.Name)
+		switch {
+		case err != nil:
+			return err
+		case stored == nil || stored.ID != r.ID || stored.TableID != t.ID || !stored.Unfinished():
+			return sqlerr.New(sqlerr.Unknown, "release %s was dropped or finished meanwhile", r.Name)
+		}
+		return tx.Affords(t.Account, t.Span(), catalog.KindReleases, "create release", accounting.Amount{})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newReceipt(build, sn, accounting.Amount{Epsilon: r.Epsilon, Delta: r.Delta}, catalog.Waiting{}), nil
+}
+
 // identity is what the ledger calls a statement about a table; "" if nothing waits for it.
 func (b *Bill) identity(t *view.Table, statement string) string {
 	if !b.Curator {
@@ -258,12 +279,12 @@ type Bill struct {
 	Quota     bool   // it is a user's, who sees no ledger
 	Curator   bool   // charges of its that nothing was drawn for wait
 	Statement string // what is built, for charges that wait
-	Resume    string // the statement that goes on with an interrupted fit; "" for the same one
+	Resume    string // the statement that goes on with an interrupted build; "" for the same one
 
 	gone accounting.Amount // charged without anything stored for it
 	idle accounting.Amount // charged, and waiting
 	nhat accounting.Amount // charged for the number of rows, which is stored
-	kept accounting.Amount // charged for a release that is stored, and yet to be fitted
+	kept accounting.Amount // charged for a release that is stored unfinished
 	told accounting.Amount // charged for answers that are stored
 }
 
@@ -305,7 +326,7 @@ func (b *Bill) Tell(e *sqlerr.Error) *sqlerr.Error {
 		{nhat, "the number of rows, which is kept", ""},
 		{b.gone, "it and is gone", list + " has the charge; the statement costs as much again"},
 		{b.idle, "it and waits, for nothing was drawn", again + " goes on, and costs nothing"},
-		{b.kept, "its noisy counts, which are kept", again + " goes on with the fit, and costs nothing"},
+		{b.kept, "its noisy counts, which are kept", again + " goes on, and costs nothing"},
 		{b.told, "private answers, which are stored", "a statement with the same aggregates costs nothing for them"},
 	} {
 		if part.Amount != (accounting.Amount{}) {

@@ -13,9 +13,12 @@ import (
 )
 
 // HypothesisPayload is the payload of a release built by SMW: what its hypothesis learned,
-// and the queries that it promises margins for.
+// and the queries that it promises margins for. While it is unfinished, Runs of its runs have begun,
+// and the statement that Built names goes on with it.
 type HypothesisPayload struct {
 	Version  int             `json:"version"`
+	Built    string          `json:"built,omitempty"`
+	Runs     int64           `json:"runs,omitempty"`
 	Params   MechanismParams `json:"params"`
 	Prior    []byte          `json:"state,omitempty"`
 	Class    *Class          `json:"class"`
@@ -33,6 +36,7 @@ type HypothesisAbout struct {
 	Class    string `json:"class"`
 	Updates  int64  `json:"updates"`
 	Complete bool   `json:"complete"`
+	Unfitted bool   `json:"unfitted,omitempty"` // runs are yet to be made
 }
 
 // Hypothesis is a release built by SMW in memory.
@@ -48,21 +52,30 @@ func DecodeHypothesis(u *query.Universe, payload []byte) (*Hypothesis, error) {
 	if err := json.Unmarshal(payload, p); err != nil || p.Version != 1 || p.Class == nil || p.Params.Check() != nil {
 		return nil, sqlerr.New(sqlerr.Corrupt, "a release built by SMW cannot be read")
 	}
+	var err error
+	if h.Learned, err = p.Learn(u); err != nil {
+		return nil, err
+	}
+	return h, p.Class.restore(u)
+}
+
+// Learn returns the hypothesis that has learned the steps.
+func (p *HypothesisPayload) Learn(u *query.Universe) (*smw.Hypothesis, error) {
 	prior, err := DecodePrior(u, p.Params.Prior, p.Prior)
 	if err != nil {
 		return nil, err
 	}
-	h.Learned = smw.NewHypothesis(p.Params.Params, u, prior)
+	h := smw.NewHypothesis(p.Params.Params, u, prior)
 	for _, s := range p.Steps {
 		q, err := query.Parse(u, s.Query)
 		if err != nil {
 			return nil, err
 		}
-		if err := h.Learned.Update(q, s.Noisy); err != nil {
+		if err := h.Update(q, s.Noisy); err != nil {
 			return nil, err
 		}
 	}
-	return h, p.Class.restore(u)
+	return h, nil
 }
 
 // restore parses the workload of a class from a payload.

@@ -300,13 +300,6 @@ func HasFit(r *catalog.Release) bool {
 	return r.Using == "marginals" && !about.Unfitted || r.Using == "projection" && ok && about.Fitted
 }
 
-// Unfitted reports, from what is stored about a release, whether its table is yet to be
-// fitted.
-func Unfitted(r *catalog.Release) bool {
-	var about ReleaseAbout
-	return r.Using != "smw" && json.Unmarshal(r.Params, &about) == nil && about.Unfitted
-}
-
 // DecodeProjection reads a projection release, and the fit to its cells if there is one.
 func DecodeProjection(u *query.Universe, payload []byte) (*projection.Release, *marginals.Release, error) {
 	rest, joined := bytes.CutPrefix(payload, []byte(fitMagic))
