@@ -53,8 +53,8 @@ func (p *printer) count(root *node) {
 		if p.shared[n.digest] > 1 {
 			return
 		}
-		for _, g := range p.groups(n) {
-			walk(g.to)
+		for _, to := range n.children() {
+			walk(to)
 		}
 	}
 	walk(root)

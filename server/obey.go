@@ -348,22 +348,28 @@ func (c *conn) declare(v *verb) error {
 	if err := c.keep(v.name, weight(v.inner)); err != nil {
 		return err
 	}
-	st, err := c.newStatement(strings.Clone(v.inner), nil)
+	st, err := c.queryIn(v, "a cursor")
 	if err != nil {
 		return moved(err, v)
-	}
-	if !st.query() || len(st.types) > 0 {
-		return failure("42601", "a cursor needs a query without parameters")
-	}
-	columns, err := c.columnsOf(st, nil)
-	if err != nil {
-		return moved(err, v)
-	}
-	if len(columns) == 0 {
-		return failure("42601", "a cursor needs a query")
 	}
 	c.portals[v.name] = &portal{name: v.name, statement: st, hold: v.hold, cursor: true, bytes: weight(st.text)}
 	return nil
+}
+
+// queryIn returns the query inside a statement, which has rows and no parameters.
+func (c *conn) queryIn(v *verb, what string) (*statement, error) {
+	st, err := c.newStatement(strings.Clone(v.inner), nil)
+	if err == nil && (!st.query() || len(st.types) > 0) {
+		err = failure("42601", "%s needs a query without parameters", what)
+	}
+	if err != nil {
+		return nil, err
+	}
+	columns, err := c.columnsOf(st, nil)
+	if err == nil && len(columns) == 0 {
+		err = failure("42601", "%s needs a query", what)
+	}
+	return st, err
 }
 
 // fetch takes rows of a cursor, and runs its statement if none were taken yet.
@@ -448,19 +454,9 @@ func (p *portal) scrolled(s scroll) [][]any {
 }
 
 func (c *conn) copyOut(v *verb) (*output, error) {
-	st, err := c.newStatement(v.inner, nil)
+	st, err := c.queryIn(v, "COPY")
 	if err != nil {
 		return nil, moved(err, v)
-	}
-	if !st.query() || len(st.types) > 0 {
-		return nil, failure("42601", "COPY needs a query without parameters")
-	}
-	columns, err := c.columnsOf(st, nil)
-	if err != nil {
-		return nil, moved(err, v)
-	}
-	if len(columns) == 0 {
-		return nil, failure("42601", "COPY needs a query")
 	}
 	out, err := c.run(st, arguments{})
 	if err != nil {

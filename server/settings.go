@@ -350,19 +350,15 @@ func (s *settings) set(c *conn, name, value string, local bool) error {
 	if err := c.keep(name, len(value)); err != nil {
 		return err
 	}
-	if local {
-		if s.local == nil {
-			s.local = make(map[string]string)
-		}
-		s.local[name] = value
-		s.tell(c, name)
-		return nil
+	to := &s.local
+	if !local {
+		delete(s.local, name)
+		to = &s.changed
 	}
-	if s.changed == nil {
-		s.changed = make(map[string]string)
+	if *to == nil {
+		*to = make(map[string]string)
 	}
-	s.changed[name] = value
-	delete(s.local, name)
+	(*to)[name] = value
 	s.tell(c, name)
 	return nil
 }
@@ -389,17 +385,12 @@ func (s *settings) reset(c *conn, name string) error {
 
 // restore restores what SET has changed to what it was.
 func (s *settings) restore(c *conn, before map[string]string) {
-	now := s.changed
+	both := make(map[string]string)
+	maps.Copy(both, s.changed)
+	maps.Copy(both, before)
 	s.changed = before
-	for _, name := range slices.Sorted(maps.Keys(now)) {
-		if now[name] != before[name] {
-			s.tell(c, name)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(before)) {
-		if _, still := now[name]; !still {
-			s.tell(c, name)
-		}
+	for _, name := range slices.Sorted(maps.Keys(both)) {
+		s.tell(c, name)
 	}
 }
 
@@ -453,9 +444,6 @@ func (s *settings) wants(severity string) bool {
 
 // deadline returns the context of a statement, which ends after statement_timeout.
 func (s *settings) deadline() (context.Context, context.CancelFunc) {
-	if s.changed == nil && s.local == nil && len(s.login) == 0 {
-		return context.WithCancel(context.Background())
-	}
 	v, _ := s.get("statement_timeout")
 	if d, _ := duration(v); d > 0 {
 		return context.WithTimeout(context.Background(), d)

@@ -59,181 +59,166 @@ func parseVerb(text string) (*verb, error) {
 	}
 	t.take()
 	v := &verb{word: strings.ToUpper(first.value)}
-	ours, err := parse(p, v)
-	if err != nil || !ours {
-		return nil, err
+	ours := parse(p, v)
+	if ours && v.inner == "" && !t.ended() {
+		p.unexpected()
 	}
-	if v.inner == "" && !t.ended() {
-		return nil, p.unexpected()
+	if p.err != nil || !ours {
+		return nil, p.err
 	}
 	return v, nil
 }
 
+// verbParser reads a statement to its end, also after an error: the first one counts.
 type verbParser struct {
 	*tokens
 	text string
+	err  error
 }
 
-// unexpected returns the error for the next token.
-func (p *verbParser) unexpected() error {
-	if p.next.kind == kindEnd {
-		return failure("42601", "syntax error at the end of the statement").at(utf8.RuneCountInString(p.text) + 1)
+func (p *verbParser) fail(err error) {
+	if p.err == nil {
+		p.err = err
 	}
-	return failure("42601", "syntax error at %q", p.text[p.next.start:p.next.end]).at(utf8.RuneCountInString(p.text[:p.next.start]) + 1)
 }
+
+// unexpected refuses the next token.
+func (p *verbParser) unexpected() {
+	if p.next.kind == kindEnd {
+		p.fail(failure("42601", "syntax error at the end of the statement").at(utf8.RuneCountInString(p.text) + 1))
+		return
+	}
+	p.fail(failure("42601", "syntax error at %q", p.text[p.next.start:p.next.end]).at(p.characters(p.next.start) + 1))
+}
+
+// characters returns the number of characters before a byte of the text.
+func (p *verbParser) characters(before int) int { return utf8.RuneCountInString(p.text[:before]) }
 
 // expect passes a word that must be next.
-func (p *verbParser) expect(words ...string) error {
+func (p *verbParser) expect(words ...string) {
 	if !p.accept(words...) {
-		return p.unexpected()
+		p.unexpected()
 	}
-	return nil
 }
 
 // identifier reads a name.
-func (p *verbParser) identifier() (string, error) {
+func (p *verbParser) identifier() string {
 	if !p.next.named() {
-		return "", p.unexpected()
+		p.unexpected()
+		return ""
 	}
 	if len(p.next.value) > longestName {
-		return "", tooLong()
+		p.fail(tooLong())
 	}
-	return strings.Clone(p.take().value), nil // the text is let go
+	return strings.Clone(p.take().value) // the text is let go
 }
 
 // rest takes what follows as a statement of its own.
-func (p *verbParser) rest(v *verb) error {
+func (p *verbParser) rest(v *verb) {
 	if p.next.kind == kindEnd || p.next.is(";") {
-		return p.unexpected()
+		p.unexpected()
+		return
 	}
-	v.inner, v.innerAt = p.text[p.next.start:], utf8.RuneCountInString(p.text[:p.next.start])
-	return nil
+	v.inner, v.innerAt = p.text[p.next.start:], p.characters(p.next.start)
 }
 
-var verbParsers = sync.OnceValue(func() map[string]func(p *verbParser, v *verb) (ours bool, err error) {
-	return map[string]func(p *verbParser, v *verb) (bool, error){
-		"begin":      func(p *verbParser, v *verb) (bool, error) { p.accept("work", "transaction"); return true, p.modes(v) },
+var verbParsers = sync.OnceValue(func() map[string]func(p *verbParser, v *verb) (ours bool) {
+	all := map[string]func(p *verbParser, v *verb) bool{
+		"begin":      func(p *verbParser, v *verb) bool { p.accept("work", "transaction"); return p.modes(v) },
 		"start":      parseStart,
 		"commit":     parseCommit,
 		"end":        parseCommit,
 		"rollback":   parseRollback,
 		"abort":      parseRollback,
-		"savepoint":  func(p *verbParser, v *verb) (_ bool, err error) { v.name, err = p.identifier(); return true, err },
-		"release":    parseRelease,
+		"savepoint":  parseName,
+		"release":    func(p *verbParser, v *verb) bool { p.accept("savepoint"); return parseName(p, v) },
 		"set":        parseSet,
 		"reset":      parseReset,
 		"show":       parseShow,
 		"discard":    parseDiscard,
-		"deallocate": parseDeallocate,
+		"deallocate": func(p *verbParser, v *verb) bool { p.accept("prepare"); return p.accept("all") || parseName(p, v) },
 		"prepare":    parsePrepare,
 		"execute":    parseExecute,
 		"declare":    parseDeclare,
 		"fetch":      parseFetch,
 		"move":       parseFetch,
-		"close":      parseClose,
+		"close":      func(p *verbParser, v *verb) bool { return p.accept("all") || parseName(p, v) },
 		"copy":       parseCopy,
-		"unlisten":   func(p *verbParser, v *verb) (bool, error) { p.take(); return true, nil },
-		"listen":     parseRefused,
-		"notify":     parseRefused,
-		"lock":       parseRefused,
-		"do":         parseRefused,
-		"call":       parseRefused,
-		"insert":     parseRefused,
-		"update":     parseRefused,
-		"delete":     parseRefused,
-		"merge":      parseRefused,
-		"truncate":   parseRefused,
-		"vacuum":     parseRefused,
-		"analyze":    parseRefused,
-		"comment":    parseRefused,
-		"security":   parseRefused,
-		"cluster":    parseRefused,
-		"reindex":    parseRefused,
-		"refresh":    parseRefresh,
-		"load":       parseRefused,
-		"checkpoint": parseRefused,
-		"import":     parseRefused,
-		"reassign":   parseRefused,
+		"refresh":    func(p *verbParser, v *verb) bool { return !p.next.is("release") && parseRefused(p, v) }, // REFRESH RELEASE is the engine's
+		"unlisten":   func(p *verbParser, v *verb) bool { p.take(); return true },
 	}
+	for _, word := range []string{"listen", "notify", "lock", "do", "call", "insert", "update", "delete", "merge", "truncate", "vacuum", "analyze",
+		"comment", "security", "cluster", "reindex", "load", "checkpoint", "import", "reassign"} {
+		all[word] = parseRefused
+	}
+	return all
 })
 
-// parseRefresh leaves REFRESH RELEASE to the engine.
-func parseRefresh(p *verbParser, v *verb) (bool, error) {
-	if p.next.is("release") {
-		return false, nil
-	}
-	return parseRefused(p, v)
+func parseRefused(p *verbParser, v *verb) bool {
+	p.fail(failure("0A000", "%s is not supported", v.word).at(1).withHint("this server answers SELECT under differential privacy; it has no rows to change"))
+	return true
 }
 
-func parseRefused(_ *verbParser, v *verb) (bool, error) {
-	return false, failure("0A000", "%s is not supported", v.word).at(1).withHint("this server answers SELECT under differential privacy; it has no rows to change")
+func parseName(p *verbParser, v *verb) bool {
+	v.name = p.identifier()
+	return true
 }
 
 // modes reads the modes of a transaction.
-func (p *verbParser) modes(v *verb) error {
+func (p *verbParser) modes(v *verb) bool {
 	for {
 		switch {
 		case p.accept("isolation"):
-			if err := p.expect("level"); err != nil {
-				return err
-			}
+			p.expect("level")
 			first := p.next.value
-			if err := p.expect("serializable", "repeatable", "read"); err != nil {
-				return err
-			}
+			p.expect("serializable", "repeatable", "read")
 			switch second := p.next.value; {
 			case first == "serializable":
 				v.level = first
 			case first == "read" && !p.accept("committed", "uncommitted"), first == "repeatable" && !p.accept("read"):
-				return p.unexpected()
+				p.unexpected()
 			default:
 				v.level = first + " " + second
 			}
 		case p.accept("read"):
 			only := p.next.is("only")
-			if err := p.expect("only", "write"); err != nil {
-				return err
-			}
+			p.expect("only", "write")
 			v.readOnly = &only
 		case p.accept("not"):
-			if err := p.expect("deferrable"); err != nil {
-				return err
-			}
+			p.expect("deferrable")
 		case p.accept("deferrable"):
 		default:
-			return nil
+			return true
 		}
 		p.accept(",")
 	}
 }
 
-func parseStart(p *verbParser, v *verb) (bool, error) {
+func parseStart(p *verbParser, v *verb) bool {
 	v.word, v.tag = "BEGIN", "START TRANSACTION"
-	if err := p.expect("transaction"); err != nil {
-		return true, err
-	}
-	return true, p.modes(v)
+	p.expect("transaction")
+	return p.modes(v)
 }
 
 // chained reads AND [NO] CHAIN.
-func (p *verbParser) chained(v *verb) error {
-	if !p.accept("and") {
-		return nil
+func (p *verbParser) chained(v *verb) bool {
+	if p.accept("and") {
+		v.chain = !p.accept("no")
+		p.expect("chain")
 	}
-	v.chain = !p.accept("no")
-	return p.expect("chain")
+	return true
 }
 
-func parseCommit(p *verbParser, v *verb) (bool, error) {
+func parseCommit(p *verbParser, v *verb) bool {
 	v.word = "COMMIT"
 	if p.next.is("prepared") {
 		return parseRefused(p, v)
 	}
 	p.accept("work", "transaction")
-	return true, p.chained(v)
+	return p.chained(v)
 }
 
-func parseRollback(p *verbParser, v *verb) (_ bool, err error) {
+func parseRollback(p *verbParser, v *verb) bool {
 	v.word = "ROLLBACK"
 	if p.next.is("prepared") {
 		return parseRefused(p, v)
@@ -242,35 +227,24 @@ func parseRollback(p *verbParser, v *verb) (_ bool, err error) {
 	if p.accept("to") {
 		p.accept("savepoint")
 		v.word = "ROLLBACK TO"
-		v.name, err = p.identifier()
-		return true, err
+		return parseName(p, v)
 	}
-	return true, p.chained(v)
+	return p.chained(v)
 }
 
-func parseRelease(p *verbParser, v *verb) (_ bool, err error) {
-	p.accept("savepoint")
-	v.name, err = p.identifier()
-	return true, err
-}
-
-func parseSet(p *verbParser, v *verb) (bool, error) {
+func parseSet(p *verbParser, v *verb) bool {
 	switch {
 	case p.accept("transaction"):
 		v.name = "transaction"
-		return true, p.modes(v)
+		return p.modes(v)
 	case p.accept("local"):
 		v.local = true
 	case p.accept("session"):
 		if p.accept("characteristics") {
 			v.name, v.session = "transaction", true
-			if err := p.expect("as"); err != nil {
-				return true, err
-			}
-			if err := p.expect("transaction"); err != nil {
-				return true, err
-			}
-			return true, p.modes(v)
+			p.expect("as")
+			p.expect("transaction")
+			return p.modes(v)
 		}
 		if p.next.is("authorization") {
 			return parseRole(p, v)
@@ -279,59 +253,46 @@ func parseSet(p *verbParser, v *verb) (bool, error) {
 		return parseRole(p, v)
 	case p.accept("names"):
 		v.name = "client_encoding"
-		if p.accept("default") || p.next.kind == kindEnd {
-			v.inherit = true
-			return true, nil
+		if v.inherit = p.accept("default") || p.next.kind == kindEnd; !v.inherit {
+			v.value = p.take().value
 		}
-		v.value = p.take().value
-		return true, nil
+		return true
 	}
 	if p.accept("time") {
-		if err := p.expect("zone"); err != nil {
-			return true, err
-		}
+		p.expect("zone")
 		v.name = "timezone"
-		return true, p.values(v)
+		return p.values(v)
 	}
-	name, err := p.dotted()
-	if err != nil {
-		return true, err
-	}
-	v.name = name
+	v.name = p.dotted()
 	if !p.accept("=") {
-		if err := p.expect("to"); err != nil {
-			return true, err
-		}
+		p.expect("to")
 	}
-	return true, p.values(v)
+	return p.values(v)
 }
 
 // parseRole reads SET ROLE and SET SESSION AUTHORIZATION, which change nothing or are refused.
-func parseRole(p *verbParser, v *verb) (bool, error) {
+func parseRole(p *verbParser, v *verb) bool {
 	p.take()
 	if who := p.take(); !who.is("none", "default") {
-		return true, failure("42501", "a session stays that of the user who logged in")
+		p.fail(failure("42501", "a session stays that of the user who logged in"))
 	}
 	v.name = "role"
-	return true, nil
+	return true
 }
 
 // dotted reads a name that may have parts.
-func (p *verbParser) dotted() (string, error) {
-	name, err := p.identifier()
-	for err == nil && p.accept(".") {
-		var part string
-		part, err = p.identifier()
-		name += "." + part
+func (p *verbParser) dotted() string {
+	name := p.identifier()
+	for p.accept(".") {
+		name += "." + p.identifier()
 	}
-	return name, err
+	return name
 }
 
 // values reads the value of a setting: one, or a list.
-func (p *verbParser) values(v *verb) error {
-	if p.accept("default") {
-		v.inherit = true
-		return nil
+func (p *verbParser) values(v *verb) bool {
+	if v.inherit = p.accept("default"); v.inherit {
+		return true
 	}
 	var all []string
 	for {
@@ -342,7 +303,8 @@ func (p *verbParser) values(v *verb) error {
 			p.accept("+")
 		}
 		if p.next.kind == kindEnd || p.next.kind == kindSign {
-			return p.unexpected()
+			p.unexpected()
+			return true
 		}
 		all = append(all, sign+p.take().value)
 		if !p.accept(",") {
@@ -350,61 +312,48 @@ func (p *verbParser) values(v *verb) error {
 		}
 	}
 	v.value = strings.Clone(strings.Join(all, ", "))
-	return nil
+	return true
 }
 
-func parseReset(p *verbParser, v *verb) (_ bool, err error) {
+func parseReset(p *verbParser, v *verb) bool {
 	switch {
 	case p.accept("all"):
-		return true, nil
-	case p.next.is("role"), p.next.is("session"):
-		p.take()
+	case p.accept("role", "session"):
 		p.accept("authorization")
 		v.word, v.name = "SET", "role"
-		return true, nil
+	default:
+		v.name = p.dotted()
 	}
-	v.name, err = p.dotted()
-	return true, err
+	return true
 }
 
 // parseShow reads SHOW of a setting of PostgreSQL. What else can be shown is the engine's.
-func parseShow(p *verbParser, v *verb) (bool, error) {
+func parseShow(p *verbParser, v *verb) bool {
 	switch {
 	case p.accept("all"):
-		return true, nil
 	case p.accept("transaction"):
 		v.name = "transaction_isolation"
-		if err := p.expect("isolation"); err != nil {
-			return true, err
-		}
-		return true, p.expect("level")
+		p.expect("isolation")
+		p.expect("level")
 	case p.accept("time"):
 		v.name = "timezone"
-		return true, p.expect("zone")
+		p.expect("zone")
 	case p.accept("session"):
 		v.name = "session_authorization"
-		return true, p.expect("authorization")
+		p.expect("authorization")
+	default:
+		v.name = p.dotted()
+		ours := p.err == nil && (parameters()[strings.ToLower(v.name)] != nil || strings.Contains(v.name, "."))
+		p.err = nil
+		return ours
 	}
-	name, err := p.dotted()
-	if err != nil {
-		return false, nil
-	}
-	v.name = name
-	return parameters()[strings.ToLower(name)] != nil || strings.Contains(name, "."), nil
+	return true
 }
 
-func parseDiscard(p *verbParser, v *verb) (bool, error) {
+func parseDiscard(p *verbParser, v *verb) bool {
 	v.name = strings.ToUpper(p.next.value)
-	return true, p.expect("all", "plans", "sequences", "temp", "temporary")
-}
-
-func parseDeallocate(p *verbParser, v *verb) (_ bool, err error) {
-	p.accept("prepare")
-	if p.accept("all") {
-		return true, nil
-	}
-	v.name, err = p.identifier()
-	return true, err
+	p.expect("all", "plans", "sequences", "temp", "temporary")
+	return true
 }
 
 // typeNames are the names of types that PREPARE takes.
@@ -412,104 +361,79 @@ var typeNames = map[string]uint32{"int": oidInt4, "integer": oidInt4, "int4": oi
 	"text": oidText, "varchar": oidVarchar, "char": oidBpchar, "bool": oidBool, "boolean": oidBool, "float8": oidFloat8, "float4": oidFloat4, "real": oidFloat4,
 	"numeric": oidNumeric, "decimal": oidNumeric, "date": oidDate, "timestamp": oidTimestamp, "unknown": oidUnknown, "double": oidFloat8}
 
-func parsePrepare(p *verbParser, v *verb) (_ bool, err error) {
+func parsePrepare(p *verbParser, v *verb) bool {
 	if p.next.is("transaction") {
 		return parseRefused(p, v)
 	}
-	if v.name, err = p.identifier(); err != nil {
-		return true, err
-	}
-	if p.accept("(") {
-		for {
-			name := p.next
-			if !name.named() || typeNames[name.value] == 0 {
-				return true, p.unexpected()
-			}
-			p.take()
-			v.types = append(v.types, typeNames[name.value])
-			if name.is("double") {
-				if err := p.expect("precision"); err != nil {
-					return true, err
-				}
-			}
-			if p.accept(")") {
-				break
-			}
-			if err := p.expect(","); err != nil {
-				return true, err
-			}
+	v.name = p.identifier()
+	for more := p.accept("("); more && p.err == nil; {
+		name := p.next
+		if !name.named() || typeNames[name.value] == 0 {
+			p.unexpected()
+		}
+		p.take()
+		v.types = append(v.types, typeNames[name.value])
+		if name.is("double") {
+			p.expect("precision")
+		}
+		if more = !p.accept(")"); more {
+			p.expect(",")
 		}
 	}
-	if err := p.expect("as"); err != nil {
-		return true, err
-	}
-	return true, p.rest(v)
+	p.expect("as")
+	p.rest(v)
+	return true
 }
 
-func parseExecute(p *verbParser, v *verb) (_ bool, err error) {
-	if v.name, err = p.identifier(); err != nil || !p.accept("(") {
-		return true, err
+func parseExecute(p *verbParser, v *verb) bool {
+	if v.name = p.identifier(); !p.accept("(") {
+		return true
 	}
-	for !p.accept(")") {
+	for !p.accept(")") && p.err == nil {
 		if len(v.args) > 0 {
-			if err := p.expect(","); err != nil {
-				return true, err
-			}
+			p.expect(",")
 		}
-		value, err := p.literal()
-		if err != nil {
-			return true, err
-		}
-		v.args = append(v.args, value)
+		v.args = append(v.args, p.literal())
 	}
-	return true, nil
+	return true
 }
 
 // literal reads a constant, as a text or nil.
-func (p *verbParser) literal() (any, error) {
+func (p *verbParser) literal() any {
 	sign := ""
 	if p.accept("-") {
 		sign = "-"
 	}
 	switch {
 	case p.next.kind == kindNumber:
-		if _, err := strconv.ParseFloat(p.next.value, 64); err != nil {
-			return nil, p.unexpected()
+		if _, err := strconv.ParseFloat(p.next.value, 64); err == nil {
+			return sign + p.take().value
 		}
-		return sign + p.take().value, nil
 	case sign != "":
-	case p.next.kind == kindText:
-		return p.take().value, nil
+	case p.next.kind == kindText, p.next.is("true", "false"):
+		return p.take().value
 	case p.accept("null"):
-		return nil, nil
-	case p.next.is("true", "false"):
-		return p.take().value, nil
+		return nil
 	}
-	return nil, p.unexpected()
+	p.unexpected()
+	return nil
 }
 
-func parseDeclare(p *verbParser, v *verb) (_ bool, err error) {
-	if v.name, err = p.identifier(); err != nil {
-		return true, err
-	}
+func parseDeclare(p *verbParser, v *verb) bool {
+	v.name = p.identifier()
 	for p.accept("binary", "insensitive", "asensitive", "no", "scroll") {
 	}
-	if err := p.expect("cursor"); err != nil {
-		return true, err
-	}
+	p.expect("cursor")
 	if p.next.is("with", "without") {
 		v.hold = p.take().is("with")
-		if err := p.expect("hold"); err != nil {
-			return true, err
-		}
+		p.expect("hold")
 	}
-	if err := p.expect("for"); err != nil {
-		return true, err
-	}
-	return true, p.rest(v)
+	p.expect("for")
+	p.rest(v)
+	return true
 }
 
-func parseFetch(p *verbParser, v *verb) (_ bool, err error) {
+func parseFetch(p *verbParser, v *verb) bool {
 	s := &v.scroll
 	s.kind, s.count = "forward", 1
 	switch {
@@ -522,87 +446,69 @@ func parseFetch(p *verbParser, v *verb) (_ bool, err error) {
 		s.kind, s.count = "absolute", -1
 	case p.next.is("absolute", "relative"):
 		s.kind = p.take().value
-		if s.count, err = p.integer(); err != nil {
-			return true, err
-		}
+		s.count = p.integer()
 	case p.accept("all"):
 		s.all = true
-	case p.next.is("forward", "backward"):
-		s.kind = p.take().value
-		if p.accept("all") {
-			s.all = true
-		} else if p.next.kind == kindNumber || p.next.is("-") {
-			if s.count, err = p.integer(); err != nil {
-				return true, err
-			}
+	default:
+		if p.next.is("forward", "backward") {
+			s.kind = p.take().value
+			s.all = p.accept("all")
 		}
-	case p.next.kind == kindNumber, p.next.is("-"):
-		if s.count, err = p.integer(); err != nil {
-			return true, err
+		if !s.all && (p.next.kind == kindNumber || p.next.is("-")) {
+			s.count = p.integer()
 		}
 	}
 	p.accept("from", "in")
-	v.name, err = p.identifier()
-	return true, err
+	return parseName(p, v)
 }
 
-func (p *verbParser) integer() (int, error) {
+func (p *verbParser) integer() int {
 	sign := ""
 	if p.accept("-") {
 		sign = "-"
 	}
 	n, err := strconv.ParseInt(sign+p.next.value, 10, 32)
 	if err != nil {
-		return 0, p.unexpected()
+		p.unexpected()
 	}
 	p.take()
-	return int(n), nil
-}
-
-func parseClose(p *verbParser, v *verb) (_ bool, err error) {
-	if p.accept("all") {
-		return true, nil
-	}
-	v.name, err = p.identifier()
-	return true, err
+	return int(n)
 }
 
 // parseCopy reads COPY (SELECT …) TO STDOUT.
-func parseCopy(p *verbParser, v *verb) (bool, error) {
+func parseCopy(p *verbParser, v *verb) bool {
 	if !p.next.is("(") {
-		return true, failure("0A000", "COPY takes a query here: COPY (SELECT …) TO STDOUT").at(1)
+		p.fail(failure("0A000", "COPY takes a query here: COPY (SELECT …) TO STDOUT").at(1))
+		return true
 	}
 	open := p.take()
 	for depth := 1; depth > 0; {
 		switch t := p.take(); {
 		case t.kind == kindEnd:
-			return true, p.unexpected()
+			p.unexpected()
+			return true
 		case t.is("("):
 			depth++
 		case t.is(")"):
 			if depth--; depth == 0 {
-				v.inner, v.innerAt = p.text[open.end:t.start], utf8.RuneCountInString(p.text[:open.end])
+				v.inner, v.innerAt = p.text[open.end:t.start], p.characters(open.end)
 			}
 		}
 	}
-	if err := p.expect("to"); err != nil {
-		return true, err
-	}
+	p.expect("to")
 	if !p.accept("stdout") {
-		return true, failure("0A000", "COPY writes to STDOUT only").at(utf8.RuneCountInString(p.text[:p.next.start]) + 1)
+		p.fail(failure("0A000", "COPY writes to STDOUT only").at(p.characters(p.next.start) + 1))
 	}
 	v.copied = &copyForm{delimiter: '\t', null: `\N`}
-	if err := p.copyOptions(v.copied); err != nil {
-		return true, err
-	}
+	p.copyOptions(v.copied)
 	if !p.ended() {
-		return true, p.unexpected()
+		p.unexpected()
 	}
-	return true, nil
+	return true
 }
 
 // copyOptions reads the options of COPY: those in parentheses, and the older ones.
-func (p *verbParser) copyOptions(f *copyForm) error {
+func (p *verbParser) copyOptions(f *copyForm) {
 	p.accept("with")
 	inner := p.accept("(")
 	delimiter, null, given := byte(0), "", false
@@ -614,12 +520,12 @@ func (p *verbParser) copyOptions(f *copyForm) error {
 				f.csv = true
 			case "text":
 			default:
-				return failure("0A000", "COPY has no format %s here: text or csv", form.value)
+				p.fail(failure("0A000", "COPY has no format %s here: text or csv", form.value))
 			}
 		case name.is("csv"):
 			f.csv = true
 		case name.is("binary"):
-			return failure("0A000", "COPY has no binary format here: text or csv")
+			p.fail(failure("0A000", "COPY has no binary format here: text or csv"))
 		case name.is("header"):
 			f.header = !p.next.is("false", "off") && p.next.value != "0"
 			if !p.next.is(",", ")", ";") && p.next.kind != kindEnd && inner {
@@ -629,7 +535,8 @@ func (p *verbParser) copyOptions(f *copyForm) error {
 			p.accept("as")
 			d := p.take()
 			if d.kind != kindText || len(d.value) != 1 || strings.ContainsAny(d.value, "\r\n\"\\") {
-				return failure("22023", "COPY's delimiter is one character")
+				p.fail(failure("22023", "COPY's delimiter is one character"))
+				break
 			}
 			delimiter = d.value[0]
 		case name.is("null"):
@@ -638,14 +545,12 @@ func (p *verbParser) copyOptions(f *copyForm) error {
 		case name.is("encoding"):
 			p.take()
 		default:
-			return failure("0A000", "COPY has no option %s here", name.value).at(utf8.RuneCountInString(p.text[:name.start]) + 1)
+			p.fail(failure("0A000", "COPY has no option %s here", name.value).at(p.characters(name.start) + 1))
 		}
 		p.accept(",")
 	}
 	if inner {
-		if err := p.expect(")"); err != nil {
-			return err
-		}
+		p.expect(")")
 	}
 	if f.csv {
 		f.delimiter, f.null = ',', ""
@@ -656,5 +561,4 @@ func (p *verbParser) copyOptions(f *copyForm) error {
 	if given {
 		f.null = null
 	}
-	return nil
 }
