@@ -34,10 +34,12 @@ var long = flag.Bool("long", false, "run the campaigns at full length")
 
 // The environment of this binary when it is a process of a test.
 const (
-	serveFile = "DPSQL_TEST_SERVE" // a file to serve
-	askURL    = "DPSQL_TEST_ASK"   // a server to ask
-	askSeed   = "DPSQL_TEST_SEED"
-	askWithin = "DPSQL_TEST_ACCURACY"
+	serveFile    = "DPSQL_TEST_SERVE" // a file to serve
+	askURL       = "DPSQL_TEST_ASK"   // a server to ask
+	askSeed      = "DPSQL_TEST_SEED"
+	askWithin    = "DPSQL_TEST_ACCURACY"
+	floodName    = "DPSQL_TEST_FLOOD" // what to flood a server with
+	floodAddress = "DPSQL_TEST_ADDRESS"
 )
 
 func TestMain(m *testing.M) {
@@ -46,6 +48,8 @@ func TestMain(m *testing.M) {
 		serveProcess(os.Getenv(serveFile))
 	case os.Getenv(askURL) != "":
 		askProcess(os.Getenv(askURL))
+	case os.Getenv(floodName) != "":
+		floodProcess(os.Getenv(floodName), os.Getenv(floodAddress))
 	default:
 		scratch.InMemory()
 		os.Exit(m.Run())

@@ -5,6 +5,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -13,6 +14,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"runtime"
 	"sync"
 	"time"
 
@@ -46,24 +48,9 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	if l.Connections == 0 {
-		l.Connections = 1000
-	}
-	if l.Login == 0 {
-		l.Login = 10 * time.Second
-	}
-	if l.Write == 0 {
-		l.Write = 30 * time.Second
-	}
-	if l.Message == 0 {
-		l.Message = 1 << 20
-	}
-	if l.Prepared == 0 {
-		l.Prepared = 1000
-	}
-	if l.Memory == 0 {
-		l.Memory = 256 << 20
-	}
+	l.Connections, l.Prepared = cmp.Or(l.Connections, 1000), cmp.Or(l.Prepared, 1000)
+	l.Login, l.Write = cmp.Or(l.Login, 10*time.Second), cmp.Or(l.Write, 30*time.Second)
+	l.Message, l.Memory = cmp.Or(l.Message, 1<<20), cmp.Or(l.Memory, 256<<20)
 	return l
 }
 
@@ -86,7 +73,12 @@ type Server struct {
 }
 
 // New returns a server. It listens nowhere until Serve is called.
+//
+// It has the system share the processor among statements. With a thread for each processor, a goroutine that
+// is woken by its client waits for all that compute, each of which may go on for 10 ms: a user with some
+// connections made others' logins take 124 ms in place of 19 (TestFloods).
 func New(c Config) *Server {
+	runtime.GOMAXPROCS(max(threads, runtime.GOMAXPROCS(0)))
 	c.Limits = c.Limits.withDefaults()
 	log := c.Log
 	if log == nil {
@@ -94,6 +86,9 @@ func New(c Config) *Server {
 	}
 	return &Server{config: c, log: log, entering: places{most: c.Limits.Connections, older: true}, users: places{most: c.Limits.Connections}, conns: make(map[uint32]*conn), failures: newFailures()}
 }
+
+// threads is how many goroutines may compute at a time, at least.
+const threads = 16
 
 // Counts returns what the server has counted so far.
 func (s *Server) Counts() *Counts { return &s.counts }

@@ -55,7 +55,7 @@ func (r *Release) simulations(ctx context.Context, report func(share float64), e
 	}
 	all, errs := make([]simulation, simulations), make([]error, simulations)
 	var work sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	slots := make(chan struct{}, min(runtime.GOMAXPROCS(0), runtime.NumCPU()))
 	var mu sync.Mutex
 	shares := make([]float64, simulations)
 	for i := range all {

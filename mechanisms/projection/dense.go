@@ -167,7 +167,7 @@ func blocksOf(rows uint64) uint64 { return (rows + blockRows - 1) / blockRows }
 // workersFor returns the number of workers for the rows: all cores, but at most
 // one a block.
 func workersFor(rows uint64) int {
-	return int(min(uint64(runtime.GOMAXPROCS(0)), blocksOf(rows)))
+	return int(min(uint64(min(runtime.GOMAXPROCS(0), runtime.NumCPU())), blocksOf(rows)))
 }
 
 // denseAnswer returns (1/T)·⟨√T·A·q, √T·(u + ν)⟩ rounded to the nearest integer,
