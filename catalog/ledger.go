@@ -182,6 +182,13 @@ func (tx *Tx) ChargeFor(statement string, account int64, over period.Ranges, due
 	return Waiting{Statement: statement, Line: c.Len(), Account: account, Amount: due}, nil
 }
 
+// Waits returns what a line says of the charge of another one: that it waits, or serves. The line is 0 if
+// it says nothing.
+func Waits(e Entry) (line int64, state string) {
+	fmt.Sscanf(e.Action, "line %d %s", &line, &state)
+	return line, strings.TrimSuffix(state, ":")
+}
+
 // Idle returns how much ρ of an account waits for statements.
 func (tx *Tx) Idle(account int64) (accounting.Rho, error) {
 	c, err := tx.head()

@@ -54,7 +54,7 @@ func (s *Session) list(ctx context.Context, st *syntax.Show) (*Result, error) {
 	case syntax.Users, syntax.Grants:
 		return s.showUsers(ctx, st)
 	case syntax.Ledger:
-		return s.db.showLedger(ctx)
+		return s.showLedger(ctx)
 	}
 	v, err := s.current(ctx)
 	if err != nil {
@@ -557,11 +557,12 @@ func (db *DB) answersLeft(a view.Account, tables []*view.Table, s Settings) stri
 	return strings.Join(texts, " or ") + "," + within
 }
 
-// showLedger verifies the chain and lists every line, oldest first.
-func (db *DB) showLedger(ctx context.Context) (*Result, error) {
+// showLedger verifies the chain and lists every line, oldest first. For people who are curators, a cost
+// says whether it waits for its statement or has served it.
+func (s *Session) showLedger(ctx context.Context) (*Result, error) {
 	r := &Result{Columns: listColumns(syntax.Ledger),
 		Brief: &Result{Columns: columns("seq", "INTEGER", "at", "TEXT", "rows of", "TEXT", "action", "TEXT", "object", "TEXT")}}
-	return r, db.store.Read(ctx, func(tx *catalog.Tx) error {
+	return r, s.db.store.Read(ctx, func(tx *catalog.Tx) error {
 		if err := tx.VerifyLedger(); err != nil {
 			return err
 		}
@@ -584,6 +585,12 @@ func (db *DB) showLedger(ctx context.Context) (*Result, error) {
 			r.Brief.Columns = append(r.Brief.Columns, answer.ColumnOf("periods", "TEXT"))
 		}
 		r.Brief.Columns = append(r.Brief.Columns, answer.ColumnOf("cost", "TEXT"))
+		came := make(map[int64]string) // of a charge, by its line
+		for _, e := range entries {
+			if line, state := catalog.Waits(e); s.told() {
+				came[line] = state
+			}
+		}
 		for _, e := range entries {
 			var over any // NULL without periods
 			if p := partitions[e.Account]; p != nil {
@@ -596,7 +603,7 @@ func (db *DB) showLedger(ctx context.Context) (*Result, error) {
 			if len(partitions) > 0 {
 				brief = append(brief, over)
 			}
-			r.Brief.Rows = append(r.Brief.Rows, append(brief, textOrNull(briefAmount(e.Amount))))
+			r.Brief.Rows = append(r.Brief.Rows, append(brief, textOrNull(answer.JoinNotes(briefAmount(e.Amount), came[e.Seq]))))
 		}
 		return nil
 	})

@@ -125,6 +125,12 @@ func TestChargeWaitsForItsStatement(t *testing.T) {
 		}
 		must(t, s, `DROP RELEASE r`)
 	}
+	for role, want := range map[engine.Role]string{engine.Curator: "ε 0.25; serves", engine.Analyst: "ε 0.25"} {
+		rows := must(t, open(t, path, engine.Options{Role: role}).NewSession(), `SHOW LEDGER`).Brief.Rows
+		if cost := rows[1][len(rows[1])-1]; cost != want {
+			t.Errorf("the %s sees the cost %v, want %s", role, cost, want)
+		}
+	}
 	if _, free := charged(t, s, begin); !slices.Equal(free, []string{"line 2 waits: ", "line 2 serves:"}) {
 		t.Errorf("the ledger says %q", free)
 	}
