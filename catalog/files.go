@@ -306,17 +306,17 @@ func (l *Lease) Release() error {
 	return nil
 }
 
-// Flight is the right to buy one answer. Statements that want the same answer wait
+// Flight is the right to buy one answer, or to build one thing. Statements that want the same wait
 // until it is stored. The system releases the right when the process dies.
 type Flight struct{ lock *flock.Flock }
 
-// AcquireFlight waits at most patience for the right to buy the answer that the digest
-// names. The holder may be in this process or in another. AcquireFlight locks a file
+// AcquireFlight waits at most patience for the right that the digest names. The holder may be in
+// this process or in another, and doing says what it does then. AcquireFlight locks a file
 // beside the database. That file exists only while the right is held. Errors: Busy,
 // ReadOnly, Cancelled, IO.
-func (s *Store) AcquireFlight(ctx context.Context, digest [32]byte, patience time.Duration) (*Flight, error) {
+func (s *Store) AcquireFlight(ctx context.Context, digest [32]byte, patience time.Duration, doing string) (*Flight, error) {
 	lock, err := s.lockBeside(ctx, "-flight-"+hex.EncodeToString(digest[:16]), patience,
-		sqlerr.New(sqlerr.Busy, "the same query is being answered elsewhere").WithHint("try again when it is done"))
+		sqlerr.New(sqlerr.Busy, "%s elsewhere", doing).WithHint("try again when it is done"))
 	if err != nil {
 		return nil, err
 	}

@@ -149,7 +149,7 @@ func TestSymbolicLinks(t *testing.T) {
 			t.Errorf("%s is %s", link, s.Path())
 		}
 		lease, err := s.AcquireLease(context.Background())
-		flight, err2 := s.AcquireFlight(context.Background(), [32]byte{}, 0)
+		flight, err2 := s.AcquireFlight(context.Background(), [32]byte{}, 0, "it is tested")
 		if err := errors.Join(err, err2, charge(s, 1, catalog.KindReleases, epsilon(1, 0))); err != nil {
 			t.Fatal(err)
 		}

@@ -145,7 +145,7 @@ func shareAFlight(t *testing.T, s *engine.Session, name string, texts []string) 
 // held is a request that another session is buying.
 func held(t *testing.T, s *engine.Session) *catalog.Flight {
 	t.Helper()
-	f, err := s.DB().Store().AcquireFlight(context.Background(), bindText(t, s, racing[0]).Digest(), time.Second)
+	f, err := s.DB().Store().AcquireFlight(context.Background(), bindText(t, s, racing[0]).Digest(), time.Second, "it is tested")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -264,7 +264,7 @@ func (st *Statement) offer(t *view.Table, asks []int) string {
 // drawn: others see that they are there.
 func (st *Statement) buy(ctx context.Context, purchases []Purchase, answers []Estimate) error {
 	st.publish()
-	flight, err := st.Database.store.AcquireFlight(ctx, st.digest(purchases), st.Database.Live.Patience)
+	flight, err := st.Database.store.AcquireFlight(ctx, st.digest(purchases), st.Database.Live.Patience, "the same query is being answered")
 	if err != nil {
 		return err
 	}

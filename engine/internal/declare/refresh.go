@@ -140,11 +140,8 @@ func (s *Statement) Refresh(ctx context.Context, st *syntax.RefreshRelease) (not
 	if st.Again {
 		patience = 0
 	}
-	flight, err := s.Store.AcquireFlight(ctx, sha256.Sum256([]byte("refresh "+r.template.Name)), patience)
+	flight, err := s.Store.AcquireFlight(ctx, sha256.Sum256([]byte("refresh "+r.template.Name)), patience, r.template.Name+" is being refreshed")
 	if err != nil {
-		if sqlerr.CodeOf(err) == sqlerr.Busy {
-			err = sqlerr.New(sqlerr.Busy, "%s is being refreshed elsewhere", r.template.Name).WithHint("try again when it is done")
-		}
 		return "", nil, err
 	}
 	defer flight.Land()

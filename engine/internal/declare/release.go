@@ -105,12 +105,9 @@ func (s *Statement) take(ctx context.Context, name syntax.Name) (v *view.View, l
 		v, err = s.view(ctx)
 		return v, func() {}, err
 	}
-	flight, err := s.Store.AcquireFlight(ctx, sha256.Sum256([]byte("name "+query.FoldName(name.Text))), s.Patience)
-	if sqlerr.CodeOf(err) == sqlerr.Busy {
-		err = sqlerr.New(sqlerr.Busy, "%s is being built elsewhere", name.Text).WithHint("try again when it is done").At(name.Position)
-	}
+	flight, err := s.Store.AcquireFlight(ctx, sha256.Sum256([]byte("name "+query.FoldName(name.Text))), s.Patience, name.Text+" is being built")
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, sqlerr.Locate(err, name.Position)
 	}
 	if v, err = s.view(ctx); err != nil {
 		flight.Land()
