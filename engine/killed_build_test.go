@@ -197,3 +197,24 @@ func TestInterruptedBuildSays(t *testing.T) {
 		t.Errorf("it was dropped meanwhile: %v", err)
 	}
 }
+
+// TestBuildShowsRuns checks that the progress of a build by SMW never falls, and moves while its runs
+// are made.
+func TestBuildShowsRuns(t *testing.T) {
+	for _, updates := range []string{"6", "100"} { // the runs end, or a pass agrees
+		s := parityWard(t)
+		last, moves := int64(-1), 0
+		s.SetProgress(func(done, all int64) {
+			if share := 100 * done / max(1, all); all > 300 && share != last {
+				if moves++; share < last || share > 100 {
+					t.Errorf("%s runs: %d %% after %d %%", updates, share, last)
+				}
+				last = share
+			}
+		})
+		must(t, s, strings.Replace(fmt.Sprintf(buildSMW, "prior = uniform"), "6", updates, 1))
+		if moves < 6 {
+			t.Errorf("%s runs: it moved %d times", updates, moves)
+		}
+	}
+}

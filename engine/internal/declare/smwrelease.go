@@ -152,6 +152,7 @@ func (s *Statement) buildHypothesis(ctx context.Context, t *view.Table, r *catal
 		if err != nil {
 			return err
 		}
+		steps.read(0, 1)
 		src = s.Random()
 		var key [16]byte // names records of a universe without codes; used only here
 		if err := src.Bytes(key[:]); err != nil {
@@ -186,7 +187,7 @@ func (s *Statement) buildHypothesis(ctx context.Context, t *view.Table, r *catal
 	count := func(q query.Query) (int64, error) {
 		// Which queries fired, and after how many, is what the runs published.
 		quiet++
-		steps.fit(3 * min(1, (float64(len(published.Steps))+quiet/queries)/float64(p.Updates+1)))
+		steps.fit(3 * (float64(len(published.Steps)) + min(1, quiet/queries)) / float64(p.Updates+1))
 		n, ok := cells.Count(q)
 		if !ok { // the class has no query of such a support
 			return 0, sqlerr.New(sqlerr.Internal, "a query of the class cannot be enumerated")
