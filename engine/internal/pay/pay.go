@@ -31,13 +31,15 @@ type Desk struct {
 	Random func() *noise.Source
 }
 
-// charge runs a transaction that charges for a snapshot, and returns when it is on
+// charge runs a transaction that charges for snapshots, and returns when it is on
 // disk. A table whose source changed is refused first: nothing is charged for what
 // could not be answered.
-func (d *Desk) charge(ctx context.Context, sn Snapshot, do func(*catalog.Tx) error) error {
+func (d *Desk) charge(ctx context.Context, do func(*catalog.Tx) error, sns ...Snapshot) error {
 	return d.Store.Write(ctx, func(tx *catalog.Tx) error {
-		if err := sn.Unchanged(ctx, tx); err != nil {
-			return err
+		for _, sn := range sns {
+			if err := sn.Unchanged(ctx, tx); err != nil {
+				return err
+			}
 		}
 		return do(tx)
 	})
@@ -52,12 +54,12 @@ func (d *Desk) Build(ctx context.Context, b *Bill, sn Snapshot, k catalog.Kind, 
 func (d *Desk) one(ctx context.Context, what kind, b *Bill, sn Snapshot, statement string, k catalog.Kind, action, object string, cost accounting.Amount) (*Receipt, error) {
 	t := sn.Table()
 	var w catalog.Waiting
-	err := d.charge(ctx, sn, func(tx *catalog.Tx) (err error) {
+	err := d.charge(ctx, func(tx *catalog.Tx) (err error) {
 		w, err = tx.ChargeFor(b.identity(t, statement), t.Account, t.Span(), cost, func() error {
 			return tx.Charge(t.Account, t.Span(), k, action, object, cost)
 		})
 		return err
-	})
+	}, sn)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +72,7 @@ func (d *Desk) one(ctx context.Context, what kind, b *Bill, sn Snapshot, stateme
 // was read; Invalid if one of its periods is retired.
 func (d *Desk) GoOn(ctx context.Context, sn Snapshot, r *catalog.Release) (*Receipt, error) {
 	t := sn.Table()
-	err := d.charge(ctx, sn, func(tx *catalog.Tx) error {
+	err := d.charge(ctx, func(tx *catalog.Tx) error {
 		stored, err := tx.Release(r.Name)
 		switch {
 		case err != nil:
@@ -79,7 +81,7 @@ func (d *Desk) GoOn(ctx context.Context, sn Snapshot, r *catalog.Release) (*Rece
 			return sqlerr.New(sqlerr.Unknown, "release %s was dropped or finished meanwhile", r.Name)
 		}
 		return tx.Affords(t.Account, t.Span(), catalog.KindReleases, "create release", accounting.Amount{})
-	})
+	}, sn)
 	if err != nil {
 		return nil, err
 	}
@@ -150,12 +152,7 @@ func (d *Desk) Answers(ctx context.Context, b *Bill, sns []Snapshot, by *Buyers,
 	var due []*catalog.Payment
 	var charges []catalog.Waiting
 	taken := make(takings, 1)
-	err := d.Store.Write(ctx, func(tx *catalog.Tx) (err error) {
-		for _, sn := range sns {
-			if err := sn.Unchanged(ctx, tx); err != nil {
-				return err
-			}
-		}
+	err := d.charge(ctx, func(tx *catalog.Tx) (err error) {
 		if due, err = payments(tx); err != nil {
 			return err
 		}
@@ -177,7 +174,7 @@ func (d *Desk) Answers(ctx context.Context, b *Bill, sns []Snapshot, by *Buyers,
 			}
 		}
 		return nil
-	})
+	}, sns...)
 	if err != nil {
 		return nil, err
 	}
@@ -238,12 +235,12 @@ func (b *Buyers) Of(account int64) *catalog.Buyer {
 // StartRun pays for the next run of a mechanism from its reserve. In the same
 // transaction store records that the run was started.
 func (d *Desk) StartRun(ctx context.Context, sn Snapshot, by *catalog.Buyer, p catalog.Payment, store func(*catalog.Tx) error) (*Receipt, error) {
-	err := d.charge(ctx, sn, func(tx *catalog.Tx) error {
+	err := d.charge(ctx, func(tx *catalog.Tx) error {
 		if err := store(tx); err != nil {
 			return err
 		}
 		return tx.Buy(*by, p)
-	})
+	}, sn)
 	if err != nil {
 		return nil, err
 	}
@@ -265,12 +262,12 @@ func ResumeRun(tx *catalog.Tx, t *view.Table, mechanism int64) (*Receipt, error)
 // mechanism, so there is no mechanism without its budget and no budget without its
 // mechanism. Nothing may be read for it before a run is started.
 func (d *Desk) Reserve(ctx context.Context, sn Snapshot, name string, rho accounting.Rho, store func(*catalog.Tx) error) error {
-	return d.charge(ctx, sn, func(tx *catalog.Tx) error {
+	return d.charge(ctx, func(tx *catalog.Tx) error {
 		if err := tx.Charge(sn.Table().Account, sn.Table().Span(), catalog.KindInteractive, "reserve mechanism", name, accounting.Amount{Rho: rho}); err != nil {
 			return err
 		}
 		return store(tx)
-	})
+	}, sn)
 }
 
 // Bill adds up the charges of a statement, so that one that fails can say what it cost.
