@@ -530,11 +530,11 @@ func (s *Store) writeMark(m *ledger.Mark, committed bool) error {
 	if s.memory != "" || m == nil {
 		return nil
 	}
-	write, hint := s.marks.Prepare, "nothing was charged; dpsql must be able to write that file, and its disk needs space"
+	hint := "nothing was charged; dpsql must be able to write that file, and its disk needs space"
 	if committed {
-		write, hint = s.marks.Write, "what the statement charged stays charged, and nothing was drawn for it: SHOW LEDGER tells"
+		hint = "what the statement charged stays charged, and nothing was drawn for it: SHOW LEDGER tells"
 	}
-	created, err := write(*m, s.markPath(), s.path)
+	created, err := s.marks.Write(*m, s.markPath(), s.path, committed)
 	if err != nil {
 		return fileError("write", s.markPath(), err).WithHint("%s", hint)
 	}

@@ -110,7 +110,7 @@ func withMark(t *testing.T, marks []byte, change func(*ledger.Mark)) []byte {
 	change(&m)
 	var file ledger.MarkFile
 	defer file.Close()
-	if _, err := file.Write(m, path+"-changed", path); err != nil {
+	if _, err := file.Write(m, path+"-changed", path, true); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(path + "-changed")

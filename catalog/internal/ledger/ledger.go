@@ -478,44 +478,27 @@ type MarkFile struct {
 	info fs.FileInfo // which file this is
 }
 
-// Prepare returns the error that Write would meet, before the mark's line is committed. It
-// writes what stands in the mark's place again, and syncs a file that was not open. It
-// creates a missing file with the permissions of the database, and created reports that
-// the name is new.
-func (f *MarkFile) Prepare(m Mark, path, database string) (created bool, err error) {
+// Write makes a mark durable in the file of that name. It costs about as much as a commit. Before
+// the mark's line is committed it only returns the error that it would meet: it writes what stands
+// in the mark's place again, and syncs a file that was not open. It creates a missing file with
+// the permissions of the database, and created reports that the name is new. After an error the
+// mark may be there or not.
+func (f *MarkFile) Write(m Mark, path, database string, committed bool) (created bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	known := f.file
-	if created, err = f.open(path, database); err != nil {
-		return created, err
+	known, b, at := f.file, m.encode(), m.Seq%slots*markSize
+	created, err = f.open(path, database)
+	if err == nil && !committed {
+		_, err = f.file.ReadAt(b, at)
 	}
-	kept, at := make([]byte, markSize), m.Seq%slots*markSize
-	if _, err = f.file.ReadAt(kept, at); err == nil {
-		_, err = f.file.WriteAt(kept, at)
+	if err == nil {
+		_, err = f.file.WriteAt(b, at)
 	}
-	if err == nil && f.file != known {
+	if err == nil && (committed || f.file != known) {
 		err = f.file.Sync()
 	}
 	if err != nil {
 		f.close() // so that the next one syncs
-	}
-	return created, err
-}
-
-// Write makes a mark durable in the file of that name. It costs about as much as a
-// commit. It creates a missing file as Prepare does. After an error the mark may be there
-// or not.
-func (f *MarkFile) Write(m Mark, path, database string) (created bool, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if created, err = f.open(path, database); err == nil {
-		_, err = f.file.WriteAt(m.encode(), m.Seq%slots*markSize)
-	}
-	if err == nil {
-		err = f.file.Sync()
-	}
-	if err != nil {
-		f.close()
 	}
 	return created, err
 }

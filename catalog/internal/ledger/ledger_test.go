@@ -112,7 +112,7 @@ func TestMarkFile(t *testing.T) {
 		if c = next; !ok {
 			t.Fatal("a line does not follow")
 		}
-		if created, err := f.Prepare(ledger.MarkOf(name, c), path, database); err != nil || created != (i == 0) {
+		if created, err := f.Write(ledger.MarkOf(name, c), path, database, false); err != nil || created != (i == 0) {
 			t.Fatalf("mark %d: created %v, %v", i, created, err)
 		}
 		all, err := ledger.ReadMarks(path)
@@ -122,7 +122,7 @@ func TestMarkFile(t *testing.T) {
 		if info, err := os.Stat(path); err != nil || info.Size() != 64*64 {
 			t.Fatalf("the file has not its full size: %v, %v", info.Size(), err)
 		}
-		if _, err := f.Write(ledger.MarkOf(name, c), path, database); err != nil {
+		if _, err := f.Write(ledger.MarkOf(name, c), path, database, true); err != nil {
 			t.Fatalf("mark %d: %v", i, err)
 		}
 	}
@@ -161,15 +161,15 @@ func TestMarkFile(t *testing.T) {
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, write := range []func(ledger.Mark, string, string) (bool, error){f.Prepare, f.Write} {
-		if _, err := write(ledger.MarkOf(name, c), path, database); err == nil {
+	for _, committed := range []bool{false, true} {
+		if _, err := f.Write(ledger.MarkOf(name, c), path, database, committed); err == nil {
 			t.Error("a directory has a mark")
 		}
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if created, err := f.Write(ledger.MarkOf(name, c), path, database); err != nil || !created || last() != 100 {
+	if created, err := f.Write(ledger.MarkOf(name, c), path, database, true); err != nil || !created || last() != 100 {
 		t.Errorf("created %v, %v, and the last mark is of line %d", created, err, last())
 	}
 }
