@@ -32,11 +32,6 @@ func (r *reader) Cells(ctx context.Context, p source.Permit, t source.Table, col
 		if err != nil {
 			return err
 		}
-		if t.Unit == "" {
-			if err := r.loosen(ctx, rel, rows, columns); err != nil {
-				return err
-			}
-		}
 		tally := source.NewTally(t, coder, most)
 		p := newPlan(rows, columns)
 		switch {

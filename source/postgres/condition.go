@@ -78,10 +78,7 @@ const (
 // within returns the condition that the column's value is in a set of its domain. It
 // returns false if SQL cannot express it.
 func (w *writer) within(c column, set query.Set) (string, bool) {
-	switch {
-	case c.inside && set.IsAll():
-		return c.fits, true
-	case c.array == "":
+	if c.array == "" {
 		return "", false
 	}
 	values, except := []query.Value(nil), false

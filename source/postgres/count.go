@@ -230,27 +230,3 @@ func weigher(counted query.Query) ([]int, func([]query.Value) int64) {
 	}
 	return nil, func([]query.Value) int64 { return weight }
 }
-
-const distinctText = `SELECT s.attname::text, max(CASE WHEN s.n_distinct >= 0 THEN s.n_distinct ELSE -s.n_distinct * greatest(c.reltuples, 0) END)::int8
-	FROM pg_stats AS s, pg_class AS c WHERE s.schemaname = $1 AND s.tablename = $2 AND c.oid = $3::oid GROUP BY s.attname`
-
-// loosen drops the domain conditions of columns that the statement groups by, if the
-// server expects hardly more values in a column than its domain has. The reader checks
-// the groups anyway, and a condition on each row takes up to half as long as the whole
-// GROUP BY. If the server expects more values, the condition stays, because it avoids
-// groups that belong to no cell. The choice shows only in the time.
-func (r *reader) loosen(ctx context.Context, rel *relation, rows rowset, asked []int) error {
-	distinct := make(map[string]int64)
-	err := r.rows(ctx, statement{distinctText, texts(rel.schema, rel.name, rel.number()), "dpsql_distinct"}, func(row [][]byte) bool {
-		distinct[string(row[0])] = int8Of(row[1])
-		return true
-	})
-	for _, i := range asked {
-		c := &rows.columns[i]
-		size, finite := c.Domain.All().Size()
-		if n, ok := distinct[c.attribute]; ok && finite && n >= 0 && uint64(n) <= size+size/4 {
-			c.inside = true
-		}
-	}
-	return err
-}

@@ -31,10 +31,8 @@ type kind struct {
 type column struct {
 	query.Column
 	kind
-	text      string
-	fits      string // as in attribute; "" with OR OTHER, which longer texts are
-	attribute string // its name
-	inside    bool   // the statement need not check the domain: all rows lie in it, or a later check follows
+	text string
+	fits string // as in attribute; "" with OR OTHER, which longer texts are
 }
 
 // column returns the relation's column for a declared one.
@@ -55,7 +53,7 @@ func (rel *relation) column(c query.Column, source string) (column, error) {
 		if text, ok = a.steps(c); !ok {
 			return column{}, a.refused(c, source)
 		}
-		return column{Column: c, kind: integerKind, text: text, attribute: a.name}, nil
+		return column{Column: c, kind: integerKind, text: text}, nil
 	}
 	if c.Form.HasOther() || c.Form.IsNoCase() {
 		if k.array == "date[]" || k.array == "bpchar[]" {
@@ -72,7 +70,7 @@ func (rel *relation) column(c query.Column, source string) (column, error) {
 	if c.Form.IsClamped() && !c.Form.IsTime() {
 		k, text = k.clamped(text, c.Domain)
 	}
-	out := column{Column: c, kind: k, text: text, attribute: a.name}
+	out := column{Column: c, kind: k, text: text}
 	if text == a.text() && !a.bytewise {
 		out.kind, out.text = k.shared("r." + query.Quoted(a.name) + "::text")
 	}
