@@ -271,7 +271,7 @@ var safe = map[string]forms{
 	"round": real, "rtrim": bytes_, "sign": integer, "substr": bytes_, "substring": bytes_, "trim": bytes_, "typeof": bytes_,
 	"unicode": integer, "upper": bytes_,
 	"avg": real, "count": integer, "total": real, // over the rows of a unit; sum can overflow
-	"date": bytes_ | clock, "datetime": bytes_ | clock, "julianday": real | clock, "strftime": bytes_ | clock, "time": bytes_ | clock, "unixepoch": integer | clock,
+	"date": digits | clock, "datetime": digits | clock, "julianday": real | clock, "strftime": bytes_ | clock, "time": digits | clock, "unixepoch": integer | clock,
 }
 
 // searches are the functions that look for one text in another. With two stored ones a single row

@@ -80,7 +80,6 @@ type value struct {
 	collation string // of the column; "" for an expression; or unknownCollation
 	collates  bool   // the expression has a COLLATE
 	joins     int    // how many || can join a text of it, here and below
-	sober     bool   // it is a number, NULL, or a text that begins below the letters, so none of clockWord
 	forms     forms  // of its values
 }
 
@@ -90,11 +89,12 @@ type forms uint8
 const (
 	integer     forms = 1 << iota // also in a column whose reals are stored as integers where they can be
 	real                          // never an integer
-	bytes_                        // texts and blobs
+	digits                        // texts that begin below the letters, so none of clockWord
+	bytes_                        // other texts and blobs
 	folded                        // compared by another collation than BINARY
 	ofArguments                   // of a function: those of its arguments
 	clock                         // of a function: of date and time
-	anyForm     = integer | real | bytes_ | folded
+	anyForm     = integer | real | digits | bytes_ | folded
 )
 
 // formsOf returns the forms of a column or a CAST of a declared type.

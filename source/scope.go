@@ -220,8 +220,7 @@ func (s *scope) value(x *definition.Expr) (value, error) {
 	case definition.Call:
 		return s.call(x)
 	case definition.Literal:
-		sober := x.Name[0] != 'x' && x.Name[0] != '\'' || x.Name[0] == '\'' && len(x.Name) > 1 && x.Name[1] < 'A'
-		return value{affinity: noAffinity, sober: sober, forms: formsOfLiteral(x.Name)}, nil
+		return value{affinity: noAffinity, forms: formsOfLiteral(x.Name)}, nil
 	}
 	v, args, err := s.values(x.Args)
 	if err != nil {
@@ -230,19 +229,18 @@ func (s *scope) value(x *definition.Expr) (value, error) {
 	switch x.Name {
 	case "||":
 		v.joins = args[0].joins + args[1].joins + 1
-		v.sober = args[0].sober && (x.Args[0].Kind == definition.Literal || x.Args[0].Name == "||") // and not empty
-		v.forms = v.forms&folded | bytes_
+		if v.forms = v.forms&folded | bytes_; args[0].forms&bytes_ == 0 && (x.Args[0].Kind == definition.Literal || x.Args[0].Name == "||") { // and not empty
+			v.forms = v.forms&folded | digits
+		}
 		if v.joins > maxJoins {
 			return v, errJoins(s.source)
 		}
 	case "+", "-", "*", "/", "%":
-		v.sober = len(args) == 2 || x.Name == "-" || args[0].sober
-		if slices.ContainsFunc(args, func(a value) bool { return a.forms&^folded == real }) {
-			v.forms = v.forms&folded | real
+		if len(args) == 2 || x.Name == "-" {
+			v.forms = v.forms&folded | numbersOf(args)
 		}
 	case "CASE", "CASE ELSE", "CASE OF", "CASE OF ELSE":
 	default:
-		v.sober = x.Name == "&" || x.Name == "|" || x.Name == "<<" || x.Name == ">>"
 		v.forms = v.forms&folded | integer
 	}
 	if len(x.Args) == 1 { // a column after a + compares as without it
@@ -261,8 +259,10 @@ func (s *scope) value(x *definition.Expr) (value, error) {
 		if v.affinity = affinityOf(x.Name); x.Name == "" || query.SameName(x.Name, "any") {
 			v.affinity = unknownAffinity
 		}
-		v.sober = v.affinity == numericAffinity
-		if v.forms = formsOf(x.Name) | v.forms&folded; sqlvalue.AffinityOf(x.Name) == sqlvalue.Numeric {
+		if v.forms = formsOf(x.Name) | v.forms&folded; v.affinity == numericAffinity {
+			v.forms &^= bytes_
+		}
+		if sqlvalue.AffinityOf(x.Name) == sqlvalue.Numeric {
 			v.forms |= real // only a column turns 1.0 into 1
 		}
 	}
@@ -334,9 +334,10 @@ func (s *scope) call(x *definition.Expr) (value, error) {
 		if err == nil && searches[x.Name] && len(x.Args) == 2 && x.Args[0].Kind != definition.Literal && x.Args[1].Kind != definition.Literal {
 			err = errSlow(s.source, x.Name)
 		}
-		v.sober = returns&(bytes_|ofArguments) == 0 || returns&clock != 0 && x.Name != "strftime" || x.Name == "min" && slices.ContainsFunc(each, func(v value) bool { return v.sober })
 		if returns&ofArguments == 0 {
 			v.forms = v.forms&folded | returns&anyForm
+		} else if x.Name == "min" && slices.ContainsFunc(each, func(v value) bool { return v.forms&bytes_ == 0 }) {
+			v.forms = v.forms&^bytes_ | digits
 		}
 		return v, err
 	}
@@ -347,7 +348,7 @@ func (s *scope) call(x *definition.Expr) (value, error) {
 	if err == nil && s.outer != outer {
 		err = mixedf("has the aggregate %s of columns of a SELECT around", x.Name)
 	}
-	if s.aggregate, v.sober = x.Name, returns&ofArguments == 0; v.sober {
+	if s.aggregate = x.Name; returns&ofArguments == 0 {
 		v.forms = returns
 	} else if err == nil && each[0].forms.mixed() {
 		err = errAlike(s.source, "has the aggregate "+x.Name)
@@ -358,6 +359,8 @@ func (s *scope) call(x *definition.Expr) (value, error) {
 // formsOfLiteral returns the form of a literal as definition.Expr has it.
 func formsOfLiteral(text string) forms {
 	switch {
+	case text[0] == '\'' && len(text) > 1 && text[1] < 'A':
+		return digits
 	case text[0] == '\'' || text[0] == 'x':
 		return bytes_
 	case strings.Trim(text, "0123456789") == "" && len(text) < 19:
@@ -368,6 +371,21 @@ func formsOfLiteral(text string) forms {
 	return integer | real
 }
 
+// numbersOf returns the forms of what + and its like make of values.
+func numbersOf(args []value) (f forms) {
+	for _, a := range args {
+		switch numbers := a.forms & (integer | real); {
+		case a.forms&^folded == real:
+			return real
+		case numbers == 0: // a text, which may have either
+			f |= integer | real
+		default:
+			f |= numbers
+		}
+	}
+	return f
+}
+
 // clockWord matches the literals by which a function of date and time reads the clock or the time
 // zone, and all blobs: one stands for the text of its bytes.
 var clockWord = regexp.MustCompile(`(?i)^('(now|subsec|subsecond|localtime|utc)$|x')`)
@@ -376,7 +394,7 @@ var clockWord = regexp.MustCompile(`(?i)^('(now|subsec|subsecond|localtime|utc)$
 func (s *scope) steady(x *definition.Expr, args []value) error {
 	reads := len(args) == 0 || len(args) == 1 && x.Name == "strftime"
 	for i, a := range x.Args {
-		reads = reads || !args[i].sober && (a.Kind != definition.Literal || clockWord.MatchString(a.Name))
+		reads = reads || args[i].forms&bytes_ != 0 && (a.Kind != definition.Literal || clockWord.MatchString(a.Name))
 	}
 	if reads {
 		return errClock(s.source, x.Name)

@@ -276,10 +276,10 @@ func (l *leaf) column(i int) value {
 		if w.collation != v.collation {
 			v.collation = unknownCollation
 		}
-		v.joins, v.sober, v.forms = max(v.joins, w.joins), v.sober && w.sober, v.forms|w.forms
+		v.joins, v.forms = max(v.joins, w.joins), v.forms|w.forms
 	}
 	if v.leaf == nil {
 		v.affinity, v.collation = unknownAffinity, unknownCollation
 	}
-	return value{leaf: l, column: fmt.Sprint(i), reads: l.bit, affinity: v.affinity, collation: v.collation, joins: v.joins, sober: v.sober, forms: v.forms}
+	return value{leaf: l, column: fmt.Sprint(i), reads: l.bit, affinity: v.affinity, collation: v.collation, joins: v.joins, forms: v.forms}
 }

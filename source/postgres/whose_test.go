@@ -4,6 +4,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"iter"
+	"maps"
 	"math"
 	"math/rand"
 	"slices"
@@ -182,43 +184,50 @@ func TestRowsOfRandomViews(t *testing.T) {
 	}
 	alone, together := 0, 0
 	accepted := make(map[string]source.Table)
-	for name := range texts { // each in a transaction of its own, whose locks are few
-		must(t, pool.Snapshot(context.Background(), func(r source.Reader) error {
-			table := source.Table{Source: "public." + name}
-			if _, err := r.Check(context.Background(), table); err == nil {
-				alone++
-				accepted[name] = table
-				below := tables[random.Intn(len(tables))]
-				before, after := without(t, conn, name, fmt.Sprintf("DELETE FROM ONLY %s WHERE ctid = (SELECT ctid FROM ONLY %s ORDER BY random() LIMIT 1)", below, below))
-				if lost, gained := lostRows(before, after), lostRows(after, before); len(lost) > 1 || len(gained) > 0 {
-					t.Errorf("one row of %s less, and %s loses %q and gains %q", below, texts[name], lost, gained)
+	snapshot := func(names iter.Seq[string], f func(r source.Reader, name string)) {
+		for some := range slices.Chunk(slices.Sorted(names), 100) { // a transaction has room for some locks
+			must(t, pool.Snapshot(context.Background(), func(r source.Reader) error {
+				for _, name := range some {
+					f(r, name)
 				}
-				row := extremeRow(random, fmt.Sprint(math.MinInt32))
-				before, after = without(t, conn, name, row)
-				if lost, gained := lostRows(before, after), lostRows(after, before); len(gained) > 1 || len(lost) > 0 {
-					t.Errorf("%.99s\nand %s loses %q and gains %.99q", row, texts[name], lost, gained)
+				return nil
+			}))
+		}
+	}
+	snapshot(maps.Keys(texts), func(r source.Reader, name string) {
+		table := source.Table{Source: "public." + name}
+		if _, err := r.Check(context.Background(), table); err == nil {
+			alone++
+			accepted[name] = table
+			below := tables[random.Intn(len(tables))]
+			before, after := without(t, conn, name, fmt.Sprintf("DELETE FROM ONLY %s WHERE ctid = (SELECT ctid FROM ONLY %s ORDER BY random() LIMIT 1)", below, below))
+			if lost, gained := lostRows(before, after), lostRows(after, before); len(lost) > 1 || len(gained) > 0 {
+				t.Errorf("one row of %s less, and %s loses %q and gains %q", below, texts[name], lost, gained)
+			}
+			row := extremeRow(random, fmt.Sprint(math.MinInt32))
+			before, after = without(t, conn, name, row)
+			if lost, gained := lostRows(before, after), lostRows(after, before); len(gained) > 1 || len(lost) > 0 {
+				t.Errorf("%.99s\nand %s loses %q and gains %.99q", row, texts[name], lost, gained)
+			}
+		} else if _, err = r.Check(context.Background(), ofUnit(table.Source, "u")); err == nil {
+			together++
+			accepted[name] = ofUnit(table.Source, "u")
+			unit, gone := random.Intn(4), ""
+			for _, u := range unitsOf(t, r.(*reader), table) {
+				gone += fmt.Sprintf("DELETE FROM %s WHERE %s = %d; ", u.table, u.column, unit)
+			}
+			for unit, statements := range map[string]string{fmt.Sprint(unit): gone, fmt.Sprint(math.MaxInt32): extremeRow(random, fmt.Sprint(math.MaxInt32)) + "; " + extremeRow(random, fmt.Sprint(math.MaxInt32))} {
+				before, after := without(t, conn, name, statements)
+				others := func(rows []string) []string {
+					return slices.DeleteFunc(rows, func(row string) bool { return strings.HasPrefix(row, unit+"|") || strings.HasPrefix(row, "|") })
 				}
-			} else if _, err = r.Check(context.Background(), ofUnit(table.Source, "u")); err == nil {
-				together++
-				accepted[name] = ofUnit(table.Source, "u")
-				unit, gone := random.Intn(4), ""
-				for _, u := range unitsOf(t, r.(*reader), table) {
-					gone += fmt.Sprintf("DELETE FROM %s WHERE %s = %d; ", u.table, u.column, unit)
-				}
-				for unit, statements := range map[string]string{fmt.Sprint(unit): gone, fmt.Sprint(math.MaxInt32): extremeRow(random, fmt.Sprint(math.MaxInt32)) + "; " + extremeRow(random, fmt.Sprint(math.MaxInt32))} {
-					before, after := without(t, conn, name, statements)
-					others := func(rows []string) []string {
-						return slices.DeleteFunc(rows, func(row string) bool { return strings.HasPrefix(row, unit+"|") || strings.HasPrefix(row, "|") })
-					}
-					before, after = others(before), others(after)
-					if lost, gained := lostRows(before, after), lostRows(after, before); len(lost)+len(gained) > 0 {
-						t.Errorf("%.99s\nand of the others %s loses %q and gains %q", statements, texts[name], lost, gained)
-					}
+				before, after = others(before), others(after)
+				if lost, gained := lostRows(before, after), lostRows(after, before); len(lost)+len(gained) > 0 {
+					t.Errorf("%.99s\nand of the others %s loses %q and gains %q", statements, texts[name], lost, gained)
 				}
 			}
-			return nil
-		}))
-	}
+		}
+	})
 	for range 12 { // and stays
 		execute(t, conn, extremeRow(random, fmt.Sprint(math.MinInt32+random.Intn(3))))
 	}
@@ -229,22 +238,20 @@ func TestRowsOfRandomViews(t *testing.T) {
 	columns := []query.Column{{Name: "x", Domain: small}, {Name: "t", Domain: letters}}
 	u, err := query.NewUniverse(columns)
 	must(t, err)
-	for name, table := range accepted {
-		must(t, pool.Snapshot(context.Background(), func(r source.Reader) error {
-			table.Columns = columns
-			_, err := r.Check(context.Background(), table)
-			if err == nil {
-				_, err = r.Count(context.Background(), anyone{}, table, query.All(u))
-			}
-			if err == nil {
-				_, err = r.Cells(context.Background(), anyone{}, table, []int{0, 1}, query.NewCoder(u, [16]byte{}), 100)
-			}
-			if err != nil && sqlerr.CodeOf(err) != sqlerr.Unsupported { // of a type that is not read so
-				t.Errorf("%s: %v", texts[name], err)
-			}
-			return nil
-		}))
-	}
+	snapshot(maps.Keys(accepted), func(r source.Reader, name string) {
+		table := accepted[name]
+		table.Columns = columns
+		_, err := r.Check(context.Background(), table)
+		if err == nil {
+			_, err = r.Count(context.Background(), anyone{}, table, query.All(u))
+		}
+		if err == nil {
+			_, err = r.Cells(context.Background(), anyone{}, table, []int{0, 1}, query.NewCoder(u, [16]byte{}), 100)
+		}
+		if err != nil && sqlerr.CodeOf(err) != sqlerr.Unsupported { // of a type that is not read so
+			t.Errorf("%s: %v", texts[name], err)
+		}
+	})
 	if t.Logf("of %d views %d are accepted without a unit, %d more with one", made, alone, together); alone < least || together < least {
 		t.Error("too few are")
 	}
