@@ -304,6 +304,18 @@ func (c *conn) login(p *startupPacket) error {
 	return c.flush()
 }
 
+// asked sends a message of the login, and receives the answer.
+func (c *conn) asked(m pgproto3.BackendMessage, kind uint32) (pgproto3.FrontendMessage, error) {
+	c.send(m)
+	if err := c.flush(); err != nil {
+		return nil, err
+	}
+	if err := c.wire.SetAuthType(kind); err != nil {
+		return nil, err
+	}
+	return c.wire.Receive()
+}
+
 // authenticate has the client prove that it knows the user's password. A user who does not
 // exist is asked in the same way, and fails in the same way.
 func (c *conn) authenticate() error {
@@ -317,14 +329,7 @@ func (c *conn) authenticate() error {
 	if c.tls != nil {
 		mechanisms = []string{scram.Plus, scram.Plain}
 	}
-	c.send(&pgproto3.AuthenticationSASL{AuthMechanisms: mechanisms})
-	if err := c.flush(); err != nil {
-		return err
-	}
-	if err := c.wire.SetAuthType(pgproto3.AuthTypeSASL); err != nil {
-		return err
-	}
-	message, err := c.wire.Receive()
+	message, err := c.asked(&pgproto3.AuthenticationSASL{AuthMechanisms: mechanisms}, pgproto3.AuthTypeSASL)
 	if err != nil {
 		return err
 	}
@@ -339,14 +344,7 @@ func (c *conn) authenticate() error {
 	reply, _, err := talk.Step(string(initial.Data))
 	if err == nil {
 		c.steps.Add(1)
-		c.send(&pgproto3.AuthenticationSASLContinue{Data: []byte(reply)})
-		if err := c.flush(); err != nil {
-			return err
-		}
-		if err := c.wire.SetAuthType(pgproto3.AuthTypeSASLContinue); err != nil {
-			return err
-		}
-		if message, err = c.wire.Receive(); err != nil {
+		if message, err = c.asked(&pgproto3.AuthenticationSASLContinue{Data: []byte(reply)}, pgproto3.AuthTypeSASLContinue); err != nil {
 			return err
 		}
 		last, ok := message.(*pgproto3.SASLResponse)

@@ -2,14 +2,18 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"dpsql/engine"
 	"dpsql/server"
 )
 
@@ -73,6 +77,38 @@ func TestAnswersComeAtTheEndOfASlot(t *testing.T) {
 		}
 		if time.Now().After(stop) {
 			t.Fatal("the answer to a client that left is not stored")
+		}
+	}
+}
+
+// TestDescribingEnds: what parsing and describing compile ends with the statement_timeout.
+func TestDescribingEnds(t *testing.T) {
+	url, _ := start(t, func(c *server.Config) {
+		s := c.Database.NewSession()
+		path := filepath.Join(t.TempDir(), "wide.csv")
+		writeFile(t, path, "n,m\n1,2\n")
+		if _, err := s.Import(t.Context(), engine.Import{Path: path, Table: "wide_raw"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{`CREATE PRIVATE TABLE wide (n INTEGER BETWEEN 0 AND 29999, m INTEGER BETWEEN 0 AND 9999) FROM wide_raw WITH (epsilon = 1, delta = 1e-6)`, `GRANT SELECT ON wide TO ana WITH (rho = 0.1)`} {
+			if _, err := s.Exec(t.Context(), text, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	const long = `SELECT COUNT(*) FROM wide WHERE (n * 7919 + m * 104729 + n * m) % 10007 < `
+	for _, text := range []string{long + "5000", long + "5000 AND m <> $1"} {
+		c := connect(t, url)
+		if _, err := c.Exec(t.Context(), `SET statement_timeout = 20`); err != nil {
+			t.Fatal(err)
+		}
+		_, err := c.Prepare(t.Context(), "s", text)
+		var e *pgconn.PgError
+		if !errors.As(err, &e) || e.Code != "57014" {
+			t.Errorf("%s: %v", text, err)
+		}
+		if got := show(t, c, "SELECT 1"); got != "1" {
+			t.Errorf("behind it: %s", got)
 		}
 	}
 }
