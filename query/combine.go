@@ -240,22 +240,8 @@ func (f *forgetter) forget(n *node) *node {
 	case f.done[n] != nil:
 		return f.done[n]
 	}
-	var m *node
-	if n.rest == nil {
-		spans := make([]span, len(n.spans))
-		for i, s := range n.spans {
-			spans[i] = span{s.Range, f.forget(s.to)}
-		}
-		m = newSpans(n.level, f.u.columns[n.level].Domain, spans)
-	} else {
-		cases := make([]valueCase, len(n.cases))
-		for i, c := range n.cases {
-			cases[i] = valueCase{c.value, f.forget(c.to)}
-		}
-		m = newCases(n.level, cases, f.forget(n.rest))
-	}
-	f.done[n] = m
-	return m
+	f.done[n] = n.mapped(n.level, f.u.columns[n.level].Domain, f.forget)
+	return f.done[n]
 }
 
 // Switch returns the query that equals Branch.To where the column's ordinal

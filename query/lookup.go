@@ -45,8 +45,11 @@ func (q Query) Resolve(l Lookup) (Query, error) {
 		}
 		r.rows[row.Key] = k
 	}
-	n, err := r.resolve(q.root)
-	return Query{q.u, n}, err
+	n := r.resolve(q.root)
+	if r.branches > maxBranches {
+		return Query{}, errBranches()
+	}
+	return Query{q.u, n}, nil
 }
 
 // resolver replaces looked-up columns in one pass over a diagram.
@@ -69,60 +72,28 @@ type substitution struct {
 
 // resolve returns the node with looked-up columns replaced by a branch for each
 // key.
-func (r *resolver) resolve(n *node) (*node, error) {
-	if n.isZero() {
-		return zero, nil
+func (r *resolver) resolve(n *node) *node {
+	m, ok := r.done[n]
+	switch {
+	case ok:
+		return m
+	case n.isZero() || r.branches > maxBranches: // then the whole is refused
+		return zero
+	case n.level >= r.key:
+		m = r.keys(n)
+	default:
+		r.branches += len(n.spans) + len(n.cases)
+		m = n.mapped(n.level, r.q.u.columns[n.level].Domain, r.resolve)
 	}
-	if m, ok := r.done[n]; ok {
-		return m, nil
-	}
-	m, err := r.branch(n)
-	if err == nil {
-		r.done[n] = m
-	}
-	return m, err
-}
-
-func (r *resolver) branch(n *node) (*node, error) {
-	if n.level >= r.key {
-		return r.keys(n)
-	}
-	if r.branches += len(n.spans) + len(n.cases); r.branches > maxBranches {
-		return nil, errBranches()
-	}
-	if n.rest == nil {
-		spans := make([]span, len(n.spans))
-		for i, s := range n.spans {
-			to, err := r.resolve(s.to)
-			if err != nil {
-				return nil, err
-			}
-			spans[i] = span{s.Range, to}
-		}
-		return newSpans(n.level, r.q.u.columns[n.level].Domain, spans), nil
-	}
-	rest, err := r.resolve(n.rest)
-	if err != nil {
-		return nil, err
-	}
-	cases := make([]valueCase, len(n.cases))
-	for i, c := range n.cases {
-		to, err := r.resolve(c.to)
-		if err != nil {
-			return nil, err
-		}
-		cases[i] = valueCase{c.value, to}
-	}
-	return newCases(n.level, cases, rest), nil
+	r.done[n] = m
+	return m
 }
 
 // keys returns a node that branches on the key. Each key leads where n leads
 // with it, after substitution of its row.
-func (r *resolver) keys(n *node) (*node, error) {
+func (r *resolver) keys(n *node) *node {
 	d := r.q.u.columns[r.key].Domain
-	if r.branches += len(r.rows); r.branches > maxBranches {
-		return nil, errBranches()
-	}
+	r.branches += len(r.rows)
 	var spans []span
 	var cases []valueCase
 	for key, values := range r.rows {
@@ -147,10 +118,10 @@ func (r *resolver) keys(n *node) (*node, error) {
 	}
 	if d.Finite() {
 		sortSpans(spans)
-		return newSpans(r.key, d, spans), nil
+		return newSpans(r.key, d, spans)
 	}
 	sortCases(cases)
-	return newCases(r.key, cases, zero), nil
+	return newCases(r.key, cases, zero)
 }
 
 // used returns the indices of the looked-up columns that a query depends on.
@@ -183,18 +154,8 @@ func (q Query) put(values map[int]Value) *node {
 		var m *node
 		if v, ok := values[n.level]; ok {
 			m = walk(n.child(d, v))
-		} else if n.rest == nil {
-			spans := make([]span, len(n.spans))
-			for i, s := range n.spans {
-				spans[i] = span{s.Range, walk(s.to)}
-			}
-			m = newSpans(n.level, d, spans)
 		} else {
-			cases := make([]valueCase, len(n.cases))
-			for i, c := range n.cases {
-				cases[i] = valueCase{c.value, walk(c.to)}
-			}
-			m = newCases(n.level, cases, walk(n.rest))
+			m = n.mapped(n.level, d, walk)
 		}
 		done[n] = m
 		return m

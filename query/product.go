@@ -58,8 +58,9 @@ func (n *node) onlyCase(d Domain) (Set, *node, bool) {
 // Project returns the same query over the universe of the given columns, which
 // are ascending. It returns false when the query depends on another column.
 func (q Query) Project(columns []int) (Query, bool) {
-	root, ok := newRelabeler(q.u, columns).relabel(q.root)
-	if !ok {
+	r := newRelabeler(q.u, columns)
+	root := r.relabel(q.root)
+	if r.failed {
 		return Query{}, false
 	}
 	return Query{q.u.Project(columns), root}, true
@@ -71,14 +72,13 @@ func ProjectAll(queries []Query, columns []int) []Query {
 	u, r := queries[0].u.Project(columns), newRelabeler(queries[0].u, columns)
 	projected := make([]Query, len(queries))
 	for i, q := range queries {
-		root, _ := r.relabel(q.root)
-		projected[i] = Query{u, root}
+		projected[i] = Query{u, r.relabel(q.root)}
 	}
 	return projected
 }
 
 func newRelabeler(u *Universe, columns []int) *relabeler {
-	r := &relabeler{to: make([]int, len(u.columns))}
+	r := &relabeler{u: u, to: make([]int, len(u.columns))}
 	for i := range r.to {
 		r.to[i] = -1
 	}
@@ -90,56 +90,32 @@ func newRelabeler(u *Universe, columns []int) *relabeler {
 
 // relabeler renames the levels of a diagram and keeps their order.
 type relabeler struct {
-	to   []int // the new name of each level; -1 where it has none
-	done map[*node]*node
+	u      *Universe
+	to     []int // the new name of each level; -1 where it has none
+	failed bool  // a level had none
+	done   map[*node]*node
 }
 
-// relabel returns the renamed diagram, and false where a level has no new name.
-func (r *relabeler) relabel(n *node) (*node, bool) {
+// relabel returns the renamed diagram.
+func (r *relabeler) relabel(n *node) *node {
 	if n.isLeaf() {
-		return n, true
+		return n
 	}
 	if r.to[n.level] < 0 {
-		return nil, false
+		r.failed = true
+		return zero
 	}
 	if done := r.done[n]; done != nil {
-		return done, true
+		return done
 	}
-	m, ok := &node{level: r.to[n.level]}, true
-	var last, renamed *node // neighbours often lead to the same node
-	child := func(to *node) *node {
-		if to != last && ok {
-			last = to
-			renamed, ok = r.relabel(to)
-		}
-		return renamed
-	}
-	if len(n.spans) > 0 {
-		m.spans = make([]span, len(n.spans))
-	}
-	for i, s := range n.spans {
-		m.spans[i] = span{s.Range, child(s.to)}
-	}
-	if len(n.cases) > 0 {
-		m.cases = make([]valueCase, len(n.cases))
-	}
-	for i, c := range n.cases {
-		m.cases[i] = valueCase{c.value, child(c.to)}
-	}
-	if n.rest != nil {
-		m.rest = child(n.rest)
-	}
-	if !ok {
-		return nil, false
-	}
-	m.seal()
+	m := n.mapped(r.to[n.level], r.u.columns[n.level].Domain, r.relabel)
 	if len(n.spans)+len(n.cases) > 1 || r.done != nil { // a chain needs no memo
 		if r.done == nil {
 			r.done = make(map[*node]*node)
 		}
 		r.done[n] = m
 	}
-	return m, true
+	return m
 }
 
 // Term is a conjunction of conditions on single columns with a positive weight.

@@ -182,53 +182,87 @@ func (q Query) visit(f func(*node)) {
 	v.walk(q.root)
 }
 
-// visitor remembers the nodes it has seen. The first few go into an array,
-// since most diagrams are small; the others go into a map.
 type visitor struct {
 	f    func(*node)
-	few  [16]*node
-	n    int
-	more map[*node]bool
+	seen memo[struct{}]
 }
 
 func (v *visitor) walk(n *node) {
-	switch {
-	case n == nil:
-		return
-	case n.isLeaf(): // cheap to visit twice, and a sum has many
-		v.f(n)
-		return
-	case v.seen(n):
-		return
+	if !n.isLeaf() { // a leaf is cheap to visit twice, and a sum has many
+		if _, ok := v.seen.of(n); ok {
+			return
+		}
+		v.seen.note(n, struct{}{})
 	}
 	v.f(n)
-	v.walk(n.rest)
+	n.each(v.walk)
+}
+
+// memo remembers something of nodes. The first few go into an array, since most
+// diagrams are small; the others go into a map.
+type memo[T any] struct {
+	few  [16]*node
+	kept [16]T
+	n    int
+	rest map[*node]T
+}
+
+func (m *memo[T]) of(n *node) (T, bool) {
+	for i, known := range m.few[:m.n] {
+		if known == n {
+			return m.kept[i], true
+		}
+	}
+	t, ok := m.rest[n]
+	return t, ok
+}
+
+func (m *memo[T]) note(n *node, t T) {
+	if m.n < len(m.few) {
+		m.few[m.n], m.kept[m.n] = n, t
+		m.n++
+		return
+	}
+	if m.rest == nil {
+		m.rest = make(map[*node]T)
+	}
+	m.rest[n] = t
+}
+
+// each calls f with each child, with some several times.
+func (n *node) each(f func(*node)) {
 	for _, s := range n.spans {
-		v.walk(s.to)
+		f(s.to)
 	}
 	for _, c := range n.cases {
-		v.walk(c.to)
+		f(c.to)
+	}
+	if n.rest != nil {
+		f(n.rest)
 	}
 }
 
-// seen reports whether a node was seen before, and remembers it.
-func (v *visitor) seen(n *node) bool {
-	for _, m := range v.few[:v.n] {
-		if m == n {
-			return true
+// mapped returns a node of a level, over the same domain, that leads where f maps the children.
+func (n *node) mapped(level int, d Domain, f func(*node) *node) *node {
+	var last, to *node // neighbours often lead to the same node
+	child := func(n *node) *node {
+		if n != last {
+			last, to = n, f(n)
 		}
+		return to
 	}
-	switch {
-	case v.n < len(v.few):
-		v.few[v.n] = n
-		v.n++
-		return false
-	case v.more == nil:
-		v.more = make(map[*node]bool)
+	if n.rest == nil {
+		spans := make([]span, len(n.spans))
+		for i, s := range n.spans {
+			spans[i] = span{s.Range, child(s.to)}
+		}
+		return newSpans(level, d, spans)
 	}
-	was := v.more[n]
-	v.more[n] = true
-	return was
+	cases := make([]valueCase, len(n.cases))
+	for i, c := range n.cases {
+		cases[i] = valueCase{c.value, child(c.to)}
+	}
+	return newCases(level, cases, child(n.rest))
 }
 
 // A node is one vertex of a reduced ordered decision diagram. It is immutable
@@ -529,14 +563,7 @@ func (q Query) size() (m uint64, finite, fits bool) {
 // asks for the sizes of many small diagrams.
 type counter struct {
 	u    *Universe
-	few  [16]counted // of the nodes met first, searched one by one
-	n    int
-	rest map[*node]tally
-}
-
-type counted struct {
-	of *node
-	tally
+	done memo[tally]
 }
 
 // tally is a number of records: infinite, or finite but beyond 64 bits, or m.
@@ -576,7 +603,7 @@ func (c *counter) below(n *node) tally {
 	if n.isLeaf() {
 		return tally{m: 1}
 	}
-	if t, ok := c.known(n); ok {
+	if t, ok := c.done.of(n); ok {
 		return t
 	}
 	t := tally{infinite: n.rest != nil && !n.rest.isZero()}
@@ -586,28 +613,6 @@ func (c *counter) below(n *node) tally {
 	for _, k := range n.cases {
 		t = t.plus(c.from(n.level+1, k.to))
 	}
-	c.note(n, t)
+	c.done.note(n, t)
 	return t
-}
-
-func (c *counter) known(n *node) (tally, bool) {
-	for i := range c.n {
-		if c.few[i].of == n {
-			return c.few[i].tally, true
-		}
-	}
-	t, ok := c.rest[n]
-	return t, ok
-}
-
-func (c *counter) note(n *node, t tally) {
-	if c.n < len(c.few) {
-		c.few[c.n] = counted{n, t}
-		c.n++
-		return
-	}
-	if c.rest == nil {
-		c.rest = make(map[*node]tally)
-	}
-	c.rest[n] = t
 }

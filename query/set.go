@@ -314,15 +314,7 @@ func (v *valuesOf) walk(n *node) {
 		v.found = v.found.Union(n.support(v.domain))
 		return
 	}
-	for _, s := range n.spans {
-		v.walk(s.to)
-	}
-	for _, c := range n.cases {
-		v.walk(c.to)
-	}
-	if n.rest != nil {
-		v.walk(n.rest)
-	}
+	n.each(v.walk)
 }
 
 // support returns the values whose child is not zero.
