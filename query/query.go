@@ -188,12 +188,14 @@ type visitor struct {
 }
 
 func (v *visitor) walk(n *node) {
-	if !n.isLeaf() { // a leaf is cheap to visit twice, and a sum has many
-		if _, ok := v.seen.of(n); ok {
-			return
-		}
-		v.seen.note(n, struct{}{})
+	if n.isLeaf() { // cheap to visit twice, and a sum has many
+		v.f(n)
+		return
 	}
+	if _, ok := v.seen.of(n); ok {
+		return
+	}
+	v.seen.note(n, struct{}{})
 	v.f(n)
 	n.each(v.walk)
 }

@@ -46,16 +46,21 @@ func (p *printer) count(root *node) {
 	p.shared = make(map[[32]byte]int)
 	var walk func(n *node)
 	walk = func(n *node) {
-		if n.isLeaf() {
-			return
-		}
 		p.shared[n.digest]++
 		if p.shared[n.digest] > 1 {
 			return
 		}
-		for _, to := range n.children() {
+		var led map[[32]byte]bool // the inner nodes that n leads to; its leaves can be many
+		n.each(func(to *node) {
+			if to.isLeaf() || led[to.digest] {
+				return
+			}
+			if led == nil {
+				led = make(map[[32]byte]bool)
+			}
+			led[to.digest] = true
 			walk(to)
-		}
+		})
 	}
 	walk(root)
 }
