@@ -46,6 +46,7 @@ var arrows = map[string][]string{
 	"internal/places":         {"sqlerr"},
 	"internal/admissions":     {},
 	"internal/mutate":         {}, // it changes sources, and runs go
+	"internal/typecheck":      {}, // it reads sources
 	"catalog":                 {"accounting", "catalog/internal/ledger", "period", "query", "sqlerr"},
 	"catalog/internal/ledger": {"accounting", "period"},
 	"mechanisms/direct":       {"noise", "query", "sqlerr"},
