@@ -237,7 +237,7 @@ func TestKeysBefore(t *testing.T) {
 	}
 	spent := ledger(t, s)
 	must(t, s, strings.Replace(publishZips, "zips", "others", 1))
-	if _, err := s.Exec(t.Context(), strings.Replace(keyedRelease, "keys = zips", "keys = others", 1), nil); !strings.Contains(fmt.Sprint(err), "was made by another statement") {
+	if _, err := s.Exec(t.Context(), strings.Replace(keyedRelease, "keys = zips", "keys = others", 1), nil); !strings.Contains(fmt.Sprint(err), "was begun by another statement") {
 		t.Errorf("other keys: %v", err)
 	}
 	must(t, s, `DROP RELEASE zips`)
