@@ -250,6 +250,9 @@ func canonical(c string, of query.Column) string {
 	case of.Form.IsClamped():
 		form = clamped(form, of)
 	}
+	if form == canonicalInteger {
+		return strings.ReplaceAll(form, "?", c)
+	}
 	long := noValue
 	if of.Form.HasOther() {
 		long = "CASE typeof(?) WHEN 'text' THEN '" + query.Other + "' ELSE " + noValue + " END"
@@ -356,18 +359,20 @@ const (
 	// The text in lower case: a list may spell it otherwise.
 	canonicalLower = `CASE WHEN ? >= x'' THEN ` + noValue + ` ELSE lower(CAST(? AS TEXT)) END`
 
-	canonicalInteger = `CASE typeof(?) WHEN 'integer' THEN ? WHEN 'null' THEN NULL WHEN 'blob' THEN ` + noValue +
-		` ELSE CASE WHEN ` + exactly + ` = ? AND (` + exactly + ` > -9223372036854775808` +
-		` OR typeof(CAST(? AS NUMERIC)) = 'integer' AND NOT instr(?, char(0))) THEN ` + exactly +
-		` WHEN ` + asReal + ` = ? AND ` + asReal + ` > -9223372036854775808 THEN ` + asReal +
-		` ELSE ` + noValue + ` END END`
-
 	exactly = `CAST(CAST(? AS NUMERIC) AS INTEGER)`
 	asReal  = `CAST(CAST(? AS REAL) AS INTEGER)`
 
 	// noValue is not empty, because the driver may return an empty blob as nil.
 	noValue = `x'00'`
 )
+
+// canonicalInteger looks at the type first, which is looked up without the value, as a length is. To take
+// the length of a number, SQLite would write it out.
+var canonicalInteger = `CASE typeof(?) WHEN 'integer' THEN ? WHEN 'null' THEN NULL WHEN 'blob' THEN ` + noValue +
+	` ELSE ` + short(`CASE WHEN `+exactly+` = ? AND (`+exactly+` > -9223372036854775808`+
+	` OR typeof(CAST(? AS NUMERIC)) = 'integer' AND NOT instr(?, char(0))) THEN `+exactly+
+	` WHEN `+asReal+` = ? AND `+asReal+` > -9223372036854775808 THEN `+asReal+
+	` ELSE `+noValue+` END`, noValue) + ` END`
 
 // rows is the alias under which a source is read. Columns are always qualified by it,
 // because SQLite takes an unknown "name" for a string, but not an unknown r."name".
