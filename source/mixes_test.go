@@ -359,6 +359,8 @@ func TestUnitwise(t *testing.T) {
 		"SELECT person, count(free) AS f FROM raw GROUP BY person":                                                                         "",
 		"SELECT person, age FROM raw UNION SELECT person, round(year) FROM visits":                                                         "combines rows by UNION, and values there",
 		"SELECT person, count(*) OVER (PARTITION BY person, free) AS n FROM raw":                                                           "",
+		"SELECT person, max(zip) OVER (PARTITION BY person) AS f FROM raw":                                                                 "has the window function max, and values there",
+		"SELECT person, min(age) OVER (PARTITION BY person) AS f FROM raw":                                                                 "",
 		"SELECT person, count(*) OVER (PARTITION BY person ORDER BY age) AS n FROM raw":                                                    "",
 		"SELECT v.person, n.n FROM visits v JOIN (SELECT person, count(*) AS n FROM raw GROUP BY person) n ON n.person = v.person":         "",
 		"SELECT CAST(person AS INTEGER) AS person, age FROM raw":                                                                           "",

@@ -324,7 +324,7 @@ func (s *scope) call(x *definition.Expr) (value, error) {
 		args = append(args[:len(args):len(args)], x.Filter)
 	}
 	if x.Over != nil {
-		return s.window(x.Over, args)
+		return s.window(x, args)
 	}
 	if !aggregates[x.Name] || len(x.Args) > 1 {
 		v, each, err := s.values(args)
@@ -403,8 +403,12 @@ func (s *scope) steady(x *definition.Expr, args []value) error {
 }
 
 // window resolves a call over a window.
-func (s *scope) window(o *definition.Over, args []*definition.Expr) (value, error) {
-	v, _, err := s.values(append(args[:len(args):len(args)], o.OrderBy...))
+func (s *scope) window(x *definition.Expr, args []*definition.Expr) (value, error) {
+	o := x.Over
+	v, each, err := s.values(append(args[:len(args):len(args)], o.OrderBy...))
+	if err == nil && safe[x.Name]&ofArguments != 0 && each[0].forms.mixed() {
+		err = errAlike(s.source, "has the window function "+x.Name)
+	}
 	if err != nil {
 		return value{}, err
 	}
