@@ -460,17 +460,17 @@ var shardFaults = []fault{
 	}, to: 3, short: 0, code: sqlerr.IO, charges: 0},
 	{name: "a shard stops when it is asked", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
 		return w.stopAfter(t, w.Shard[1], 1)
-	}, to: 3, short: -1, code: sqlerr.IO, charges: 0},
+	}, to: 3, short: 1, code: sqlerr.IO, charges: 0},
 	{name: "a shard stops amid its cells", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
 		return w.stopAfter(t, w.Shard[1], 100_000)
-	}, to: 1, short: -1, code: sqlerr.IO, charges: 1},
+	}, to: 1, code: sqlerr.IO, charges: 1},
 	{name: "the coordinator stops amid the cells", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
 		return w.stopAfter(t, w.Cluster, 100_000)
-	}, to: 1, short: -1, code: sqlerr.IO, charges: 1},
+	}, to: 1, code: sqlerr.IO, charges: 1},
 	{name: "the coordinator is down", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
 		stop(t, w.Cluster)
 		return func() { start(t, w.Cluster) }
-	}, to: 3, short: -1, code: sqlerr.IO, charges: 0},
+	}, to: 3, short: 2, code: sqlerr.IO, charges: 0},
 	{name: "a slow shard and a cancellation", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
 		w.Link[1].Delay(500 * time.Millisecond)
 		wait := w.afterBytes(t, 1, cancel)
@@ -546,8 +546,8 @@ const oneRead = 1 << 13
 // faults checks each statement under each fault. If the shards cannot even be asked for
 // their schema, nothing is charged. Otherwise the charge comes first, once, and then an
 // error that names the fault: no noise, nothing stored. After the servers are back the
-// statement is charged again and answered. By default some faults hit one
-// statement each, and with -long all hit all.
+// statement is charged again and answered. By default each fault hits one statement, and
+// with -long all.
 func (w *warehouse) faults(t *testing.T) {
 	for _, f := range shardFaults {
 		for i, p := range paid {
