@@ -103,6 +103,9 @@ func TestOthersVerifier(t *testing.T) {
 }
 
 func TestMock(t *testing.T) {
+	if string(scram.Secret()) == string(scram.Secret()) { // equal with a probability of 2^-256
+		t.Error("a secret is no secret")
+	}
 	secret := []byte("a secret of the server")
 	mock := scram.Mock(secret, "nobody")
 	if mock != scram.Mock(secret, "nobody") || mock == scram.Mock(secret, "nobody2") || mock == scram.Mock(secret[1:], "nobody") {
