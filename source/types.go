@@ -249,8 +249,7 @@ func canonical(c string, of query.Column) string {
 		form = canonicalLower
 	case of.Form.IsClamped():
 		form = clamped(form, of)
-	}
-	if form == canonicalInteger {
+	case of.Domain.Type() == query.TypeInteger: // which looks at the length itself
 		return strings.ReplaceAll(form, "?", c)
 	}
 	long := noValue
