@@ -385,12 +385,15 @@ func (s *settings) reset(c *conn, name string) error {
 
 // restore restores what SET has changed to what it was.
 func (s *settings) restore(c *conn, before map[string]string) {
-	both := make(map[string]string)
-	maps.Copy(both, s.changed)
+	now, both := s.changed, make(map[string]string)
+	maps.Copy(both, now)
 	maps.Copy(both, before)
 	s.changed = before
 	for _, name := range slices.Sorted(maps.Keys(both)) {
-		s.tell(c, name)
+		_, is := now[name]
+		if _, was := before[name]; is != was || now[name] != before[name] {
+			s.tell(c, name)
+		}
 	}
 }
 
