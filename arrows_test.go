@@ -46,6 +46,7 @@ var arrows = map[string][]string{
 	"internal/places":         {"sqlerr"},
 	"internal/admissions":     {},
 	"internal/mutate":         {}, // it changes sources, and runs go
+	"internal/seeds":          {}, // any test draws with them
 	"internal/typecheck":      {}, // it reads sources
 	"catalog":                 {"accounting", "catalog/internal/ledger", "period", "query", "sqlerr"},
 	"catalog/internal/ledger": {"accounting", "period"},
@@ -113,13 +114,13 @@ var testArrows = map[string][]string{
 // kept says which packages may use an import from outside the module, or one
 // below it, in code that is shipped. None means tests only.
 var kept = map[string][]string{
-	"log":                                    {"examples/ask", "server", "cmd/dpsql"},                 // what is logged is read by others than who asked: server logs no value
-	"math/rand":                              {"bench/workload", "internal/admissions"},               // draw data, never noise
-	"crypto/rand":                            {"noise", "scram", "server", "cmd/dpsql/internal/host"}, // noise, salts, keys to cancel by, certificates
+	"log":                                    {"examples/ask", "server", "cmd/dpsql"},                     // what is logged is read by others than who asked: server logs no value
+	"math/rand":                              {"bench/workload", "internal/admissions", "internal/seeds"}, // draw data, never noise
+	"crypto/rand":                            {"noise", "scram", "server", "cmd/dpsql/internal/host"},     // noise, salts, keys to cancel by, certificates
 	"github.com/xdg-go":                      {"scram"},
 	"gonum.org/v1/gonum":                     {"bench/report"},
 	"gonum.org/v1/plot":                      {"examples/plot"}, // heavy: the product's go.mod is without it
-	"pgregory.net/rapid":                     {},
+	"pgregory.net/rapid":                     {"internal/seeds"},
 	"github.com/google/differential-privacy": {},
 	"github.com/rogpeppe/go-internal":        {},
 	"github.com/xwb1989/sqlparser":           {"sqlfront", "sqlfront/syntax"},
@@ -151,7 +152,7 @@ func (f goFile) faults() []string {
 		return []string{fmt.Sprintf("%s: package %s has no line in arrows: add one, and draw it in ARCHITECTURE.md", f.path, f.pkg())}
 	}
 	if f.test() {
-		allowed = append(slices.Clone(allowed), testArrows[f.pkg()]...)
+		allowed = slices.Concat(allowed, testArrows[f.pkg()], []string{"internal/seeds"})
 	}
 	var out []string
 	for _, imported := range f.imports {
@@ -303,6 +304,34 @@ func TestContextsCarryNoValues(t *testing.T) {
 		}
 		if strings.Contains(string(text), "context.WithValue(") {
 			t.Errorf("%s puts a value into a context", f.path)
+		}
+	}
+}
+
+// TestDrawsAreSeeded: what a test draws, beside noise, it draws in every run, so that none is red by
+// chance. How long it sleeps is not drawn.
+func TestDrawsAreSeeded(t *testing.T) {
+	rapid, seeded := make(map[string]bool), make(map[string]bool)
+	own := regexp.MustCompile(`\brand\.(Uint|Int|Float|Perm|Shuffle|N\()|(rand\.NewSource|NewPCG)\((uint64\()?time\.`)
+	for _, f := range moduleFiles(t) {
+		if !f.test() {
+			continue
+		}
+		rapid[f.pkg()] = rapid[f.pkg()] || slices.Contains(f.imports, "pgregory.net/rapid")
+		seeded[f.pkg()] = seeded[f.pkg()] || slices.Contains(f.imports, "dpsql/internal/seeds")
+		text, err := os.ReadFile(f.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if own.MatchString(line) && !strings.Contains(line, "time.Sleep(") && f.path != "arrows_test.go" {
+				t.Errorf("%s draws without a seed of internal/seeds: %s", f.path, strings.TrimSpace(line))
+			}
+		}
+	}
+	for pkg := range rapid {
+		if rapid[pkg] && !seeded[pkg] {
+			t.Errorf("the tests of %s draw through rapid, and do not import internal/seeds", pkg)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "dpsql/internal/seeds"
 )
 
 var (

@@ -5,6 +5,8 @@ import (
 	"math/rand"
 	"testing"
 	"time"
+
+	"dpsql/internal/seeds"
 )
 
 // layouts are the formats with what package time makes of them.
@@ -37,8 +39,7 @@ var layouts = map[string]func(at time.Time) string{
 }
 
 func random(t *testing.T) *rand.Rand {
-	seed := time.Now().UnixNano()
-	t.Logf("seed %d", seed)
+	seed := int64(seeds.Of(t))
 	return rand.New(rand.NewSource(seed))
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/internal/seeds"
 )
 
 var faultSteps = flag.Int("fault-steps", 150, "transactions of TestTransactionsAfterFaults")
@@ -189,8 +190,7 @@ func knowledge(t *testing.T, tx *catalog.Tx, account int64) string {
 // well. After each transaction, the next transaction of every Store reads the same as a
 // Store that wrote nothing.
 func TestTransactionsAfterFaults(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 1))
 	path := dbPath(t)
 	fresh := open(t, path)

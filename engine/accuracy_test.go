@@ -17,6 +17,7 @@ import (
 
 	"dpsql/engine"
 	"dpsql/engine/internal/answer"
+	"dpsql/internal/seeds"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
 	"dpsql/query"
@@ -232,8 +233,7 @@ func accuracyWorkload(t *testing.T, s *engine.Session) *cellwise {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	u := v.Tables[0].Universe
 	w := &cellwise{u: u, coder: query.NewCoder(u, [16]byte{}), random: rand.New(rand.NewPCG(seed, 4)), counts: make(map[query.Element]int64)}
 	var names []string

@@ -3,13 +3,13 @@ package engine_test
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"path/filepath"
 	"regexp"
 	"testing"
 
 	"dpsql/engine"
 	"dpsql/engine/internal/stored"
+	"dpsql/internal/seeds"
 	"dpsql/sqlerr"
 )
 
@@ -159,7 +159,7 @@ func TestAlphaThatIsNamedIsGranted(t *testing.T) {
 		`CREATE MECHANISM m ON calls USING SMW WITH (epsilon = 4, alpha = %v, queries = 1000, max_support = 24)`,
 		`CREATE MECHANISM i ON texts USING SMW WITH (epsilon = 4, alpha = %v, queries = 1000, max_support = 7)`,
 	}
-	if n := rand.IntN(2); !*long {
+	if n := seeds.Of(t) % 2; !*long {
 		statements = []string{statements[n], statements[2+n]}
 	}
 	for _, create := range statements {

@@ -11,6 +11,7 @@ import (
 
 	"dpsql/engine"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/seeds"
 	"dpsql/sqlerr"
 )
 
@@ -81,8 +82,7 @@ func between(lo, hi int) string {
 // whether it is new or the last one. A view that was handed out never changes.
 func TestViewIsAFreshRead(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 1))
 	s := firingOften(t)
 	sessions := []*engine.Session{s, open(t, s.DB().Store().Path(), engine.Options{}).NewSession()}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"dpsql/engine"
+	"dpsql/internal/seeds"
 )
 
 // peopled makes a table of n rows with the columns sex, age, score and region, in which
@@ -60,7 +61,7 @@ func TestIntervalsCover(t *testing.T) {
 
 func intervalsCover(t *testing.T, using string) {
 	t.Helper()
-	seed := rand.Uint64()
+	seed := seeds.Of(t)
 	t.Logf("%s, seed %d", using, seed)
 	releases := 2
 	if *long {

@@ -20,6 +20,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/engine"
+	"dpsql/internal/seeds"
 	"dpsql/noise"
 	"dpsql/sqlerr"
 )
@@ -176,8 +177,7 @@ var crowdCodes = []sqlerr.Code{sqlerr.Busy, sqlerr.Budget, sqlerr.Invalid, sqler
 // random draw.
 func TestCrowd(t *testing.T) {
 	processes, length := sized(0, 4, 8), time.Duration(sized(0, 1500, 4000))*time.Millisecond
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
 	fillWard(t, path, crowdTable("ward"), `CREATE MECHANISM m0 ON ward USING SMW
 		WITH (epsilon = 10, max_updates = 60, max_support = 600, queries = 1000, beta = 0.5)`)
@@ -401,8 +401,7 @@ func TestLeaseIsHandedOver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ward.db")
 	fillWard(t, path, wardTable("ward"), wardMechanism("m0", "ward"))
 	busy, patient := open(t, path, engine.Options{}), open(t, path, engine.Options{})
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	stop := make(chan struct{})
 	var all sync.WaitGroup
 	var asked atomic.Int64

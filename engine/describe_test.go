@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"dpsql/engine"
+	"dpsql/internal/seeds"
 	"dpsql/noise"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -385,9 +386,8 @@ func TestTypesOfGeneratedStatements(t *testing.T) {
 	must(t, s, `SET accuracy = 10000`)
 	n, seed := 100, uint64(1)
 	if *long {
-		n, seed = 5000, rand.Uint64()
+		n, seed = 5000, seeds.Of(t)
 	}
-	t.Logf("seed %d", seed)
 	w := &writer{Rand: rand.New(rand.NewPCG(seed, 0))}
 	samples := map[engine.Type][]string{engine.Int8: {"1", "7", "-3"}, engine.Float8: {"0.5", "2"}, engine.Numeric: {"0.7", "1"}, engine.Text: {"F", "abc", ""}, engine.Bool: {"t", "f"},
 		engine.Date: {"2024-01-05", "2030-01-01"}, engine.Timestamp: {"2024-01-02 06:00:00", "2020-01-01 00:00:00"}}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"dpsql/engine"
+	"dpsql/internal/seeds"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
 	"dpsql/post"
@@ -140,8 +140,7 @@ func TestMeansAreCovered(t *testing.T) {
 	mean := post.Mean{Terms: []post.Term{{Slot: 0, Factor: 1}}, Count: 1}
 	p := post.Program{Columns: []post.Column{{Name: "avg", Value: mean}}, Limit: -1}
 	widths := make(map[float64]float64) // by law and confidence
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	src := stream(seed)
 	answer := func(plan direct.Plan, truth int64) post.Answer {
 		value, err := plan.Answer(truth, src)
@@ -402,8 +401,7 @@ func TestVariancesAreCovered(t *testing.T) {
 		Squares: []post.Term{{Slot: 2, Factor: 1}}, Root: true}
 	p := post.Program{Columns: []post.Column{{Name: "stddev", Value: deviation}}, Limit: -1}
 	widths := make(map[[2]float64]float64) // by law and confidence
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	src := stream(seed)
 	const draws = 20_000
 	held := 0

@@ -17,6 +17,7 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine"
+	"dpsql/internal/seeds"
 	"dpsql/noise"
 	"dpsql/period"
 	"dpsql/sqlerr"
@@ -41,7 +42,7 @@ func TestRandomHistories(t *testing.T) {
 	}
 	var parts, direct covered
 	for run := range runs {
-		seed := rand.Uint64()
+		seed := seeds.Of(t) + uint64(run)
 		h := newGrowth(t, seed)
 		for range 60 {
 			h.step()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"dpsql/engine"
+	"dpsql/internal/seeds"
 )
 
 // TestIntervalsHoldTheirNumbers asks random statements of a random table through each origin of
@@ -19,8 +20,7 @@ import (
 // none with a probability below 0.6, so that the test fails with 3e-7 at most.
 func TestIntervalsHoldTheirNumbers(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	s := open(t, filepath.Join(t.TempDir(), "t.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (day TEXT, g INTEGER, cost INTEGER, x REAL)`)

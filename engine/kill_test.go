@@ -25,6 +25,7 @@ import (
 	"dpsql/accounting"
 	"dpsql/engine"
 	"dpsql/internal/scratch"
+	"dpsql/internal/seeds"
 	"dpsql/sqlerr"
 )
 
@@ -337,8 +338,7 @@ func (l *life) unfinished() map[int]string {
 func TestKill(t *testing.T) {
 	t.Parallel()
 	total := sized(*killCount, 60, 300)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	dir := t.TempDir()
 	fillWard(t, filepath.Join(dir, "ward.db"), wardTable("ward"), wardMechanism("m0", "ward"))
 	content, err := os.ReadFile(filepath.Join(dir, "ward.db"))

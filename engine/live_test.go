@@ -15,6 +15,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine"
 	"dpsql/engine/internal/stored"
+	"dpsql/internal/seeds"
 	"dpsql/noise"
 	"dpsql/sqlerr"
 )
@@ -52,8 +53,7 @@ func TestMechanismOnAdult(t *testing.T) {
 	if !*long {
 		t.Skip("takes some seconds: -long")
 	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 1))
 	s := adultData.declare(t, `epsilon = 4, delta = 1e-6, interactive = 1`)
 	must(t, s, `CREATE MECHANISM live ON adult USING SMW WITH (epsilon = 4, max_updates = 200, max_support = 2000, queries = 2000, prior = uniform)`)

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"dpsql/engine"
+	"dpsql/internal/seeds"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -50,8 +50,7 @@ GREATEST({x}, {y}) = {y}|IIF(i < 2, {x}, {y}) > {y}|{x} LIKE {y}|{x} + {y} > 1|{
 		`SELECT CASE WHEN {c} THEN 'a' ELSE 'b' END AS k, COUNT(*) FROM m GROUP BY 1`, `SELECT i, s, b, d, COUNT(*) FROM m GROUP BY i, s, b, d HAVING {c}`,
 		`SELECT COUNT(*) FROM (SELECT i, s, b, d, COUNT(*) AS n FROM m GROUP BY 1, 2, 3, 4) AS q WHERE {c}`, `SELECT {c} AS c, COUNT(*) FROM m GROUP BY {c}`, `SELECT AVG({x}), MAX({y}) FROM m`,
 	}
-	seed := time.Now().UnixNano()
-	t.Logf("seed %d", seed)
+	seed := int64(seeds.Of(t))
 	r := rand.New(rand.NewSource(seed))
 	all, taken := len(values)*len(literals)*len(operators)*len(places), 0
 	run := *mixedRun

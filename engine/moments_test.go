@@ -11,6 +11,7 @@ import (
 
 	"dpsql/engine"
 	"dpsql/internal/pgtest"
+	"dpsql/internal/seeds"
 	"dpsql/query"
 )
 
@@ -98,8 +99,7 @@ func (m *moments) operator() string {
 func TestMomentsCompareAsInPostgres(t *testing.T) {
 	t.Parallel()
 	c := pgtest.SharedDatabase(t)
-	seed := time.Now().UnixNano()
-	t.Logf("seed %d", seed)
+	seed := int64(seeds.Of(t))
 	m := &moments{Rand: rand.New(rand.NewSource(seed))}
 	var rows []string
 	for range 400 {

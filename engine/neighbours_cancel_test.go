@@ -14,6 +14,7 @@ import (
 
 	"dpsql/catalog"
 	"dpsql/engine"
+	"dpsql/internal/seeds"
 )
 
 // cancelled is a statement that somebody begins at a time, and cancels some time after: 0 is before it
@@ -129,8 +130,7 @@ func leftBy(t *testing.T, all []cancelled, change string, work time.Duration) (l
 // in a row, and in how long it takes to read. Statements are cancelled before they begin, within their slots and after them. What they
 // leave in the ledger is equal, with the times of the lines, and so are budgets, quotas and answer times.
 func TestNeighboursLedgersWhateverIsCancelled(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	var ended [2]int
 	for range sized(0, 2, 40) {

@@ -14,6 +14,7 @@ import (
 
 	"dpsql/engine"
 	"dpsql/engine/internal/answer"
+	"dpsql/internal/seeds"
 	"dpsql/noise"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -331,8 +332,7 @@ var (
 // all.
 func TestNeighboursLookAlike(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 1))
 	under := settings
 	if !*long {

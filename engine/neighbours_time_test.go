@@ -22,6 +22,7 @@ import (
 
 	"dpsql/catalog"
 	"dpsql/engine"
+	"dpsql/internal/seeds"
 	"dpsql/noise"
 	"dpsql/server"
 )
@@ -328,7 +329,7 @@ func TestNeighboursAnswerAtTheSameTimes(t *testing.T) {
 	if *timedPairs > 0 {
 		pairs, unheld, answerTime, longer, most = *timedPairs, 2000, *timedAnswers, *timedAnswers/10, 0.05
 	}
-	seed := rand.Uint64()
+	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 17))
 	of := []*timedNeighbour{newNeighbour(t, 0, answerTime), newNeighbour(t, 200, answerTime)}
 	works := []time.Duration{0, longer}

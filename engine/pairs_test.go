@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"dpsql/internal/seeds"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
 	"dpsql/post"
@@ -60,8 +61,7 @@ func TestPairsAreCovered(t *testing.T) {
 	if *long {
 		draws, least = 20_000, 0.928
 	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	src, random := stream(seed), rand.New(rand.NewPCG(seed, 1))
 	const d, c = 20, 50 // the middles
 	laws := make([]direct.Plan, 6)

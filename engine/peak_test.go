@@ -17,6 +17,7 @@ import (
 
 	"dpsql/engine"
 	"dpsql/internal/pgtest"
+	"dpsql/internal/seeds"
 )
 
 var peakRows = flag.Int("peak", 0, "the rows that TestPeakMemory compares with a tenth of them; 0 means 400,000, or a million with -long")
@@ -44,7 +45,7 @@ func TestPeakMemory(t *testing.T) {
 		{"PostgreSQL", "epsilon = 1, unit = 'passenger', max_rows = 2"},
 	}
 	if !*long {
-		cases = cases[rand.IntN(len(cases)):][:1]
+		cases = cases[seeds.Of(t)%uint64(len(cases)):][:1]
 	}
 	for _, c := range cases {
 		t.Run(c.name+" "+c.with, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"dpsql/engine"
 	"dpsql/internal/pgtest"
+	"dpsql/internal/seeds"
 	"dpsql/sqlerr"
 )
 
@@ -339,8 +340,7 @@ func TestDescribedPeriods(t *testing.T) {
 // view calls the column. The number of kept rows does not depend on which they are.
 func TestPeriodsThroughViews(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	s := open(t, filepath.Join(t.TempDir(), "views.db"), engine.Options{}).NewSession()
 	s.DB().SetNow(func() time.Time { return time.Date(2024, 7, 2, 12, 0, 0, 0, time.UTC) })
@@ -400,8 +400,7 @@ func TestPeriodsThroughViews(t *testing.T) {
 // the counts of ISO weeks, from their parts and from the rows, with package time.
 func TestWeeksOfMoments(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	s := open(t, filepath.Join(t.TempDir(), "weeks.db"), engine.Options{}).NewSession()
 	s.DB().SetNow(func() time.Time { return time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC) }) // in week 9

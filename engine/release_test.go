@@ -18,6 +18,7 @@ import (
 	"dpsql/engine"
 	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/stored"
+	"dpsql/internal/seeds"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
 	"dpsql/query"
@@ -104,8 +105,7 @@ func queriesJudged() int { return sized(0, 250, 1000) }
 // fails a correct program with probability 1e-7.
 func TestReleasesOnRealData(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	for _, c := range releaseCases {
 		t.Run(c.name+"/"+c.kind, func(t *testing.T) {
 			if !*long && c.name == "adult" && c.kind != "sparse" {
@@ -143,8 +143,7 @@ func TestReleaseRates(t *testing.T) {
 	if *releaseDraws == 0 {
 		t.Skip("run with -args -releases.draws 2000")
 	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	for _, c := range releaseCases {
 		t.Run(c.name+"/"+c.kind, func(t *testing.T) {
 			s := c.declare(t, `epsilon = 20, delta = 2e-5, interactive = 0`)
@@ -339,8 +338,7 @@ func (d releaseSpread) refuted(cover, off, slack float64) (uncovered, wrong bool
 // correct program with probability 2e-7.
 func TestDenseOnRealData(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	d := data{"pums", "pums/PUMS.csv", []dataColumn{{"sex", 0, 1}, {"educ", 1, 16}, {"race", 1, 6}, {"married", 0, 1}}}
 	laws := []string{"gaussian", "laplace"}
 	if !*long {

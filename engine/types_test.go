@@ -15,6 +15,7 @@ import (
 
 	"dpsql/engine"
 	"dpsql/internal/pgtest"
+	"dpsql/internal/seeds"
 	"dpsql/query"
 )
 
@@ -443,8 +444,7 @@ func TestTypesMeanTheSame(t *testing.T) {
 		rows, statements = 10_000, 500
 	}
 	const together = 20 // conditions of a statement
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	columns := campaign()
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"dpsql/internal/seeds"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -106,8 +107,7 @@ func TestParse(t *testing.T) {
 
 // TestRestrict compares the restricted domains and sets with the period of each value.
 func TestRestrict(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	form, days := dates(t, "2023-11-17", "2025-03-09", true)
 	whole, err := query.NewRange(-3, 9, false)
@@ -235,8 +235,7 @@ func TestClock(t *testing.T) {
 
 // TestRanges compares the operations with those of sets of single periods.
 func TestRanges(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	draw := func() (s Ranges, has map[int64]bool) {
 		has = map[int64]bool{}

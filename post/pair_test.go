@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"dpsql/internal/seeds"
 )
 
 var statistics = map[Statistic]string{CovarPop: "COVAR_POP", CovarSamp: "COVAR_SAMP", Corr: "CORR", Slope: "REGR_SLOPE", Intercept: "REGR_INTERCEPT",
@@ -93,8 +95,7 @@ func pairAnswers(y, x []int64, d, c int64) (out [6]int64) {
 // value always lies within the interval, if there is one: of constant columns, of two
 // points, of lines and of no rows too. Nothing in it can fail by chance.
 func TestPair(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 1))
 	margins, close := make(map[Statistic]int), make(map[Statistic]int)
 	for range 12_000 {

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"dpsql/internal/seeds"
+
 	"pgregory.net/rapid"
 )
 
@@ -109,7 +111,7 @@ func TestQuantilesCover(t *testing.T) {
 	if *long {
 		draws, most = 20_000, 1190
 	}
-	seed := rand.Uint64()
+	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 1))
 	var worst [2]float64
 	for cell := range 2 {

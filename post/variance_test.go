@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"dpsql/internal/seeds"
 )
 
 // naiveVariance computes the definition in two passes.
@@ -47,8 +49,7 @@ var kinds = []Variance{{}, {Sample: true}, {Root: true}, {Sample: true, Root: tr
 // true value always lies within the interval, if there is one. Nothing in it can fail by
 // chance.
 func TestVariance(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 1))
 	margins, close := 0, 0
 	for range 5_000 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/internal/seeds"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -130,8 +131,7 @@ func TestTold(t *testing.T) {
 // TestRecast recasts random queries over columns without domain. Where it succeeds, every
 // record has its weight. Where it fails, two values that are OTHER are told apart.
 func TestRecast(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	values := []query.Value{query.Null()}
 	for i := range 6 {
@@ -234,8 +234,7 @@ func TestRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	values := []query.Value{query.Null(), query.Text("x"), query.Text("y"), query.Text("z"), query.Text("unnamed"), query.Text("")}
 	some := func() (picked []query.Value) {

@@ -4,12 +4,13 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"dpsql/internal/seeds"
 )
 
 // TestSupport compares the values with those of all records, for random queries.
 func TestSupport(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	a, _ := NewRange(0, 4, true)
 	b, _ := NewList(TypeText, []Value{Text("x"), Text("y"), Text("z")})

@@ -5,14 +5,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"dpsql/internal/seeds"
 	"dpsql/query"
 )
 
 // TestWideCodes names random records of universes around one and two words, and compares the
 // names with codes computed in big integers.
 func TestWideCodes(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for _, c := range []struct {
 		sizes []int64

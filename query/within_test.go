@@ -3,12 +3,13 @@ package query
 import (
 	"math/rand/v2"
 	"testing"
+
+	"dpsql/internal/seeds"
 )
 
 // TestWithin compares the weights of random queries with those over random parts of the domains.
 func TestWithin(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	must := func(d Domain, err error) Domain {
 		if err != nil {

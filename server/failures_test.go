@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"dpsql/internal/seeds"
 )
 
 // clock returns failures at a time that the test moves.
@@ -93,7 +95,7 @@ func TestTakenBack(t *testing.T) {
 	f, pass := clock()
 	g, _ := clock()
 	g.now = f.now
-	seed := rand.Uint64()
+	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for range 1000 {
 		name, network := fmt.Sprint(random.IntN(2)), fmt.Sprint("net", random.IntN(2))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"dpsql/internal/seeds"
 	"dpsql/server"
 )
 
@@ -27,8 +28,7 @@ func TestLoginTime(t *testing.T) {
 	}
 	url, s := start(t, nil)
 	address := strings.Split(strings.Split(url, "@")[1], "/")[0]
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	users := slices.Concat(slices.Repeat([]string{"ana"}, n), slices.Repeat([]string{"nob"}, n))
 	random.Shuffle(len(users), func(i, j int) { users[i], users[j] = users[j], users[i] })

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpsql/internal/pgtest"
+	"dpsql/internal/seeds"
 )
 
 // TestAsPostgres sends the same statements to PostgreSQL and compares what comes back: tags,
@@ -22,8 +23,7 @@ func TestAsPostgres(t *testing.T) {
 	theirs := connect(t, pgtest.Shared(t).DSN())
 	url, _ := start(t, nil)
 	ours := connect(t, url)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	statements := []string{
 		"BEGIN", "BEGIN", "COMMIT", "COMMIT", "SAVEPOINT a", "ROLLBACK", "START TRANSACTION READ ONLY", "SHOW transaction_read_only", "SAVEPOINT a", "SELECT 1 FROM nothing",

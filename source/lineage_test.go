@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"dpsql/internal/seeds"
 	"dpsql/period"
 	"dpsql/query"
 	"dpsql/source"
@@ -115,8 +116,7 @@ func TestPeriodUnits(t *testing.T) {
 // Of 20,001 views of each kind, 2410 were accepted without a unit and 2049 with one. Acceptance
 // depends on the text alone. So none of 300 is accepted with a probability below 1e-13.
 func TestRandomViewsOfPeriods(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	for _, unit := range []string{"", "u"} {
 		m := &viewMaker{Rand: rand.New(rand.NewPCG(seed, 2)), tame: true}
 		db := memory(t, randomSchema...)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/internal/seeds"
 	"dpsql/query"
 	"dpsql/source"
 )
@@ -289,8 +290,7 @@ func rowsOf(t *testing.T, db *sql.DB) map[string]map[string]int {
 // probability below 1e-7, and no join of either kind with probability below 1e-15.
 // Nothing else is left to chance: any other failure is a fault.
 func TestRandomViews(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	joins := 0
 	for _, unit := range []string{"", "u"} {
 		m := &viewMaker{Rand: rand.New(rand.NewPCG(seed, 1))}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dpsql/calendar"
+	"dpsql/internal/seeds"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -164,8 +165,7 @@ func (clocked) Now() time.Time { return time.Date(2024, 3, 2, 13, 30, 0, 0, time
 // selects from the same dates as texts.
 func TestDatesAgainstSQLite(t *testing.T) {
 	t.Parallel()
-	seed := time.Now().UnixNano()
-	t.Logf("seed %d", seed)
+	seed := int64(seeds.Of(t))
 	c := chooser(rand.New(rand.NewSource(seed)).Intn)
 	first, last := int64(calendar.Day(2023, 12, 20)), int64(calendar.Day(2024, 3, 10))
 	v := declare(t, `CREATE PRIVATE TABLE t (d DATE BETWEEN '2023-12-20' AND '2024-03-10' OR NULL, n INTEGER BETWEEN -40 AND 40) FROM raw`)

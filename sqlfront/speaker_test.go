@@ -65,7 +65,8 @@ func (s *speaker) text() string {
 		if s.c(3) > 0 {
 			return s.column(query.TypeText)
 		}
-		return s.c.of("''", "'a'", "'B'", "'ab'", "'10'", "'2.5'", "' 3'", "'é'", "'zzz'", "NULL")
+		// A number in quotes beside a number is that number, as in PostgreSQL and not as in SQLite: so none is a literal.
+		return s.c.of("''", "'a'", "'B'", "'ab'", "lower('10')", "lower('2.5')", "upper(' 3')", "'é'", "'zzz'", "NULL")
 	}
 	switch s.c(6) {
 	case 0:
@@ -164,7 +165,7 @@ func (s *speaker) row(x, y string) string {
 	v, w := s.pair()
 	left, right := "("+x+", "+v+")", "("+y+", "+w+")"
 	if s.c(3) == 0 {
-		list := s.c.of("(0, 1), (1, 1)", "(1, NULL), (2, 'a')", "('a', 'b')", "(NULL, 2), (3, 3), ('1', 0)")
+		list := s.c.of("(0, 1), (1, 1)", "(1, NULL), (2, 'a')", "('a', 'b')", "(NULL, 2), (3, 3), (lower('1'), 0)")
 		return left + s.c.of(" IN ", " NOT IN ") + "(VALUES " + list + ")"
 	}
 	return left + s.c.of(" = ", " <> ", " < ", " <= ", " > ", " >= ", " IS ", " IS NOT ") + right

@@ -10,6 +10,8 @@ import (
 	_ "modernc.org/sqlite"
 	"pgregory.net/rapid"
 
+	_ "dpsql/internal/seeds"
+
 	. "dpsql/sqlvalue"
 )
 

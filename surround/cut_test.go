@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"dpsql/internal/seeds"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -597,7 +598,7 @@ func (w writer) statement() string {
 func TestCutGenerated(t *testing.T) {
 	t.Parallel()
 	plain, db := rowsDB(t), database(t)
-	seed := uint64(time.Now().UnixNano())
+	seed := seeds.Of(t)
 	w, answered := writer{rand.New(rand.NewPCG(seed, 0))}, 0
 	for range *cuts {
 		text := w.statement()

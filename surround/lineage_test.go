@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"dpsql/internal/seeds"
 	"dpsql/post"
 	"dpsql/surround"
 )
@@ -154,8 +155,7 @@ func TestLineage(t *testing.T) {
 // theirs. Nothing is left to chance but the statements.
 func TestLineageHoldsTheTruth(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	var value func(depth int) string
 	value = func(depth int) string {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/engine"
 	"dpsql/internal/admissions"
+	"dpsql/internal/seeds"
 )
 
 // TestOffice runs the office's script on 10,000 raw admissions, and compares each answer with what
@@ -24,8 +24,7 @@ import (
 // probability of at most 0.05⁸ = 4e-11 for each of about 110 values.
 func TestOffice(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	dir := t.TempDir()
 	var raw bytes.Buffer
 	if err := admissions.Write(&raw, 10_000, seed); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"dpsql/internal/importer"
+	"dpsql/internal/seeds"
 	"dpsql/sqlerr"
 )
 
@@ -118,8 +119,7 @@ func TestDamagedParquet(t *testing.T) {
 		rows[i] = visit{Age: int32(i % 90), Big: int64(i), Sex: &female, Cost: float64(i) / 3, At: time.Unix(int64(i), 0)}
 	}
 	sound := parquetBytes(t, rows...)
-	seed := rand.Uint64()
-	t.Log("seed", seed)
+	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	path := filepath.Join(t.TempDir(), "visits.parquet")
 	for range 300 {

@@ -15,14 +15,14 @@ import (
 	"testing"
 
 	"dpsql/accounting"
+	"dpsql/internal/seeds"
 	"dpsql/noise"
 	"dpsql/query"
 )
 
 // seeded returns a generator whose seed a failing test prints.
 func seeded(t testing.TB) *rand.Rand {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	return rand.New(rand.NewPCG(seed, 0))
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -150,9 +149,9 @@ func BenchmarkWork(b *testing.B) {
 	for _, c := range []struct{ columns, degree int }{{21, 1}, {16, 2}, {12, 6}} {
 		b.Run(fmt.Sprintf("%d columns, degree %d", c.columns, c.degree), func(b *testing.B) {
 			u := binaries(b, c.columns)
-			table := make([]int64, 1<<c.columns)
+			table, random := make([]int64, 1<<c.columns), seeded(b)
 			for range 40_000 {
-				table[rand.IntN(len(table))]++
+				table[random.IntN(len(table))]++
 			}
 			p := calibrated(b, u, c.degree, "1", "1e-6")
 			steps := 0.0

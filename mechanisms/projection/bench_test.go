@@ -2,7 +2,6 @@ package projection
 
 import (
 	"context"
-	"math/rand/v2"
 	"strconv"
 	"testing"
 
@@ -127,13 +126,13 @@ func BenchmarkSigns(b *testing.B) {
 }
 
 func BenchmarkCountSketchColumn(b *testing.B) {
-	src, _ := seeded(b)
+	src, random := seeded(b)
 	c, err := drawCountSketch(1<<20, true, src)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
-	x := rand.Uint64N(1 << 60)
+	x := random.Uint64N(1 << 60)
 	for b.Loop() {
 		x ^= c.atPoint(x).row()
 	}

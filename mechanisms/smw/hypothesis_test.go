@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"dpsql/internal/seeds"
 	"dpsql/query"
 )
 
@@ -379,8 +380,7 @@ func (h *Hypothesis) updateAlways(q query.Query, noisy int64) (learned int, err 
 // answers are within two counts of those of a replay that goes on projecting
 // these, and every pair is as near to its noisy count as it may be.
 func TestReplayLeavesAloneWhatItCannotMove(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 1))
 	u, values := line(t, 100_000, false)
 	p := Params{S: 100_000, MaxSupport: 1000, MaxWeight: 1, NHat: 1e6, Update: Projection, Floor: 300, Replay: 200, Threshold: 400}

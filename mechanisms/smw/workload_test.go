@@ -13,9 +13,9 @@ import (
 )
 
 var (
-	long    = flag.Bool("long", false, "run the campaigns of this package at full size")
-	seeds   = flag.Int("workload.seeds", 1, "how many databases TestCorrelatedWorkload makes")
-	choices = flag.Bool("workload.choices", false, "go through more settings of what the defaults were chosen by")
+	long      = flag.Bool("long", false, "run the campaigns of this package at full size")
+	databases = flag.Int("workload.seeds", 1, "how many databases TestCorrelatedWorkload makes")
+	choices   = flag.Bool("workload.choices", false, "go through more settings of what the defaults were chosen by")
 )
 
 // sized returns the size of a campaign, small by default and full with -long.
@@ -232,7 +232,7 @@ func (c drawn) request(queries int, rho float64) Request {
 func TestCorrelatedWorkload(t *testing.T) {
 	t.Parallel()
 	const queries, sigma, farthest = 20_000, 641, 2600
-	for seed := range *seeds {
+	for seed := range *databases {
 		r := rand.New(rand.NewPCG(uint64(seed), 7))
 		c := newCorrelated(t, r, 1_000_000)
 		src := newSource(r)

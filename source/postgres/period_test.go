@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"dpsql/internal/seeds"
 	"dpsql/period"
 	"dpsql/query"
 	"dpsql/source"
@@ -38,8 +39,7 @@ func parted(t testing.TB, name string, form query.Form, months string) (whole, p
 // look for these with what is counted when it reads the whole table, for columns of each type.
 func TestPartsAreRead(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seeds.Of(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)

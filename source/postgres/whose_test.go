@@ -11,11 +11,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"dpsql/internal/pgtest"
+	"dpsql/internal/seeds"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
@@ -161,9 +161,8 @@ func TestViewsOfThemselves(t *testing.T) {
 func TestRowsOfRandomViews(t *testing.T) {
 	t.Parallel()
 	made, least := *randomViews, *randomViews/40
-	seed := time.Now().UnixNano()
+	seed := int64(seeds.Of(t))
 	random := rand.New(rand.NewSource(seed))
-	t.Logf("seed %d", seed)
 	pool, conn, _ := spread(t, 0)
 	visited(t, conn)
 	scattered(t, conn, random)

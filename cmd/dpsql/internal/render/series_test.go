@@ -9,6 +9,8 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"pgregory.net/rapid"
 
+	_ "dpsql/internal/seeds"
+
 	"dpsql/engine"
 )
 
