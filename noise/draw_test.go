@@ -71,6 +71,24 @@ func TestBigPathsAgree(t *testing.T) {
 	checkLaw(t, gauss, drawMany(t, gauss, stream(t, 201), 50000))
 }
 
+// TestSquare: what fast.square returns is the square of keep, and it returns all that fit 64 bits.
+func TestSquare(t *testing.T) {
+	for _, sigma2 := range []string{"1/4", "1", "17/3", "10007/100", "1000000", "1000000000"} {
+		g := newGaussian(rat(sigma2))
+		for power := range 64 {
+			for _, y := range []uint64{1<<power - 1, 1 << power, 1<<power + 1} {
+				want := new(big.Int).SetUint64(y)
+				want.Sub(want.Mul(want, g.step), g.n)
+				want.Mul(want, want)
+				fits := want.IsUint64() && new(big.Int).Mul(g.step, new(big.Int).SetUint64(y)).IsUint64()
+				if got, ok := g.fast.square(y); ok != fits || ok && got != want.Uint64() {
+					t.Errorf("σ² = %s, y = %d: %d, %v, want %s", sigma2, y, got, ok, want)
+				}
+			}
+		}
+	}
+}
+
 // TestBernoulliExp compares 16 shares with exp(-n/d): a false-failure rate of
 // 1.6e-8, by improbable.
 func TestBernoulliExp(t *testing.T) {

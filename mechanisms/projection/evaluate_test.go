@@ -653,3 +653,28 @@ func TestWalkStops(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswerIsCancelled: an answer whose context is done by then is an error, and no part of a sum.
+func TestAnswerIsCancelled(t *testing.T) {
+	const n = 3 * checkInterval
+	src, _ := seeded(t)
+	for _, c := range []struct {
+		p Params
+		u *query.Universe
+	}{
+		{Params{Transform: Identity, Rows: n, Law: silent{}}, line(t, n)},
+		{Params{Transform: Sparse, Rows: 64, Law: silent{}}, line(t, n)},
+		{Params{Transform: Sparse, Rows: 64, Law: silent{}}, universe(t, ints(t, "x", n/3), ints(t, "y", 3))},
+		{Params{Transform: Dense, Rows: 64, Law: silent{}, Independence: 4}, line(t, n)},
+	} {
+		r := build(t, c.u, c.p, src, counts{1: 5}.cells())
+		ctx, cancel := context.WithCancel(t.Context())
+		if _, err := r.Answer(ctx, query.All(c.u), 0.9); err != nil {
+			t.Errorf("%v over %d columns: %v", c.p.Transform, len(c.u.Columns()), err)
+		}
+		cancel()
+		if a, err := r.Answer(ctx, query.All(c.u), 0.9); sqlerr.CodeOf(err) != sqlerr.Cancelled {
+			t.Errorf("%v over %d columns: %v, %v, want the code cancelled", c.p.Transform, len(c.u.Columns()), a, err)
+		}
+	}
+}

@@ -1,9 +1,11 @@
 package ledger_test
 
 import (
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"dpsql/catalog/internal/ledger"
@@ -171,5 +173,46 @@ func TestMarkFile(t *testing.T) {
 	}
 	if created, err := f.Write(ledger.MarkOf(name, c), path, database, true); err != nil || !created || last() != 100 {
 		t.Errorf("created %v, %v, and the last mark is of line %d", created, err, last())
+	}
+}
+
+// TestMarkFileOfItsDatabase: whoever may charge to the database may write its marks, and a mark that
+// could not be synced is none.
+func TestMarkFileOfItsDatabase(t *testing.T) {
+	dir := t.TempDir()
+	path, database := filepath.Join(dir, "mark"), filepath.Join(dir, "db")
+	if err := os.WriteFile(database, nil, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	var f ledger.MarkFile
+	defer f.Close()
+	for _, mode := range []os.FileMode{0o640, 0o600} {
+		if err := os.Chmod(database, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Write(ledger.Mark{}, path, database, true); err != nil {
+			t.Fatal(err)
+		}
+		twin := filepath.Join(dir, "twin") // what the process's umask leaves
+		if err := os.WriteFile(twin, nil, mode); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.Stat(path)
+		want, err2 := os.Stat(twin)
+		if err != nil || err2 != nil || got.Mode() != want.Mode() {
+			t.Errorf("a mark has mode %v beside a database of %v", got.Mode(), want.Mode())
+		}
+		if err := errors.Join(os.Remove(path), os.Remove(twin)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("no file that is written and not synced is known here")
+	}
+	if err := os.Symlink("/dev/null", path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write(ledger.Mark{}, path, database, true); err == nil {
+		t.Error("a mark was not synced, and there is no error")
 	}
 }
