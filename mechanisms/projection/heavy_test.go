@@ -389,3 +389,18 @@ func TestNamedKeysAreCovered(t *testing.T) {
 		}
 	}
 }
+
+// one is the law that is always 1.
+type one struct{ silent }
+
+func (one) Draw(*noise.Source) (int64, error) { return 1, nil }
+
+// TestNoisedFits: a count that its noise takes beyond 64 bits is refused, and none below is.
+func TestNoisedFits(t *testing.T) {
+	if got, err := noised(math.MaxInt64-1, one{}, nil); got != math.MaxInt64 || err != nil {
+		t.Errorf("the largest count is %d, %v", got, err)
+	}
+	if got, err := noised(math.MaxInt64, one{}, nil); err == nil {
+		t.Errorf("a count beyond it is %d", got)
+	}
+}

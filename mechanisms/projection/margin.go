@@ -384,7 +384,7 @@ func noiseOf(law noise.Law) *coordinate {
 		if k <= 0 {
 			return 1
 		}
-		return min(1, 2*law.Tail(k))
+		return 2 * law.Tail(k)
 	}
 	c.fourth = c.moment4() - 3*c.variance*c.variance
 	return c

@@ -184,6 +184,19 @@ func TestPlanOfAlpha(t *testing.T) {
 	}
 }
 
+// TestAlphaIsRoundedUp: the smallest alpha that is named, times N̂·W, is no less than T + x + e.
+func TestAlphaIsRoundedUp(t *testing.T) {
+	for n := int64(1e6); n < 1e6+300; n++ {
+		r := alphaRequest(0)
+		r.NHat, r.MaxWeight = n, n%7+1
+		p, _ := r.guarantee(Params{NHat: n, MaxWeight: r.MaxWeight, Bound: n % 1000, MaxSupport: 1}, 0)
+		room := new(big.Rat).SetFloat64(p.Alpha)
+		if room.Mul(room, big.NewRat(n*r.MaxWeight, 1)); room.Cmp(big.NewRat(p.Threshold+p.Floor, 1)) < 0 {
+			t.Errorf("N̂ = %d, W = %d: α = %v is too small for %d counts", n, r.MaxWeight, p.Alpha, p.Threshold+p.Floor)
+		}
+	}
+}
+
 // TestPlanFollowsAlpha asks for ever more room, and gets it: a larger T and η,
 // fewer variables, and fewer runs, each with more of the budget. The least alpha takes
 // the longest to plan, and is for -long.
