@@ -175,3 +175,37 @@ func TestTheDoorOfSource(t *testing.T) {
 		}
 	})
 }
+
+// TestNoChargeWithoutItsRecord: where what a charge is for cannot be stored, nothing is charged and there is
+// no receipt.
+func TestNoChargeWithoutItsRecord(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	full := sqlerr.New(sqlerr.IO, "the disk is full")
+	for _, try := range []struct {
+		what string
+		pay  func(*rows.Snapshot, func(*catalog.Tx) error) (*pay.Receipt, error)
+	}{
+		{"a run", func(sn *rows.Snapshot, store func(*catalog.Tx) error) (*pay.Receipt, error) {
+			return s.DB().Desk().StartRun(t.Context(), sn, &catalog.Buyer{Principal: catalog.Curator},
+				catalog.Payment{Account: sn.Table().Account, Action: "run", Object: "m", Rho: 1000}, store)
+		}},
+		{"a reserve", func(sn *rows.Snapshot, store func(*catalog.Tx) error) (*pay.Receipt, error) {
+			return nil, s.DB().Desk().Reserve(t.Context(), sn, "m", 1000, store)
+		}},
+	} {
+		before := ledger(t, s)
+		v, err := s.DB().View(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		onRows(t, s, v.Tables[0], func(sn *rows.Snapshot) {
+			if paid, err := try.pay(sn, func(*catalog.Tx) error { return full }); sqlerr.CodeOf(err) != full.Code || paid != nil {
+				t.Errorf("%s: %v, %v", try.what, paid, err)
+			}
+		})
+		if after := ledger(t, s); after != before {
+			t.Errorf("%s: the ledger is\n%s\nafter\n%s", try.what, after, before)
+		}
+	}
+}

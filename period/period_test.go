@@ -211,6 +211,7 @@ func TestClock(t *testing.T) {
 		{"Europe/Berlin", "2024-03", "2024-03-31T22:00:00Z"}, // in summer
 		{"America/New_York", "2024-12", "2025-01-01T05:00:00Z"},
 		{"Pacific/Kiritimati", "2023-02", "2023-02-28T10:00:00Z"},
+		{"Mars/Olympus", "2024-02", "2024-03-01T12:00:00Z"}, // unknown here: where days end last
 	} {
 		p := Partition{By: Month, Form: query.DateForm(query.StoredISO), Zone: c.zone}
 		n, err := p.Named(c.name)
