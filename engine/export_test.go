@@ -13,6 +13,7 @@ import (
 	"dpsql/noise"
 	"dpsql/query"
 	"dpsql/sqlfront/syntax"
+	"dpsql/surround"
 )
 
 // What the tests reach behind the exported names. They are package engine_test.
@@ -45,6 +46,32 @@ func (s *Session) Declaration() *declare.Statement { return s.declaration() }
 // Bind binds a SELECT against a view.
 func (s *Session) Bind(ctx context.Context, v *view.View, sel *syntax.Select, args []query.Value) (*answer.Statement, error) {
 	return s.db.answers.Bind(ctx, s.asker(), v, []answer.Selection{{Select: sel, Args: args}})
+}
+
+// Cores cuts a statement, and returns the private aggregates in it.
+func (s *Session) Cores(ctx context.Context, p *Prepared) (cores []*syntax.Select) {
+	st := p.surrounding
+	switch statement := p.statement.(type) {
+	case *syntax.Select:
+		st.around = p.composed(statement)
+	case *syntax.Explain:
+		st.around = p.composed(statement.Select)
+	}
+	if st.around == nil {
+		st.around, _ = surround.Parse(p.text)
+	}
+	v, err := s.current(ctx)
+	if err != nil || st.around == nil {
+		return nil
+	}
+	c, err := s.db.cut(ctx, v, st, nil, nil)
+	if err != nil {
+		return nil
+	}
+	for _, ask := range c.asks {
+		cores = append(cores, ask.Select)
+	}
+	return cores
 }
 
 // Plan plans a SELECT.
