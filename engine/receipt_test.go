@@ -209,3 +209,31 @@ func TestNoChargeWithoutItsRecord(t *testing.T) {
 		}
 	}
 }
+
+// TestNoRunToResume: there is no receipt for a run of a mechanism that is gone, that has no run open, or
+// whose table is another one.
+func TestNoRunToResume(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	fill(t, s, `CREATE TABLE raw_others AS SELECT sex, age FROM raw_admissions`)
+	must(t, s, `CREATE PRIVATE TABLE others (age INTEGER BETWEEN 0 AND 99) FROM raw_others WITH (epsilon = 4, delta = 1e-6)`)
+	must(t, s, `CREATE MECHANISM m ON admissions (sex) USING SMW WITH (epsilon = 1, max_updates = 3)`)
+	err := s.DB().Store().Read(t.Context(), func(tx *catalog.Tx) error {
+		v, err := view.Read(tx)
+		if err != nil {
+			return err
+		}
+		m := v.Mechanisms[0]
+		for _, table := range v.Tables {
+			for _, id := range []int64{m.ID, m.ID + 1, 0} {
+				if paid, err := pay.ResumeRun(tx, table, id); paid != nil || (err != nil) != (id != m.ID) {
+					t.Errorf("%s, mechanism %d: %v, %v", table.Name, id, paid, err)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -252,7 +252,7 @@ func (d *Desk) StartRun(ctx context.Context, sn Snapshot, by *catalog.Buyer, p c
 // lease, or nil if there is none. The run was charged when it was started.
 func ResumeRun(tx *catalog.Tx, t *view.Table, mechanism int64) (*Receipt, error) {
 	m, err := tx.MechanismByID(mechanism)
-	if err != nil || m == nil || m.TableID != t.ID || m.Run == nil || !m.Leased {
+	if err != nil || m.TableID != t.ID || m.Run == nil || !m.Leased {
 		return nil, err
 	}
 	return &Receipt{kind: run, table: t.ID, source: t.Source, paid: accounting.Amount{Rho: m.RunRho}}, nil
