@@ -348,3 +348,17 @@ func TestRulesAtTheirEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestRoundLeavesIntegersAlone: a float from 2⁵² on is whole, and half of 1 more is no float.
+func TestRoundLeavesIntegersAlone(t *testing.T) {
+	for _, x := range []float64{1<<52 - 1, 1 << 52, 1<<52 + 1, 1<<53 - 1, 1 << 53, 1e300} {
+		for _, places := range []int64{-1, 0, 2} {
+			if got := roundTo(x, places); got != x {
+				t.Errorf("ROUND(%v, %d) is %v", x, places, got)
+			}
+			if got := roundTo(-x, places); got != -x {
+				t.Errorf("ROUND(%v, %d) is %v", -x, places, got)
+			}
+		}
+	}
+}

@@ -171,3 +171,45 @@ func TestNearNormal(t *testing.T) {
 		}
 	}
 }
+
+// TestSummary holds the summary of a sketch to sums over its coordinates one by one.
+func TestSummary(t *testing.T) {
+	for _, bytes := range []int{1, 2} {
+		checkSummary(t, newVector(5000, bytes))
+	}
+}
+
+func checkSummary(t *testing.T, v vector) {
+	t.Helper()
+	_, random := seeded(t)
+	var values []float64
+	for i := range v.len() {
+		x := random.Int64N(9) - 4 // each many times
+		if i%50 == 0 {
+			x = random.Int64N(60_000) - 30_000
+		}
+		v.add(i, x)
+		values = append(values, float64(x))
+	}
+	s := summarise(v)
+	squares, fourths, largest := 0.0, 0.0, 0.0
+	for _, x := range values {
+		squares, fourths, largest = squares+x*x, fourths+x*x*x*x, max(largest, math.Abs(x))
+	}
+	n := float64(len(values))
+	near := func(got, want float64) bool { return math.Abs(got-want) <= 1e-9*want }
+	if !near(s.meanSquare, squares/n) || !near(s.kurtosis+3, n*fourths/(squares*squares)) || float64(s.largest) != largest {
+		t.Errorf("mean square %v, kurtosis %v, largest %d; want %v, %v, %v", s.meanSquare, s.kurtosis, s.largest, squares/n, n*fourths/(squares*squares)-3, largest)
+	}
+	for k := int64(0); float64(k) <= largest+1; k = k + 1 + k/7 {
+		beyond := 0.0
+		for _, x := range values {
+			if math.Abs(x) >= float64(k) {
+				beyond++
+			}
+		}
+		if got := s.tail(k); got < beyond/n || k < exactBins && !near(got, beyond/n) {
+			t.Errorf("P(|û| >= %d) is %v, want %v", k, got, beyond/n)
+		}
+	}
+}
