@@ -224,10 +224,15 @@ func TestUsedUpMechanismIsPlannedAgain(t *testing.T) {
 // TestPriorDrawsWhatItCharges compares the stored prior with one that is learned from the
 // true counts, the noise that the ledger's line pays for, K·L²/(2ρ), and the same random
 // bits.
-func TestPriorDrawsWhatItCharges(t *testing.T) {
+func TestPriorDrawsWhatItCharges(t *testing.T) { forEachUnit(t, priorDrawsWhatItCharges) }
+
+func priorDrawsWhatItCharges(t *testing.T, unit int64) {
 	s := clinic(t)
+	fill(t, s, fmt.Sprintf(`CREATE TABLE raw_cared AS SELECT (rowid - 1) / %d AS patient, sex, age, diagnosis FROM raw_admissions`, unit))
+	must(t, s, fmt.Sprintf(`CREATE PRIVATE TABLE cared (sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 120, diagnosis TEXT IN (SELECT code FROM icd10))
+		FROM raw_cared WITH (epsilon = 40, delta = 1e-6, interactive = 0.5, unit = patient, max_rows = %d)`, unit))
 	script(t, s.DB(), 31, 32) // for N̂ and the prior
-	must(t, s, `CREATE MECHANISM live ON admissions (sex, age, diagnosis) USING SMW WITH (epsilon = 1, prior = classes, queries = 10)`)
+	must(t, s, `CREATE MECHANISM live ON cared (sex, age, diagnosis) USING SMW WITH (epsilon = 1, prior = classes, queries = 10)`)
 	v, err := s.DB().View(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -249,7 +254,7 @@ func TestPriorDrawsWhatItCharges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := v.Tables[0].Over([]int{0, 1, 2})
+	u := v.Private("cared").Over([]int{0, 1, 2})
 	tables := smw.PriorTables(u)
 	raw := plain(t, s)
 	for _, pair := range tables {
@@ -269,8 +274,8 @@ func TestPriorDrawsWhatItCharges(t *testing.T) {
 		}
 		rows.Close()
 	}
-	sigma2 := new(big.Rat).Quo(big.NewRat(int64(len(tables)), 2), paid.Rat())
-	want, err := smw.LearnClasses(u, tables, sigma2, v.Tables[0].NHat.Value, stream(32))
+	sigma2 := new(big.Rat).Quo(big.NewRat(int64(len(tables))*unit*unit, 2), paid.Rat())
+	want, err := smw.LearnClasses(u, tables, sigma2, v.Private("cared").NHat.Value, stream(32))
 	if err != nil {
 		t.Fatal(err)
 	}

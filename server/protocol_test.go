@@ -226,6 +226,48 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// TestReportedSettings: a client is told of each reported setting that a statement changes, and of no other.
+func TestReportedSettings(t *testing.T) {
+	url, _ := start(t, nil)
+	w, hijacked := raw(t, url)
+	defer hijacked.Close()
+	for _, e := range []struct{ text, told string }{
+		{"SET datestyle = 'ISO, DMY'", "DateStyle = ISO, DMY"},
+		{"SET application_name = 'a'", "application_name = a"},
+		{"SET confidence = 0.9", ""},
+		{"BEGIN", ""},
+		{"SET application_name = 'b'", "application_name = b"},
+		{"ROLLBACK", "application_name = a"}, // and nothing of DateStyle
+		{"BEGIN; ROLLBACK", ""},
+		{"BEGIN; SET LOCAL application_name = 'c'", "application_name = c"},
+		{"COMMIT", "application_name = a"},
+		{"RESET application_name", "application_name = "},
+	} {
+		w.Send(&pgproto3.Query{String: e.text})
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		var told []string
+		for ready := false; !ready; {
+			m, err := w.Receive()
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch m := m.(type) {
+			case *pgproto3.ReadyForQuery:
+				ready = true
+			case *pgproto3.ErrorResponse:
+				t.Errorf("%s: %s", e.text, m.Message)
+			case *pgproto3.ParameterStatus:
+				told = append(told, m.Name+" = "+m.Value)
+			}
+		}
+		if got := strings.Join(told, "; "); got != e.told {
+			t.Errorf("%s told %q, want %q", e.text, got, e.told)
+		}
+	}
+}
+
 // TestPortals takes the rows of a portal in parts, describes without executing, and closes.
 func TestPortals(t *testing.T) {
 	url, _ := start(t, nil)
