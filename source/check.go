@@ -315,6 +315,11 @@ func errAlike(source, what string) error {
 		WithHint("write such an x as CAST(x AS INTEGER), lower(x) or x COLLATE BINARY")
 }
 
+func errFractions(source, what string) error {
+	return sqlerr.New(sqlerr.Unsupported, "%s has %s of what may have fractions: their sum depends on the order of the rows, and so on other rows", source, what).
+		WithHint("write such an x as CAST(x AS INTEGER), or count it in parts: CAST(100 * x AS INTEGER)")
+}
+
 func errClock(source, function string) error {
 	return sqlerr.New(sqlerr.Unsupported, "%s calls the function %s with what may be 'now', or a time zone: it could vary between calls", source, function).
 		WithHint("give it a number, or a text that begins below the letters: min(d, ':') is d where that begins with a digit")

@@ -229,7 +229,7 @@ func (s *scope) value(x *definition.Expr) (value, error) {
 	switch x.Name {
 	case "||":
 		v.joins = args[0].joins + args[1].joins + 1
-		if v.forms = v.forms&folded | bytes_; args[0].forms&bytes_ == 0 && (x.Args[0].Kind == definition.Literal || x.Args[0].Name == "||") { // and not empty
+		if v.forms = v.forms&folded | bytes_; args[0].forms&bytes_ == 0 && (x.Args[0].Kind == definition.Literal || x.Args[0].Kind == definition.Other && x.Args[0].Name == "||") { // and not empty
 			v.forms = v.forms&folded | digits
 		}
 		if v.joins > maxJoins {
@@ -306,6 +306,9 @@ func (s *scope) subSelect(x *definition.Expr) (value, error) {
 	for _, f := range r.columns {
 		v.joins, v.forms = max(v.joins, f.value.joins), v.forms|f.value.forms
 	}
+	if x.Name == "EXISTS" {
+		v.forms = integer
+	}
 	return v, nil
 }
 
@@ -350,8 +353,9 @@ func (s *scope) call(x *definition.Expr) (value, error) {
 	}
 	if s.aggregate = x.Name; returns&ofArguments == 0 {
 		v.forms = returns
-	} else if err == nil && each[0].forms.mixed() {
-		err = errAlike(s.source, "has the aggregate "+x.Name)
+	}
+	if err == nil {
+		err = s.inOrder("the aggregate "+x.Name, x.Name, each)
 	}
 	return v, err
 }
@@ -374,13 +378,13 @@ func formsOfLiteral(text string) forms {
 // numbersOf returns the forms of what + and its like make of values.
 func numbersOf(args []value) (f forms) {
 	for _, a := range args {
-		switch numbers := a.forms & (integer | real); {
-		case a.forms&^folded == real:
+		switch a.forms &^ folded {
+		case real:
 			return real
-		case numbers == 0: // a text, which may have either
+		case integer:
+			f |= integer
+		default: // a text may have either, and so may a column: one of integers stores 1.5, too
 			f |= integer | real
-		default:
-			f |= numbers
 		}
 	}
 	return f
@@ -402,12 +406,25 @@ func (s *scope) steady(x *definition.Expr, args []value) error {
 	return nil
 }
 
+// inOrder refuses a call over rows whose result hangs on their order, which a plan decides: the least of
+// values that can be equal and differ, and a sum of fractions.
+func (s *scope) inOrder(what, name string, args []value) error {
+	switch {
+	case len(args) == 0:
+	case safe[name]&ofArguments != 0 && args[0].forms.mixed():
+		return errAlike(s.source, "has "+what)
+	case (name == "avg" || name == "total") && args[0].forms&^folded != integer:
+		return errFractions(s.source, what)
+	}
+	return nil
+}
+
 // window resolves a call over a window.
 func (s *scope) window(x *definition.Expr, args []*definition.Expr) (value, error) {
 	o := x.Over
 	v, each, err := s.values(append(args[:len(args):len(args)], o.OrderBy...))
-	if err == nil && safe[x.Name]&ofArguments != 0 && each[0].forms.mixed() {
-		err = errAlike(s.source, "has the window function "+x.Name)
+	if err == nil {
+		err = s.inOrder("the window function "+x.Name, x.Name, each)
 	}
 	if err != nil {
 		return value{}, err
