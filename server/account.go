@@ -65,17 +65,23 @@ const (
 
 // keeps returns about how many bytes the connection keeps now.
 func (c *conn) keeps() int {
-	all := c.passing + entry*(len(c.statements)+len(c.portals)+len(c.block.savepoints))
+	all := c.passing + entry*(len(c.statements)+len(c.portals)) + weightOf(c.settings.changed) + weightOf(c.settings.local)
+	for _, s := range c.block.savepoints {
+		all += s.bytes
+	}
 	for _, st := range c.statements {
 		all += weight(st.text)
 	}
 	for _, p := range c.portals {
 		all += p.weight()
 	}
-	for _, set := range []map[string]string{c.settings.changed, c.settings.local} {
-		for _, value := range set {
-			all += 2*entry + len(value) // also of the settings before
-		}
+	return all
+}
+
+// weightOf returns about how many bytes settings take, with what a transaction began with in their place.
+func weightOf(set map[string]string) (all int) {
+	for _, value := range set {
+		all += 2*entry + len(value)
 	}
 	return all
 }

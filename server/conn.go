@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"sync/atomic"
 	"time"
@@ -39,6 +40,7 @@ type conn struct {
 	block      block
 	statements map[string]*statement // prepared, by name; "" is the unnamed one
 	portals    map[string]*portal
+	made       int     // portals
 	described  *portal // whose columns the client has asked for and not been sent
 	skipping   bool    // after an error, until the client's Sync
 	several    bool    // the text that runs has several statements, which are one transaction
@@ -223,9 +225,33 @@ func (c *conn) ready() { c.send(&pgproto3.ReadyForQuery{TxStatus: c.block.status
 type block struct {
 	begun, aborted bool
 	readOnly       bool
-	savepoints     []string
-	before         map[string]string // the settings of PostgreSQL that it began with
-	engine         engine.Settings   // and those of the engine
+	start          savepoint
+	savepoints     []savepoint
+}
+
+// savepoint is what a transaction block, or the rest of one, is rolled back to.
+type savepoint struct {
+	name                      string
+	readOnly                  bool
+	changed, local, displaced map[string]string // see settings
+	engine                    engine.Settings
+	portals                   int // how many had been made
+	bytes                     int // about what it takes
+}
+
+// now returns what a savepoint made now is rolled back to.
+func (c *conn) now(name string) savepoint {
+	s := &c.settings
+	return savepoint{name, c.block.readOnly, maps.Clone(s.changed), maps.Clone(s.local), maps.Clone(s.displaced), c.session.Settings(), c.made,
+		entry + weightOf(s.changed) + weightOf(s.local) + weightOf(s.displaced)}
+}
+
+// rollBack undoes what was SET, made read-write and declared since a savepoint, and no charge.
+func (c *conn) rollBack(to savepoint) {
+	c.block.readOnly = to.readOnly
+	maps.DeleteFunc(c.portals, func(_ string, p *portal) bool { return p.number > to.portals })
+	c.settings.restore(c, maps.Clone(to.changed), maps.Clone(to.local), maps.Clone(to.displaced))
+	c.restoreEngine(to.engine)
 }
 
 func (b *block) open() bool { return b.begun }

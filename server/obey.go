@@ -128,7 +128,7 @@ func (c *conn) obey(v *verb) (*output, error) {
 }
 
 func (c *conn) begin(v *verb) {
-	c.block = block{begun: true, readOnly: c.settings.readOnly(), before: maps.Clone(c.settings.changed), engine: c.session.Settings()}
+	c.block = block{begun: true, readOnly: c.settings.readOnly(), start: c.now("")}
 	if v.readOnly != nil {
 		c.block.readOnly = *v.readOnly
 	}
@@ -155,8 +155,8 @@ func (c *conn) endBlock(v *verb) (*output, error) {
 	c.dropPortals(false)
 	c.settings.endBlock(c)
 	if out.tag == "ROLLBACK" { // what was SET is undone, as in PostgreSQL; no charge is
-		c.settings.restore(c, ended.before)
-		c.restoreEngine(ended.engine)
+		c.settings.restore(c, ended.start.changed, nil, nil)
+		c.restoreEngine(ended.start.engine)
 	}
 	if v.chain {
 		c.begin(&verb{readOnly: &ended.readOnly})
@@ -174,14 +174,16 @@ func (c *conn) savepoint(v *verb) (*output, error) {
 		if len(b.savepoints) >= 1000 {
 			return nil, failure("54000", "there are too many savepoints")
 		}
-		b.savepoints = append(b.savepoints, v.name)
+		s := c.now(v.name)
+		if err := c.keep(v.name, s.bytes); err != nil {
+			return nil, err
+		}
+		b.savepoints = append(b.savepoints, s)
 		return out, nil
 	}
-	at := -1
-	for i, name := range b.savepoints {
-		if name == v.name {
-			at = i
-		}
+	at := len(b.savepoints) - 1
+	for at >= 0 && b.savepoints[at].name != v.name {
+		at--
 	}
 	if at < 0 {
 		return nil, failure("3B001", "savepoint %q does not exist", v.name)
@@ -190,6 +192,7 @@ func (c *conn) savepoint(v *verb) (*output, error) {
 		b.savepoints = b.savepoints[:at]
 		return out, nil
 	}
+	c.rollBack(b.savepoints[at])
 	b.savepoints, b.aborted = b.savepoints[:at+1], false
 	out.tag = "ROLLBACK"
 	return out, nil
@@ -352,7 +355,8 @@ func (c *conn) declare(v *verb) error {
 	if err != nil {
 		return moved(err, v)
 	}
-	c.portals[v.name] = &portal{name: v.name, statement: st, hold: v.hold, cursor: true, bytes: weight(st.text)}
+	c.made++
+	c.portals[v.name] = &portal{name: v.name, number: c.made, statement: st, hold: v.hold, cursor: true, bytes: weight(st.text)}
 	return nil
 }
 

@@ -59,6 +59,7 @@ func (st *statement) arguments(sent []any) (a arguments, err error) {
 // portal is a statement with its arguments. It runs when its first row is asked for, once.
 type portal struct {
 	name      string
+	number    int // in the order in which the connection made them
 	statement *statement
 	args      arguments
 	formats   []int16 // of the columns: none, one for all, or one each
@@ -257,6 +258,8 @@ func (c *conn) bind(m *pgproto3.Bind) error {
 	if err := c.keep(p.name, p.bytes); err != nil {
 		return err
 	}
+	c.made++
+	p.number = c.made
 	c.portals[p.name] = p
 	c.send(&pgproto3.BindComplete{})
 	return nil

@@ -241,6 +241,12 @@ func TestReportedSettings(t *testing.T) {
 		{"BEGIN; ROLLBACK", ""},
 		{"BEGIN; SET LOCAL application_name = 'c'", "application_name = c"},
 		{"COMMIT", "application_name = a"},
+		{"BEGIN; SAVEPOINT s; SET application_name = 'd'", "application_name = d"},
+		{"ROLLBACK TO s", "application_name = a"},
+		{"SET LOCAL application_name = 'e'; SAVEPOINT t; SET LOCAL application_name = 'f'", "application_name = e; application_name = f"},
+		{"ROLLBACK TO t", "application_name = e"},
+		{"ROLLBACK TO s", "application_name = a"},
+		{"COMMIT", ""},
 		{"RESET application_name", "application_name = "},
 	} {
 		w.Send(&pgproto3.Query{String: e.text})
@@ -265,6 +271,34 @@ func TestReportedSettings(t *testing.T) {
 		if got := strings.Join(told, "; "); got != e.told {
 			t.Errorf("%s told %q, want %q", e.text, got, e.told)
 		}
+	}
+}
+
+// TestRollBackToSavepoint: what was set, made read-write and declared since a savepoint is undone with the
+// rest, as in PostgreSQL, so that a transaction that is read-only buys nothing.
+func TestRollBackToSavepoint(t *testing.T) {
+	url, s := start(t, nil)
+	c := connect(t, url)
+	for _, e := range []struct{ text, state string }{
+		{"SET accuracy = 20; SET mechanism = direct", ""},
+		{"BEGIN READ ONLY; SAVEPOINT a; SET TRANSACTION READ WRITE; SET accuracy = 30; DECLARE since CURSOR FOR SELECT 1", ""},
+		{"SELECT 1 FROM nothing", "42P01"},
+		{"ROLLBACK TO a", ""},
+		{"SELECT COUNT(*) FROM visits WHERE age < 30", "25006"},
+		{"ROLLBACK TO a", ""},
+		{"FETCH since", "34000"},
+		{"ROLLBACK TO b", "3B001"},
+		{"ROLLBACK TO a; ROLLBACK TO a", ""},
+	} {
+		if _, state := run(t, c, e.text); state != e.state {
+			t.Errorf("%s: %q, want %q", e.text, state, e.state)
+		}
+	}
+	if got := show(t, c, "SHOW transaction_read_only"); got != "on" {
+		t.Errorf("the transaction is read-only: %s", got)
+	}
+	if bought := s.Counts().Bought.Load(); bought != 0 {
+		t.Errorf("%d answers were bought", bought)
 	}
 }
 

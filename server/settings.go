@@ -383,15 +383,17 @@ func (s *settings) reset(c *conn, name string) error {
 	return nil
 }
 
-// restore restores what SET has changed to what it was.
-func (s *settings) restore(c *conn, before map[string]string) {
-	now, both := s.changed, make(map[string]string)
-	maps.Copy(both, now)
-	maps.Copy(both, before)
-	s.changed = before
-	for _, name := range slices.Sorted(maps.Keys(both)) {
-		_, is := now[name]
-		if _, was := before[name]; is != was || now[name] != before[name] {
+// restore restores what SET has changed to what it was, and tells the client of values that are others now.
+func (s *settings) restore(c *conn, changed, local, displaced map[string]string) {
+	were := make(map[string]string)
+	for _, set := range []map[string]string{s.changed, s.local, changed, local} {
+		for name := range set {
+			were[name], _ = s.get(name)
+		}
+	}
+	s.changed, s.local, s.displaced = changed, local, displaced
+	for _, name := range slices.Sorted(maps.Keys(were)) {
+		if is, _ := s.get(name); is != were[name] {
 			s.tell(c, name)
 		}
 	}
