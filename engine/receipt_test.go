@@ -237,3 +237,16 @@ func TestNoRunToResume(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestSmallestRowCount: a hundredth of a budget counts the rows as soon as it is one unit of ρ or ε.
+func TestSmallestRowCount(t *testing.T) {
+	for _, c := range []struct {
+		about accounting.Amount
+		pays  bool
+	}{{accounting.Amount{Rho: 100}, true}, {accounting.Amount{Rho: 99}, false}, {accounting.Amount{Epsilon: 100}, true}, {accounting.Amount{Epsilon: 99}, false}, {accounting.Amount{}, false}} {
+		cost, left, law, err := pay.RowCountPrice(c.about, 1)
+		if (err == nil) != c.pays || c.pays && (law == nil || cost.Rho+left.Rho != c.about.Rho || cost.Epsilon+left.Epsilon != c.about.Epsilon) {
+			t.Errorf("%+v: %+v and %+v left, %v, %v", c.about, cost, left, law, err)
+		}
+	}
+}
