@@ -306,8 +306,8 @@ func (f Form) Shown(v Value) Value {
 	return Text(calendar.FormatMoment(v.n * f.step))
 }
 
-// Canonical returns the canonical value of one that people write. It is false for a value that
-// stands for none.
+// Canonical returns the canonical value of one that people write. A day or a step is any text of
+// the moment at which it begins. It is false for a value that stands for none.
 func (c Column) Canonical(shown Value) (Value, bool) {
 	f := c.Form
 	switch {
@@ -317,7 +317,7 @@ func (c Column) Canonical(shown Value) (Value, bool) {
 		return shown, true
 	}
 	moment, ok := calendar.ParseMoment(shown.Str())
-	return Int(f.Floor(moment)), ok && f.Shown(Int(f.Floor(moment))) == shown
+	return Int(f.Floor(moment)), ok && moment%f.step == 0
 }
 
 // collation returns the words behind a domain of texts.

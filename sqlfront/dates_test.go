@@ -12,6 +12,7 @@ import (
 	"dpsql/internal/seeds"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -277,6 +278,63 @@ func TestTimestamps(t *testing.T) {
 	b, err := compile(v, "SELECT DATE_TRUNC('hour', q), q, COUNT(*) FROM v WHERE q < '2024-02-29 00:30' GROUP BY 1, 2")
 	if got := fmt.Sprint(b.Groups); err != nil || got != "[['2024-02-29 00:00:00' '2024-02-29 00:00:00'] ['2024-02-29 00:00:00' '2024-02-29 00:15:00']]" {
 		t.Errorf("groups %s: %v", got, err)
+	}
+}
+
+// publicDays is a table of days and moments beside public texts.
+type publicDays struct {
+	declared
+	rows [][]any
+}
+
+func (p publicDays) Public(string) (*sqlfront.PublicRows, error) {
+	return &sqlfront.PublicRows{Columns: []string{"id", "day", "moment"}, Rows: p.rows}, nil
+}
+
+// TestDatesOfPublicTables holds that a list or a key of a public table names a day or a step by any
+// text of the moment at which it begins, as = does.
+func TestDatesOfPublicTables(t *testing.T) {
+	t.Parallel()
+	v := declare(t, `CREATE PRIVATE TABLE v (d DATE BETWEEN '2024-01-01' AND '2024-01-09' OR NULL, m TIMESTAMP BETWEEN '2024-01-01' AND '2024-01-09 23:00' STEP '1 hour',
+		w TIMESTAMP BETWEEN '2024-01-01' AND '2024-01-09' STEP '1 day', n INTEGER BETWEEN 1 AND 3) FROM raw`)
+	rows := [][]any{{int64(1), "2024-01-02", "2024-01-02 00:00:00"}, {int64(2), "2024-01-04", "2024-01-04T00:00Z"}, {int64(3), "2024-01-06", "2024-01-06 12:00"}, {int64(5), "soon", "no"}}
+	p := publicDays{v, rows}
+	const shortly = "('2024-01-02', '2024-01-04')"
+	for _, c := range [][2]string{
+		{"FROM v WHERE d IN (SELECT day FROM p)", "FROM v WHERE d IN ('2024-01-02', '2024-01-04', '2024-01-06')"},
+		{"FROM v WHERE d IN (SELECT moment FROM p)", "FROM v WHERE d IN " + shortly},
+		{"FROM v WHERE m IN (SELECT day FROM p)", "FROM v WHERE m IN ('2024-01-02', '2024-01-04', '2024-01-06')"},
+		{"FROM v WHERE m IN (SELECT moment FROM p)", "FROM v WHERE m IN ('2024-01-02', '2024-01-04', '2024-01-06 12:00')"},
+		{"FROM v WHERE w IN (SELECT moment FROM p)", "FROM v WHERE w IN " + shortly},
+		{"FROM v WHERE d NOT IN (SELECT moment FROM p)", "FROM v WHERE d NOT IN " + shortly},
+		{"FROM v WHERE m NOT IN (SELECT day FROM p)", "FROM v WHERE m NOT IN ('2024-01-02', '2024-01-04', '2024-01-06')"},
+		{"FROM v WHERE CASE WHEN m IN (SELECT day FROM p) THEN 2 ELSE 1 END = 2", "FROM v WHERE m IN ('2024-01-02', '2024-01-04', '2024-01-06')"},
+		{"FROM v JOIN p ON d = day", "FROM v WHERE d IN ('2024-01-02', '2024-01-04', '2024-01-06')"},
+		{"FROM v JOIN p ON d = moment", "FROM v WHERE d IN " + shortly},
+		{"FROM p JOIN v ON m = day", "FROM v WHERE m IN ('2024-01-02', '2024-01-04', '2024-01-06')"},
+		{"FROM v JOIN p ON w = moment AND day > '2024-01-03'", "FROM v WHERE w = '2024-01-04'"},
+		{"FROM v JOIN p ON n = id WHERE m = day", "FROM v WHERE m = '2024-01-02' AND n = 1 OR m = '2024-01-04' AND n = 2 OR m = '2024-01-06' AND n = 3"},
+		{"FROM v JOIN p ON n = id WHERE d = moment", "FROM v WHERE d = '2024-01-02' AND n = 1 OR d = '2024-01-04' AND n = 2"},
+		{"FROM v JOIN p ON d = moment WHERE m = moment", "FROM v WHERE d IN " + shortly + " AND m = d"},
+	} {
+		got, err := compile(p, "SELECT COUNT(*) "+c[0])
+		if err != nil {
+			t.Errorf("%s: %v", c[0], err)
+			continue
+		}
+		want, err := compile(p, "SELECT COUNT(*) "+c[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !counted(got).Equal(counted(want)) {
+			t.Errorf("%s: got %v, want %v", c[0], counted(got), counted(want))
+		}
+	}
+	p.rows = append(rows, []any{int64(6), "2024-01-02 00:00", "x"})
+	for _, text := range []string{"FROM v JOIN p ON d = day", "FROM v JOIN p ON m = day"} {
+		if _, err := compile(p, "SELECT COUNT(*) "+text); err == nil || !strings.Contains(err.Error(), "a value occurs twice") {
+			t.Errorf("%s, of two texts of a moment: %v", text, err)
+		}
 	}
 }
 
