@@ -153,21 +153,22 @@ func dated(x *expr) *expr {
 }
 
 // alike gives dates and moments one form, if all values are such, and returns what they are. A
-// constant beside a date is one.
+// constant beside a date is one. Otherwise they stay as they are.
 func alike(values []*expr) (time temporal) {
 	if !slices.ContainsFunc(values, func(x *expr) bool { return x.time != 0 }) {
 		return 0
 	}
+	alike := slices.Clone(values)
 	for i, x := range values {
 		if x.isConstant() {
-			values[i] = dated(x)
+			alike[i] = dated(x)
 		}
-		if time = max(time, values[i].time); values[i].time == 0 && !x.full.isNull() {
+		if time = max(time, alike[i].time); alike[i].time == 0 && !x.full.isNull() {
 			return 0
 		}
 	}
-	for i, x := range values {
-		if time == isMoment && !x.full.isNull() {
+	for i, x := range alike {
+		if values[i] = x; time == isMoment && !x.full.isNull() {
 			values[i] = asMoment(x)
 		}
 	}

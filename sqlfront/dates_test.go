@@ -49,7 +49,10 @@ func TestDates(t *testing.T) {
 		{days("e", "2024-02-29", "2024-03-31"), []string{"e > '2024-02-28'"}},
 		{"0", []string{"d = '2031-01-01'", "d > '2029-12-31'", "d = NULL", "d <> NULL", "e IS NULL"}},
 		{"d{NULL: 1}", []string{"d IS NULL"}},
-		{days("d", "2024-01-01", "2024-01-01"), []string{"d = '2024-01-01' AND s IN ('2024-01-01', 'x')"}},
+		{days("d", "2024-01-01", "2024-01-01"), []string{"d = '2024-01-01' AND s IN ('2024-01-01', 'x')", "coalesce(d, '2024-01-01T00:00', s) = '2024-01-01'"}},
+		{"n{1: 1}", []string{"CASE WHEN n = 1 THEN '2024-01-01 00:00:00' WHEN n = 2 THEN d ELSE s END = '2024-01-01 00:00:00'", // not all are dates
+			"CASE WHEN n NOT IN (1, 2) THEN s WHEN n = 1 THEN '2024-01-01 00:00:00' ELSE d END = '2024-01-01 00:00:00'"}},
+		{"1", []string{"min('x', '2024-01-01 00:00', e) > '2024-01-01' AND min('2024-01-01 00:00', e, 'x') > '2024-01-01'"}},
 	})
 	for _, same := range [][2]string{{"d = e", "e = d"}, {"d < e", "e > d"}, {"d = s", "d = '2024-01-01' AND s = '2024-01-01'"}, {"d IS NOT e", "NOT d IS e"}} {
 		a, err := compile(v, "SELECT COUNT(*) FROM v WHERE "+same[0])
