@@ -538,13 +538,19 @@ func TestNestedPins(t *testing.T) {
 func TestComputedWarnings(t *testing.T) {
 	const nothing = " matches nothing in the declared domains"
 	for where, want := range map[string]string{
-		"age * 2 = 51":            "a condition on age" + nothing,
-		"age + married > 1000":    "a condition on age, married" + nothing,
-		"sex LIKE 'x%'":           "a condition on sex" + nothing,
-		"age * 2 = 50":            "",
-		"NOT age * 2 <> 51":       "",
-		"1 = 2":                   "",
-		"(age, sex) = (1000, '')": "age = 1000 is outside the declared domain BETWEEN 0 AND 120 OR NULL: it matches nothing",
+		"age * 2 = 51":                   "a condition on age" + nothing,
+		"age + married > 1000":           "a condition on age, married" + nothing,
+		"sex LIKE 'x%'":                  "a condition on sex" + nothing,
+		"age * 2 = 50":                   "",
+		"NOT age * 2 <> 51":              "",
+		"1 = 2":                          "",
+		"MAX(age, NULL) IS NULL":         "",
+		"NOT MAX(age, NULL) IS NOT NULL": "",
+		"NOT married + 1 IS NULL":        "",
+		"MAX(age, NULL) IS NOT NULL":     "a condition on age" + nothing,
+		"NOT MAX(age, NULL) IS NULL":     "a condition on age" + nothing,
+		"married + 1 IS NULL":            "a condition on married" + nothing,
+		"(age, sex) = (1000, '')":        "age = 1000 is outside the declared domain BETWEEN 0 AND 120 OR NULL: it matches nothing",
 	} {
 		b := mustBind(t, prefix+where)
 		if got := strings.Join(b.Warnings[:min(len(b.Warnings), 1)], ""); got != want {

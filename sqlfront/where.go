@@ -110,6 +110,12 @@ func (b *binder) compileNotNull(e *sqlparser.IsExpr, null bool) (pred, error) {
 		return pred{}, err
 	case !ok && isCondition(e.Expr):
 		return b.compileKnown(e)
+	case !ok && null: // it warns if none is NULL
+		p, err := b.compileComputed(&sqlparser.IsExpr{Operator: sqlparser.IsNullStr, Expr: e.Expr}, true)
+		if err != nil {
+			return pred{}, err
+		}
+		return b.not(p)
 	case !ok:
 		return b.compileComputed(&sqlparser.IsExpr{Operator: sqlparser.IsNotNullStr, Expr: e.Expr}, true)
 	case !o.isColumn:
