@@ -65,6 +65,7 @@ func (v *view) look(definition string) any {
 		switch n.kind {
 		case "QUERY":
 			v.refuse(partsOf(n))
+			v.merged(n, n.node("setOperations"))
 			v.groups = v.groups || n.atom("hasAggs") == "true" || n.has("groupClause") || n.has("distinctClause") || n.has("setOperations")
 		case "RANGETBLENTRY":
 			v.lookAtRange(n)
@@ -281,6 +282,29 @@ func (v *view) lookAtTypes(n *tree) {
 	}
 }
 
+// merged adds the conversions that UNION, INTERSECT and EXCEPT make of the columns of their sides.
+// The server makes them when it runs the statement: no stored definition has them. merged returns
+// the types of a side's columns after a letter, as the server lists numbers.
+func (v *view) merged(query, n *tree) (types []any) {
+	if n == nil || n.kind != "SETOPERATIONSTMT" {
+		types = []any{"o"}
+		if entry := entryOf(&scope{query: query}, n); entry != nil && entry.node("subquery") != nil {
+			for _, column := range entry.node("subquery").list("targetList") { // those that only sort are last
+				types = append(types, typeOf(column))
+			}
+		}
+		return types
+	}
+	types = n.list("colTypes")
+	for _, side := range []string{"larg", "rarg"} {
+		of := slices.Concat(v.merged(query, n.node(side)), make([]any, len(types)))
+		for i := 1; i < len(types); i++ {
+			v.uses = append(v.uses, use{atomOf(of[i]), atomOf(types[i]), "a conversion by UNION, INTERSECT or EXCEPT", ""})
+		}
+	}
+	return types
+}
+
 // compare adds a value that is compared with others of its column.
 func (v *view) compare(typ, collation string) {
 	v.calls = append(v.calls, call{types: []string{typ}, collation: collation})
@@ -316,4 +340,5 @@ const (
 	printable  = wordList("text int2 int4 int8 float4 float8 numeric bool date time timestamp timestamptz uuid enum")
 	unlike     = wordList("numeric float4 float8") // equal values are written in several ways, as 1 and 1.0
 	comparable = wordList("text int2 int4 int8 float4 float8 numeric bool date time timestamp timestamptz uuid enum bytea interval timetz oid")
+	widened    = wordList("int2>int4 int2>int8 int4>int8 int2>numeric int4>numeric int8>numeric int2>float8 int4>float8 float4>float8") // conversions that do not fail and keep values apart
 )

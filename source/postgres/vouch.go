@@ -135,7 +135,7 @@ func (v view) refusedFor(known catalog) string {
 	}
 	for _, u := range v.uses {
 		from, to := known.types[u.from].name, known.types[u.to].name
-		if from == "" || u.types != "" && !u.types.has(from) || u.to != "" && from != to {
+		if from == "" || u.types != "" && !u.types.has(from) || u.to != "" && from != to && !widened.has(from+">"+to) {
 			return u.what + " of the type " + from
 		}
 		if v.groups && u.types == printable && unlike.has(from) {
