@@ -334,11 +334,12 @@ func collationOf(n *tree) string {
 }
 
 // Types by their names in pg_type, with domains resolved. "text" stands for every type
-// that is stored and written as a text is, and "enum" for every enumeration.
+// that is stored and written as a text is, and "enum" for every enumeration. A text is not
+// relabelled as bpchar, the type of char(n), for which the blanks at the end of a value do not count.
 const (
 	onlyText   = wordList("text")
 	printable  = wordList("text int2 int4 int8 float4 float8 numeric bool date time timestamp timestamptz uuid enum")
 	unlike     = wordList("numeric float4 float8") // equal values are written in several ways, as 1 and 1.0
-	comparable = wordList("text int2 int4 int8 float4 float8 numeric bool date time timestamp timestamptz uuid enum bytea interval timetz oid")
-	widened    = wordList("int2>int4 int2>int8 int4>int8 int2>numeric int4>numeric int8>numeric int2>float8 int4>float8 float4>float8") // conversions that do not fail and keep values apart
+	comparable = wordList("text bpchar int2 int4 int8 float4 float8 numeric bool date time timestamp timestamptz uuid enum bytea interval timetz oid")
+	widened    = wordList("int2>int4 int2>int8 int4>int8 int2>numeric int4>numeric int8>numeric int2>float8 int4>float8 float4>float8 bpchar>text") // conversions that do not fail and keep values apart
 )

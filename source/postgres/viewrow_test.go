@@ -206,6 +206,7 @@ func TestViewsThatCannotFail(t *testing.T) {
 		"listed": "SELECT p IN ('p', 'q') AS y, x IN (1, 2) AS z, 1 = ANY (i) AS e FROM a", "grouped": "SELECT p, d, count(DISTINCT s) AS c, max(n) AS n, min(d) AS e FROM a GROUP BY p, d", "merged": "SELECT p, s FROM a UNION SELECT p, u FROM a",
 		"widened":   "SELECT p, '1'::smallint AS y, x FROM a UNION SELECT p, 1, '1'::real FROM a UNION ALL (SELECT p, '1'::bigint, 1 FROM a EXCEPT SELECT p, n, '2'::smallint FROM a)",
 		"shortened": "SELECT p, u::varchar AS t FROM a UNION SELECT p, NULL::bpchar FROM a UNION SELECT p, u FROM a",
+		"begins":    "SELECT h LIKE 'h%' AS y, h IN ('h', 'i') AS z, GREATEST(h, 'h') AS g FROM b",
 		"texts":     "SELECT c::text AS c, m::text AS m, w::text AS w, l::text AS l, v::text AS v, h::text AS h, l::bigint AS b FROM b", "moods": "SELECT m = 'good' AS g, m < 'bad' AS l, GREATEST(m, 'bad') AS b FROM b",
 		"shapes": "SELECT CASE m WHEN 'good' THEN 1 ELSE 2 END AS y, NULLIF(l, 1) AS n, v IS DISTINCT FROM w AS d, COALESCE(v, 'x') LIKE 'v%' AS k FROM b",
 	} {

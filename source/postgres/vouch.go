@@ -53,7 +53,7 @@ const typesText = `WITH RECURSIVE base(oid, typ) AS (
 		UNION ALL SELECT b.oid, t.typbasetype FROM base AS b JOIN pg_type AS t ON t.oid = b.typ WHERE t.typtype = 'd')
 	SELECT b.oid::text, CASE WHEN t.typtype = 'e' THEN 'enum'
 			WHEN t.typlen = -1 AND EXISTS (SELECT FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang
-				WHERE p.oid = t.typoutput AND l.lanname = 'internal' AND p.prosrc IN ('textout', 'varcharout', 'bpcharout')) THEN 'text'
+				WHERE p.oid = t.typoutput AND l.lanname = 'internal' AND p.prosrc IN ('textout', 'varcharout')) THEN 'text'
 			WHEN t.typnamespace = 'pg_catalog'::regnamespace AND t.oid < 16384 THEN t.typname::text ELSE '' END, t.typcollation <> 0
 	FROM base AS b JOIN pg_type AS t ON t.oid = b.typ WHERE t.typtype <> 'd'`
 
