@@ -339,7 +339,7 @@ func collationOf(n *tree) string {
 const (
 	onlyText   = wordList("text")
 	printable  = wordList("text int2 int4 int8 float4 float8 numeric bool date time timestamp timestamptz uuid enum")
-	unlike     = wordList("numeric float4 float8") // equal values are written in several ways, as 1 and 1.0
+	unlike     = wordList("numeric float4 float8 bpchar") // equal values are written in several ways, as 1 and 1.0, or with more blanks
 	comparable = wordList("text bpchar int2 int4 int8 float4 float8 numeric bool date time timestamp timestamptz uuid enum bytea interval timetz oid")
 	widened    = wordList("int2>int4 int2>int8 int4>int8 int2>numeric int4>numeric int8>numeric int2>float8 int4>float8 float4>float8 bpchar>text") // conversions that do not fail and keep values apart
 )

@@ -134,6 +134,7 @@ func TestViewsThatVary(t *testing.T) {
 		"CREATE TABLE p (s text) PARTITION BY LIST (s)")
 	for name, text := range map[string]string{"grouped": "SELECT f FROM a GROUP BY f", "merged": "SELECT f FROM a UNION SELECT g FROM a", "most": "SELECT max(f) AS f FROM a",
 		"greater": "SELECT GREATEST(f, g) AS f FROM a", "alike": "SELECT f = g AS f FROM a", "explicit": "SELECT DISTINCT s COLLATE folded AS f FROM a",
+		"padded": "SELECT s, c LIKE 'a ' AS f FROM (SELECT DISTINCT s, c FROM a) AS a",
 		"blanks": "SELECT s, octet_length(c) AS f FROM (SELECT s, c FROM a UNION SELECT s, c FROM a) AS a",
 		"scale":  "SELECT s, n::text AS f FROM (SELECT s, n FROM a GROUP BY s, n) AS a", "sign": "SELECT DISTINCT s, length(x::text) AS f FROM a", "largest": "SELECT s, max(n)::text AS f FROM a GROUP BY s",
 		"place": "SELECT ctid AS f FROM a", "born": "SELECT s AS f FROM a WHERE xmin IS NOT NULL", "part": "SELECT CASE tableoid WHEN 16384 THEN 1 END AS f FROM p", "named": "SELECT q.tableoid AS f FROM p AS p1 JOIN p AS q ON p1.s = q.s"} {

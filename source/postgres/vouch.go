@@ -124,7 +124,7 @@ func numbered(all []string) []string {
 // refusedFor names what the view must not have. It returns "" if it has none of it.
 func (v view) refusedFor(known catalog) string {
 	for _, c := range v.calls {
-		if what := c.refusedFor(known, v.far); what != "" {
+		if what := c.refusedFor(known, v); what != "" {
 			return what
 		}
 	}
@@ -139,7 +139,7 @@ func (v view) refusedFor(known catalog) string {
 			return u.what + " of the type " + from
 		}
 		if v.groups && u.types == printable && unlike.has(from) {
-			return u.what + " of the type " + from + " beside groups, whose equal values can differ, as 1 and 1.0 do"
+			return u.what + " of the type " + from + besideGroups
 		}
 	}
 	for _, c := range v.collated {
@@ -150,10 +150,12 @@ func (v view) refusedFor(known catalog) string {
 	return ""
 }
 
+const besideGroups = " beside groups, whose equal values can differ, as 1 and 1.0 do"
+
 // refusedFor names what is wrong with a call. It returns "" if the call gives a value
-// for every row. With far, the rows are on other servers: some calls are made there, and
+// for every row. If v is far, the rows are on other servers: some calls are made there, and
 // others here, as the server thinks best, and a collation of the same name may differ.
-func (c call) refusedFor(known catalog, far bool) string {
+func (c call) refusedFor(known catalog, v view) string {
 	names := known.functions
 	if c.operator {
 		names = known.operators
@@ -166,8 +168,11 @@ func (c call) refusedFor(known catalog, far bool) string {
 		if t.collates && !known.collations[c.collation] {
 			return "a comparison by a collation that is not deterministic, or cannot be told"
 		}
-		if t.collates && far && !byBytes.MatchString(names[c.number]) {
+		if t.collates && v.far && !byBytes.MatchString(names[c.number]) {
 			return "a comparison of texts of another server, by a collation there"
+		}
+		if v.groups && unlike.has(t.name) && byPattern.MatchString(names[c.number]) {
+			return "LIKE of the type " + t.name + besideGroups
 		}
 	}
 	switch name := names[c.number]; {
