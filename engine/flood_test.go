@@ -201,6 +201,42 @@ func TestSumOfManyValuesIsSmall(t *testing.T) {
 	}
 }
 
+// days makes a table with a column of as many values as can be counted, and gives it to users.
+func (c *timed) days(users ...string) {
+	must(c.T, c.curator, `CREATE PRIVATE TABLE days (k INTEGER BETWEEN 0 AND 999, v INTEGER BETWEEN 0 AND 9999)
+		FROM raw_wide WITH (epsilon = 1000, delta = 1e-6, interactive = 0.9, answer_time = 100)`)
+	for _, name := range users {
+		must(c.T, c.curator, fmt.Sprintf(`GRANT SELECT ON days TO %s WITH (rho = 100)`, name))
+	}
+}
+
+// The numbers of a statement are those of all SELECTs that are answered for it, and each value that COUNT(DISTINCT)
+// looks for is one of them. More are refused to everybody, whether they are many groups or many columns.
+func TestNumbersOfAllSelects(t *testing.T) {
+	t.Parallel()
+	inTime(t, func(c *timed) {
+		c.wide()
+		c.days()
+		for _, asks := range []struct {
+			selects, groups int
+			refused         bool
+		}{{2, 5, false}, {2, 6, true}, {5, 2, false}, {5, 3, true}, {10, 0, false}, {11, 0, true}} {
+			var from []string
+			for i := range asks.selects {
+				text := fmt.Sprintf(`(SELECT k, COUNT(DISTINCT v) AS n FROM days WHERE v > %d AND k < %d GROUP BY k) t%[1]d`, i, asks.groups)
+				if asks.groups == 0 {
+					text = fmt.Sprintf(`(SELECT COUNT(DISTINCT v) AS n FROM days WHERE v > %d) t%[1]d`, i)
+				}
+				from = append(from, text)
+			}
+			_, err := c.curator.Exec(c.Context(), `EXPLAIN SELECT SUM(t0.n) FROM `+strings.Join(from, ", "), nil)
+			if (err != nil) != asks.refused || err != nil && (sqlerr.CodeOf(err) != sqlerr.Unsupported || !strings.Contains(err.Error(), "more than 100000 numbers")) {
+				c.Errorf("%+v: %v", asks, err)
+			}
+		}
+	})
+}
+
 // A statement of a user asks the rows for no more numbers than the answer time of its table has room for: it is
 // refused at once, before a charge. A place of a distribution is less than a number. Who has the file may ask for all.
 func TestFloodOfGroups(t *testing.T) {

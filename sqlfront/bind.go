@@ -84,6 +84,7 @@ type Bound struct {
 	Slots    []Slot          // those of the first grouping set, then those of the next
 	Groups   [][]query.Value // the keys of each group; one group without keys if there is no GROUP BY
 	Sets     []int           // the number of groups of each grouping set
+	Numbers  int             // those that Queries are answered by: one each, and for DistinctValues one for each value of the column
 	Output   post.Program
 	Warnings []string // about literals that match nothing; at most maxWarnings
 
@@ -243,6 +244,7 @@ func (b *binder) bind() (*Bound, error) {
 	}
 	bound := &Bound{Output: program, Types: o.types(), Parameters: b.parameters}
 	err = o.divide(bound)
+	bound.Numbers = len(bound.Groups) * o.numbers()
 	return bound, err
 }
 

@@ -14,8 +14,8 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// maxNumbers bounds the answers of one statement: groups times slots.
-const maxNumbers = 100_000
+// MaxNumbers bounds the numbers of one statement, in all its SELECTs: groups times slots.
+const MaxNumbers = 100_000
 
 // key is an expression of GROUP BY.
 type key struct {
@@ -82,13 +82,13 @@ func (o *outputs) fewGroups() bool {
 	for _, s := range o.sets {
 		groups := uint64(1)
 		for _, k := range s {
-			if groups *= uint64(len(o.keys[k].cells)); groups > maxNumbers {
+			if groups *= uint64(len(o.keys[k].cells)); groups > MaxNumbers {
 				return false
 			}
 		}
 		all += groups
 	}
-	return all <= maxNumbers
+	return all <= MaxNumbers
 }
 
 func (o *outputs) tooManySets(e sqlparser.Expr) error {
@@ -204,7 +204,7 @@ func (o *outputs) bindKey(e sqlparser.Expr) (int, error) {
 	for _, k := range o.keys {
 		cells += len(k.cells)
 	}
-	if cells > maxNumbers {
+	if cells > MaxNumbers {
 		return 0, o.tooMany(e)
 	}
 	return len(o.keys) - 1, nil
@@ -351,7 +351,7 @@ func (o *outputs) columnKey(e *sqlparser.ColName) (key, error) {
 	switch {
 	case !finite:
 		return o.listedKey(e, column)
-	case n > maxNumbers:
+	case n > MaxNumbers:
 		return key{}, o.tooMany(e)
 	}
 	k := key{valueType: post.Integer}
@@ -406,7 +406,7 @@ func (o *outputs) listedKey(e *sqlparser.ColName, column int) (key, error) {
 	// A key that reads OTHER is one of the others, so that the result has one such row.
 	slices.SortFunc(keys, query.Value.Compare)
 	keys = slices.DeleteFunc(slices.Compact(keys), func(v query.Value) bool { return v == query.Text(query.Other) })
-	if len(keys) > maxNumbers {
+	if len(keys) > MaxNumbers {
 		return key{}, o.tooMany(e)
 	}
 	k := key{valueType: post.Text, noCase: c.Form.IsNoCase(), cells: []cell{{query.Null(), columnPred(column, c.Domain.SetOf(query.Null()))}}}
@@ -441,7 +441,7 @@ func (o *outputs) computedKey(e sqlparser.Expr) (key, error) {
 	if err != nil {
 		return key{}, o.placedAt(err, e)
 	}
-	levels, ok, err := q.Indicator().Levels(&o.spent.sums, o.rows, maxNumbers)
+	levels, ok, err := q.Indicator().Levels(&o.spent.sums, o.rows, MaxNumbers)
 	switch {
 	case err != nil:
 		return key{}, o.placedAt(err, e)
@@ -609,7 +609,7 @@ func (o *outputs) divide(b *Bound) error {
 		b.Groups, b.Queries, b.Sets = oneGroup, bases, oneSet
 		return err
 	}
-	d := divider{binder: o.binder, none: query.None(o.table.Universe()), limit: maxNumbers / max(1, o.numbers())}
+	d := divider{binder: o.binder, none: query.None(o.table.Universe()), limit: MaxNumbers / max(1, o.numbers())}
 	for _, k := range o.keys {
 		cells := make([]query.Query, len(k.cells))
 		for i, c := range k.cells {
@@ -642,7 +642,7 @@ func (o *outputs) divide(b *Bound) error {
 	}
 	if len(d.groups) > d.limit {
 		return sqlerr.New(sqlerr.Unsupported, "more than %d groups of %d numbers are outside the dialect: at most %d numbers",
-			d.limit, o.numbers(), maxNumbers).
+			d.limit, o.numbers(), MaxNumbers).
 			WithHint("select fewer values in WHERE, or ask for the aggregates one by one").At(o.g.Find("GROUP").Position)
 	}
 	b.Groups, b.Queries = d.groups, d.queries

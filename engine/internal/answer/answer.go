@@ -406,7 +406,7 @@ func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, all []Sel
 					err = begun(t, b, who.Now)
 				}
 				if err == nil {
-					st.add(t, b)
+					err = st.add(t, b)
 				}
 			}
 		}

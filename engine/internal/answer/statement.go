@@ -29,6 +29,7 @@ type Statement struct {
 	settings Settings
 	Asks     []linear // the distinct queries of all parts, each among those of the first part that asks it
 	slots    int      // of all parts
+	numbers  int      // of all parts
 
 	Buyers *pay.Buyers       // pay for the statement
 	cost   accounting.Amount // charged for direct answers
@@ -71,8 +72,12 @@ func newStatement(db *Database, who Asker, v *view.View) *Statement {
 }
 
 // add adds a SELECT: it collects its distinct queries. A query in several slots gets the
-// precision that the most demanding one needs.
-func (st *Statement) add(t *view.Table, b *sqlfront.Bound) {
+// precision that the most demanding one needs. A SELECT is refused that has too many beside those before it.
+func (st *Statement) add(t *view.Table, b *sqlfront.Bound) error {
+	if st.numbers += b.Numbers; st.numbers > sqlfront.MaxNumbers {
+		return sqlerr.New(sqlerr.Unsupported, "more than %d numbers in a statement are outside the dialect", sqlfront.MaxNumbers).
+			WithHint("ask for fewer groups, or fewer aggregates, at a time")
+	}
 	s := st.settings
 	p := Part{Table: t, bound: b, index: make([]int, len(b.Queries)), first: st.slots, asks: len(st.Asks)}
 	columns := sync.OnceValue(func() []int { return columnsOf(b) })
@@ -103,6 +108,7 @@ func (st *Statement) add(t *view.Table, b *sqlfront.Bound) {
 	st.Parts = append(st.Parts, p)
 	st.slots += len(b.Slots)
 	st.all = 2 * int64(len(st.Asks))
+	return nil
 }
 
 // under moves a bound statement to a later view. It returns false if one of its tables is not there
