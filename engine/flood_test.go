@@ -243,6 +243,7 @@ func TestFloodOfGroups(t *testing.T) {
 	t.Parallel()
 	inTime(t, func(c *timed) {
 		s := c.wide("eve")[0]
+		c.days("eve")
 		const groups = `SELECT /*+ accuracy(1e9) */ k, COUNT(*) FROM wide WHERE k < %d GROUP BY k`
 		ledger := func() int { return len(must(c.T, c.curator, `SHOW LEDGER`).Rows) }
 		limits := func() any {
@@ -252,7 +253,8 @@ func TestFloodOfGroups(t *testing.T) {
 		begun, lines, shown := time.Now(), ledger(), limits()
 		for _, text := range []string{fmt.Sprintf(groups, 30_000), fmt.Sprintf(groups, 401), `SELECT /*+ accuracy(1e9) */ MEDIAN(v) FROM wide`,
 			`SELECT /*+ accuracy(1e9) */ k, COUNT(*), SUM(v) FROM wide WHERE k < 201 GROUP BY k`,
-			`SELECT /*+ accuracy(1e9) */ a.k, a.n, b.n FROM (SELECT k, COUNT(*) AS n FROM wide WHERE k < 201 GROUP BY k) a JOIN (SELECT k, SUM(v) AS n FROM wide WHERE k < 201 GROUP BY k) b ON a.k = b.k`} {
+			`SELECT /*+ accuracy(1e9) */ a.k, a.n, b.n FROM (SELECT k, COUNT(*) AS n FROM wide WHERE k < 201 GROUP BY k) a JOIN (SELECT k, SUM(v) AS n FROM wide WHERE k < 201 GROUP BY k) b ON a.k = b.k`,
+			`SELECT /*+ accuracy(1e9) */ k, COUNT(DISTINCT v) FROM days WHERE k < 9 GROUP BY k`, `SELECT /*+ accuracy(1e9) */ COUNT(DISTINCT v) FROM days WHERE v < 9`} {
 			const want = "numbers at once, at most 400 in an answer time of 100 ms"
 			err := c.takes(0, s, text)
 			if sqlerr.CodeOf(err) != sqlerr.Unsupported || !strings.Contains(err.Error(), want) {
@@ -267,8 +269,9 @@ func TestFloodOfGroups(t *testing.T) {
 		}
 		must(c.T, c.curator, fmt.Sprintf(groups, 401))
 		must(c.T, c.curator, `ALTER PRIVATE TABLE wide SET (answer_time = 101)`)
+		must(c.T, c.curator, `ALTER PRIVATE TABLE days SET (answer_time = 101)`)
 		for _, text := range []string{strings.Replace(fmt.Sprintf(groups, 404), "WHERE", "WHERE v > 7 AND", 1), fmt.Sprintf(groups, 700), // of these 401 are stored
-			`SELECT /*+ accuracy(1e9) */ MEDIAN(v) FROM wide WHERE v < 3000`} {
+			`SELECT /*+ accuracy(1e9) */ MEDIAN(v) FROM wide WHERE v < 3000`, `SELECT /*+ accuracy(1e9) */ COUNT(DISTINCT k) FROM days WHERE v > 7`} {
 			if err := c.takes(126*time.Millisecond, s, text); err != nil {
 				c.Error(err)
 			}

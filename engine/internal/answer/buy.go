@@ -416,6 +416,17 @@ func (r Request) queries() ([]query.Query, error) {
 	return []query.Query{r.Query}, nil
 }
 
+// counts returns how many of queries there are, or would be if records could have every value.
+func (r Request) counts() int64 {
+	switch r.Question {
+	case sqlfront.Order:
+		return r.scaleOf().places().Places
+	case sqlfront.DistinctValues:
+		return int64(r.Table.Universe.Columns()[r.column].Domain.Size())
+	}
+	return 1
+}
+
 // bytes bounds what a direct answer takes in the file: 260 without its text, and at most 21 for each number
 // of a distribution (TestStoredBytes). It follows from the query and declarations alone.
 func (r Request) bytes() int64 {

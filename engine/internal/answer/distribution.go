@@ -402,7 +402,7 @@ func (st *Statement) bearable(bought []int) error {
 	numbers := int64(0)
 	for _, n := range bought {
 		if a := st.Asks[n]; a.Question == sqlfront.Order {
-			numbers += a.scaleOf().places().Places
+			numbers += a.counts()
 		}
 	}
 	if numbers <= maxMeasured {
