@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/big"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -502,15 +503,27 @@ var bought = []string{
 	`CREATE PUBLIC TABLE found AS SELECT DISTINCT zip FROM admissions WITH (epsilon = 0.5, delta = 1e-8)`,
 }
 
+// interruptible are statements that read for long, those of bought and one that reads two tables.
+var interruptible = append(slices.Clone(bought),
+	`SELECT a.n + b.n FROM (SELECT COUNT(*) AS n FROM admissions WHERE age = 3) a, (SELECT COUNT(*) AS n FROM other WHERE age = 5) b`)
+
+// buys makes a clinic outside in which each of interruptible can be bought once.
+func buys(t *testing.T, f *far) *engine.Session {
+	t.Helper()
+	s := outsideClinic(t, f)
+	must(t, s, `CREATE PRIVATE TABLE other (age INTEGER BETWEEN 0 AND 120) FROM warehouse.public.raw_admissions WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`)
+	must(t, s, `SET accuracy = 200`)
+	return s
+}
+
 // TestCancelledStatementsTellTheBill cancels statements at each of their reads in turn,
 // and before the first. The error gives the charges of the ledger, and says whether their
 // result is there.
 func TestCancelledStatementsTellTheBill(t *testing.T) {
-	for _, text := range bought {
+	for _, text := range interruptible {
 		for at := 0; ; at++ {
 			f := newFar(t)
-			s := outsideClinic(t, f)
-			must(t, s, `SET accuracy = 200`)
+			s := buys(t, f)
 			before := lines(t, s)
 			ctx, cancel := context.WithCancel(context.Background())
 			if at == 0 {
@@ -544,11 +557,11 @@ func TestCancelledStatementsTellTheBill(t *testing.T) {
 }
 
 // cancelledBill returns what the error of a cancelled statement must say about the
-// ledger's new lines. Only the number of rows may have been stored.
+// ledger's new lines. Only the number of rows may have been stored, and what does not wait.
 func cancelledBill(t *testing.T, s *engine.Session, before int) string {
 	t.Helper()
 	bill := "the statement was cancelled"
-	var gone accounting.Amount
+	var idle, told accounting.Amount
 	err := s.DB().Store().Read(context.Background(), func(tx *catalog.Tx) error {
 		entries, err := tx.Ledger()
 		if err != nil {
@@ -558,11 +571,19 @@ func cancelledBill(t *testing.T, s *engine.Session, before int) string {
 		if err != nil {
 			return err
 		}
+		waits := make(map[int64]bool)
 		for _, e := range entries[before:] {
-			if e.Action == "number of rows" && table.NHat != nil {
+			line, _ := catalog.Waits(e)
+			waits[line] = true
+		}
+		for i, e := range entries[before:] {
+			switch {
+			case waits[int64(before+i+1)]:
+				idle, _ = idle.Add(e.Amount)
+			case e.Action == "number of rows" && table.NHat != nil:
 				bill += "; " + view.Amount(e.Amount) + " was charged for the number of rows, which is kept"
-			} else {
-				gone, _ = gone.Add(e.Amount)
+			default:
+				told, _ = told.Add(e.Amount)
 			}
 		}
 		return nil
@@ -570,10 +591,13 @@ func cancelledBill(t *testing.T, s *engine.Session, before int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	switch {
-	case gone != accounting.Amount{}:
-		bill += "; " + view.Amount(gone) + " was charged for it and waits, for nothing was drawn"
-	case bill == "the statement was cancelled":
+	if (idle != accounting.Amount{}) {
+		bill += "; " + view.Amount(idle) + " was charged for it and waits, for nothing was drawn"
+	}
+	if (told != accounting.Amount{}) {
+		bill += "; " + view.Amount(told) + " was charged for private answers, which are stored"
+	}
+	if bill == "the statement was cancelled" {
 		bill += "; nothing was charged"
 	}
 	return bill

@@ -277,15 +277,18 @@ func (st *Statement) buy(ctx context.Context, purchases []Purchase, answers []Es
 		var drawn []catalog.Answer
 		var of []*pay.Receipt
 		for i, sn := range sns {
-			if paid[i] == nil {
+			switch {
+			case paid[i] == nil:
+				continue
+			case err != nil: // of this table nothing is read, and its charge waits
+				err = st.Database.desk.Read(ctx, st.bill, paid[i], func() error { return err })
 				continue
 			}
 			st.read(sn)
 			var some []catalog.Answer
-			if some, err = st.draw(ctx, sn, paid[i], left[i], answers); err != nil {
-				break
+			if some, err = st.draw(ctx, sn, paid[i], left[i], answers); err == nil {
+				drawn, of = append(drawn, some...), append(of, paid[i])
 			}
-			drawn, of = append(drawn, some...), append(of, paid[i])
 		}
 		st.publish()
 		if len(drawn) > 0 {
