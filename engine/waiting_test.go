@@ -218,6 +218,33 @@ func TestWaitingInAnExhaustedAccount(t *testing.T) {
 	}
 }
 
+// TestAffordsLessWhatWaits interrupts a statement at its first charge, and spends what its other charge does not
+// need. It goes on then. Another statement is refused before it charges, whatever waits for both.
+func TestAffordsLessWhatWaits(t *testing.T) {
+	for _, c := range []struct{ first, other, spend string }{
+		{`CREATE RELEASE r ON admissions (age, zip) USING PROJECTION WITH (epsilon = 0.5, transform = sparse)`,
+			`CREATE RELEASE q ON admissions (age, zip) USING PROJECTION WITH (epsilon = 1.999, transform = sparse)`,
+			`CREATE RELEASE s ON admissions (sex, age) USING PROJECTION WITH (epsilon = 1.5)`},
+		{`CREATE MECHANISM m ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 1, max_updates = 4, prior = classes)`,
+			`CREATE MECHANISM m ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 1.999, max_updates = 4, prior = classes)`, ``},
+	} {
+		f := newFar(t)
+		s := outsideClinic(t, f)
+		if !interrupt(t, f, s, c.first, 1) {
+			t.Fatalf("%s was not interrupted", c.first)
+		}
+		before := lines(t, s)
+		refused(t, s, sqlerr.Budget, c.other)
+		if lines(t, s) != before {
+			t.Errorf("%s was refused and charged\n%s", c.other, ledger(t, s))
+		}
+		if c.spend != "" {
+			must(t, s, c.spend)
+		}
+		must(t, s, c.first)
+	}
+}
+
 // TestOneNameIsPaidOnce builds releases of one name at once, in several processes' stead.
 func TestOneNameIsPaidOnce(t *testing.T) {
 	s := clinic(t)

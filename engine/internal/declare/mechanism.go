@@ -310,7 +310,7 @@ func (p smwPlan) sigmaSquared(sensitivity int64) *big.Rat {
 // that cannot be created has not paid for a prior.
 func (s *Statement) buyPrior(ctx context.Context, sn *rows.Snapshot, name string, columns []int, p smwPlan, whole accounting.Amount) ([]byte, error) {
 	t := sn.Table()
-	if err := s.Desk.Affords(ctx, s.Bill, t, s.Bill.Statement, catalog.KindInteractive, name, whole); err != nil {
+	if err := s.Desk.Affords(ctx, s.Bill, t, s.Bill.Statement, catalog.KindInteractive, name, accounting.Amount{Rho: p.prior}, whole); err != nil {
 		return nil, err
 	}
 	paid, err := s.Desk.Build(ctx, s.Bill, sn, catalog.KindInteractive, "prior of mechanism", name, accounting.Amount{Rho: p.prior})

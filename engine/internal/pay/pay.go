@@ -113,11 +113,14 @@ func (d *Desk) Waiting(ctx context.Context, b *Bill, t *view.Table) (w catalog.W
 
 const counted = " after its number of rows"
 
-// Affords returns the error of charging an amount for a statement, of which a part may wait for it.
-func (d *Desk) Affords(ctx context.Context, b *Bill, t *view.Table, statement string, k catalog.Kind, action string, amount accounting.Amount) error {
+// Affords returns the error of charging an amount, whose first part is for a statement. What waits for that is not
+// charged again, if it is as much.
+func (d *Desk) Affords(ctx context.Context, b *Bill, t *view.Table, statement string, k catalog.Kind, action string, first, amount accounting.Amount) error {
 	return d.Store.Read(ctx, func(tx *catalog.Tx) error {
-		if w, err := tx.Waiting(b.identity(t, statement)); err != nil || w.Line > 0 {
+		if w, err := tx.Waiting(b.identity(t, statement)); err != nil {
 			return err
+		} else if w.Amount == first {
+			amount = minus(amount, first)
 		}
 		return tx.Affords(t.Account, t.Span(), k, action, amount)
 	})
@@ -489,7 +492,7 @@ func (d *Desk) RowCount(ctx context.Context, b *Bill, from Opener, t *view.Table
 		}
 		return *t.NHat, about, err
 	}
-	if err = cmp.Or(d.Affords(ctx, b, t, action, k, "this statement", about), err); err != nil {
+	if err = cmp.Or(d.Affords(ctx, b, t, action, k, "this statement", cost, about), err); err != nil {
 		return n, about, err
 	}
 	var rows int64
