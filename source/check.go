@@ -316,7 +316,7 @@ func errAlike(source, what string) error {
 }
 
 func errFractions(source, what string) error {
-	return sqlerr.New(sqlerr.Unsupported, "%s has %s of what may have fractions: their sum depends on the order of the rows, and so on other rows", source, what).
+	return sqlerr.New(sqlerr.Unsupported, "%s %s of what may have fractions: their sum depends on the order of the rows, and so on other rows", source, what).
 		WithHint("write such an x as CAST(x AS INTEGER), or count it in parts: CAST(100 * x AS INTEGER)")
 }
 

@@ -355,7 +355,7 @@ func (s *scope) call(x *definition.Expr) (value, error) {
 		v.forms = returns
 	}
 	if err == nil {
-		err = s.inOrder("the aggregate "+x.Name, x.Name, each)
+		err = s.inOrder("aggregate", x.Name, each)
 	}
 	return v, err
 }
@@ -408,12 +408,13 @@ func (s *scope) steady(x *definition.Expr, args []value) error {
 
 // inOrder refuses a call over rows whose result hangs on their order, which a plan decides: the least of
 // values that can be equal and differ, and a sum of fractions.
-func (s *scope) inOrder(what, name string, args []value) error {
+func (s *scope) inOrder(kind, name string, args []value) error {
+	what := "has the " + kind + " " + name
 	switch {
 	case len(args) == 0:
-	case safe[name]&ofArguments != 0 && args[0].forms.mixed():
-		return errAlike(s.source, "has "+what)
-	case (name == "avg" || name == "total") && args[0].forms&^folded != integer:
+	case safe[name] == ofArguments && args[0].forms.mixed():
+		return errAlike(s.source, what)
+	case safe[name] == real && args[0].forms&^folded != integer: // avg and total
 		return errFractions(s.source, what)
 	}
 	return nil
@@ -424,7 +425,7 @@ func (s *scope) window(x *definition.Expr, args []*definition.Expr) (value, erro
 	o := x.Over
 	v, each, err := s.values(append(args[:len(args):len(args)], o.OrderBy...))
 	if err == nil {
-		err = s.inOrder("the window function "+x.Name, x.Name, each)
+		err = s.inOrder("window function", x.Name, each)
 	}
 	if err != nil {
 		return value{}, err
