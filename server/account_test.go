@@ -159,18 +159,11 @@ func TestLongNames(t *testing.T) {
 			w.Send(&pgproto3.Sync{})
 			w.Flush()
 			state := ""
-			for done := false; !done; {
-				got, err := w.Receive()
-				if err != nil {
-					t.Fatal(err)
+			untilReady(t, w, func(got pgproto3.BackendMessage) {
+				if refused, ok := got.(*pgproto3.ErrorResponse); ok {
+					state = refused.Code
 				}
-				switch got := got.(type) {
-				case *pgproto3.ErrorResponse:
-					state = got.Code
-				case *pgproto3.ReadyForQuery:
-					done = true
-				}
-			}
+			})
 			conn.Close()
 			if state != want {
 				t.Errorf("%T with a name of %d bytes: %q, want %q", m, length, state, want)

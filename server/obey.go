@@ -355,8 +355,7 @@ func (c *conn) declare(v *verb) error {
 	if err != nil {
 		return moved(err, v)
 	}
-	c.made++
-	c.portals[v.name] = &portal{name: v.name, number: c.made, statement: st, hold: v.hold, cursor: true, bytes: weight(st.text)}
+	c.open(&portal{name: v.name, statement: st, hold: v.hold, cursor: true, bytes: weight(st.text)})
 	return nil
 }
 

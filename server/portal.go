@@ -71,6 +71,13 @@ type portal struct {
 	next      int     // the first row that was not sent
 }
 
+// open adds a portal.
+func (c *conn) open(p *portal) {
+	c.made++
+	p.number = c.made
+	c.portals[p.name] = p
+}
+
 // output is what a statement gave.
 type output struct {
 	columns []column
@@ -258,9 +265,7 @@ func (c *conn) bind(m *pgproto3.Bind) error {
 	if err := c.keep(p.name, p.bytes); err != nil {
 		return err
 	}
-	c.made++
-	p.number = c.made
-	c.portals[p.name] = p
+	c.open(p)
 	c.send(&pgproto3.BindComplete{})
 	return nil
 }

@@ -254,20 +254,14 @@ func TestReportedSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 		var told []string
-		for ready := false; !ready; {
-			m, err := w.Receive()
-			if err != nil {
-				t.Fatal(err)
-			}
+		untilReady(t, w, func(m pgproto3.BackendMessage) {
 			switch m := m.(type) {
-			case *pgproto3.ReadyForQuery:
-				ready = true
 			case *pgproto3.ErrorResponse:
 				t.Errorf("%s: %s", e.text, m.Message)
 			case *pgproto3.ParameterStatus:
 				told = append(told, m.Name+" = "+m.Value)
 			}
-		}
+		})
 		if got := strings.Join(told, "; "); got != e.told {
 			t.Errorf("%s told %q, want %q", e.text, got, e.told)
 		}
@@ -315,14 +309,10 @@ func TestPortals(t *testing.T) {
 		if err := w.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		for {
-			m, err := w.Receive()
-			if err != nil {
-				t.Fatal(err)
-			}
+		untilReady(t, w, func(m pgproto3.BackendMessage) {
 			switch m := m.(type) {
 			case *pgproto3.ReadyForQuery:
-				return append(out, "ready "+string(m.TxStatus))
+				out = append(out, "ready "+string(m.TxStatus))
 			case *pgproto3.ErrorResponse:
 				out = append(out, "error "+m.Code)
 			case *pgproto3.CommandComplete:
@@ -331,7 +321,8 @@ func TestPortals(t *testing.T) {
 			default:
 				out = append(out, strings.TrimPrefix(fmt.Sprintf("%T", m), "*pgproto3."))
 			}
-		}
+		})
+		return out
 	}
 	const text = "SELECT age, COUNT(*) FROM visits WHERE age < $1 GROUP BY age"
 	bind := func(portal, arg string) *pgproto3.Bind {
@@ -388,6 +379,21 @@ func raw(t testing.TB, url string) (*pgproto3.Frontend, net.Conn) {
 	}
 	h.Conn.SetDeadline(time.Now().Add(20 * time.Second))
 	return h.Frontend, h.Conn
+}
+
+// untilReady hands over messages up to a ReadyForQuery, which is the last.
+func untilReady(t testing.TB, w *pgproto3.Frontend, take func(pgproto3.BackendMessage)) {
+	t.Helper()
+	for {
+		m, err := w.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		take(m)
+		if _, ready := m.(*pgproto3.ReadyForQuery); ready {
+			return
+		}
+	}
 }
 
 // TestDescribeBuysNothing describes a statement that would be bought.
