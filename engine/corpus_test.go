@@ -29,6 +29,18 @@ var corpusTables = []string{
 	`INSERT INTO regions VALUES ('15213', 'east'), ('15217', 'east'), ('15232', 'west')`,
 }
 
+// corpusRaw makes the tables of the corpus.
+func corpusRaw(t *testing.T) []string {
+	return slices.Concat(corpusTables,
+		importOf(t, "raw_visits", "visits.csv", "patient INTEGER, sex TEXT, age INTEGER, diagnosis TEXT, zip TEXT, days INTEGER, year INTEGER"),
+		importOf(t, "diagnoses", "diagnoses.csv", "code TEXT, name TEXT, chapter TEXT"))
+}
+
+// corpusDeclared declares them.
+var corpusDeclared = []string{`CREATE PUBLIC TABLE diagnoses`, `CREATE PUBLIC TABLE events`, `CREATE PUBLIC TABLE population`, `CREATE PUBLIC TABLE regions`,
+	`CREATE PRIVATE TABLE visits (sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 120, diagnosis TEXT IN (SELECT code FROM diagnoses), zip TEXT,
+		days INTEGER BETWEEN 0 AND 30, year INTEGER IN (2023, 2024, 2025)) FROM raw_visits WITH (epsilon = 1000, delta = 1e-6, interactive = 0.9)`}
+
 // corpus is what the statements of testdata/corpus are asked of.
 type corpus struct {
 	session *engine.Session
@@ -48,9 +60,7 @@ func newCorpus(t *testing.T) *corpus {
 	}
 	t.Cleanup(func() { c.sqlite.Close() })
 	c.sqlite.SetMaxOpenConns(1)
-	script := slices.Concat(corpusTables,
-		importOf(t, "raw_visits", "visits.csv", "patient INTEGER, sex TEXT, age INTEGER, diagnosis TEXT, zip TEXT, days INTEGER, year INTEGER"),
-		importOf(t, "diagnoses", "diagnoses.csv", "code TEXT, name TEXT, chapter TEXT"))
+	script := corpusRaw(t)
 	for day := range 60 {
 		script = append(script, fmt.Sprintf(`INSERT INTO events VALUES ('2024-%02d-%02d', 'event %d', %d)`, 1+day/10, 1+(day*3)%28, day, 100+day*day%37))
 	}
@@ -71,10 +81,7 @@ func newCorpus(t *testing.T) *corpus {
 			t.Fatal(err)
 		}
 	}
-	for _, text := range []string{`CREATE PUBLIC TABLE diagnoses`, `CREATE PUBLIC TABLE events`, `CREATE PUBLIC TABLE population`, `CREATE PUBLIC TABLE regions`,
-		`CREATE PRIVATE TABLE visits (sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 120, diagnosis TEXT IN (SELECT code FROM diagnoses), zip TEXT,
-			days INTEGER BETWEEN 0 AND 30, year INTEGER IN (2023, 2024, 2025)) FROM raw_visits WITH (epsilon = 1000, delta = 1e-6, interactive = 0.99)`,
-		`SET accuracy = 100000`} {
+	for _, text := range append(slices.Clone(corpusDeclared), `SET accuracy = 100000`) {
 		must(t, c.session, text)
 	}
 	return c

@@ -89,15 +89,20 @@ func clinic(t testing.TB) *engine.Session {
 	return clinicAt(t, filepath.Join(t.TempDir(), "clinic.db"))
 }
 
+// clinicRaw makes the tables of a clinic with some admissions.
+func clinicRaw(admissions int) []string {
+	return []string{`CREATE TABLE raw_admissions (sex TEXT, age INTEGER, diagnosis TEXT, zip TEXT)`,
+		`CREATE TABLE icd10 (code TEXT UNIQUE, label TEXT)`,
+		`INSERT INTO icd10 VALUES ('E10', 'type 1'), ('E11', 'type 2'), ('I10', 'pressure')`,
+		fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+			INSERT INTO raw_admissions SELECT CASE WHEN i %% 2 THEN 'F' ELSE 'M' END, i %% 100,
+			CASE i %% 3 WHEN 0 THEN 'E10' WHEN 1 THEN 'E11' ELSE 'I10' END, 15210 + i / %d FROM n`, admissions-1, admissions/5)}
+}
+
 func clinicAt(t testing.TB, path string) *engine.Session {
 	t.Helper()
 	s := open(t, path, engine.Options{}).NewSession()
-	fill(t, s, `CREATE TABLE raw_admissions (sex TEXT, age INTEGER, diagnosis TEXT, zip TEXT)`,
-		`CREATE TABLE icd10 (code TEXT UNIQUE, label TEXT)`,
-		`INSERT INTO icd10 VALUES ('E10', 'type 1'), ('E11', 'type 2'), ('I10', 'pressure')`,
-		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 3999)
-			INSERT INTO raw_admissions SELECT CASE WHEN i % 2 THEN 'F' ELSE 'M' END, i % 100,
-			CASE i % 3 WHEN 0 THEN 'E10' WHEN 1 THEN 'E11' ELSE 'I10' END, 15210 + i / 800 FROM n`)
+	fill(t, s, clinicRaw(4000)...)
 	must(t, s, `CREATE PUBLIC TABLE icd10`)
 	must(t, s, `CREATE PRIVATE TABLE admissions (
 		sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 120, diagnosis TEXT IN (SELECT code FROM icd10), zip TEXT)

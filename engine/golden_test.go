@@ -111,6 +111,9 @@ var goldenTable = []string{
 const goldenStays = `CREATE PRIVATE TABLE stays (sex TEXT IN ('F', 'M', NULL), came DATE BETWEEN '2024-01-01' AND '2024-12-31',
 	at TIMESTAMP BETWEEN '2024-01-01' AND '2024-01-31 18:00' STEP '6 hours', cost REAL BETWEEN 0 AND 100 STEP 10 OR NULL CLAMP, fee NUMERIC(4,1) BETWEEN 0 AND 2) FROM raw_stays WITH (epsilon = 200, delta = 1e-6)`
 
+var goldenPublic = []string{`CREATE PUBLIC TABLE towns`,
+	`CREATE PUBLIC TABLE risks (town TEXT, weight REAL BETWEEN 0 AND 1 STEP 0.05, cost REAL BETWEEN -1 AND 5 STEP 0.5 OR NULL)`}
+
 const goldenDeclaration = `CREATE PRIVATE TABLE visits (sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 9,
 	town TEXT IN (SELECT name FROM towns), score INTEGER BETWEEN -3 AND 3, zip TEXT) FROM raw_visits WITH (%s)`
 
@@ -125,10 +128,7 @@ func (w way) make(t *testing.T, path string) {
 	s := db.NewSession()
 	s.SetDirectory("../testdata/sql")
 	fill(t, s, goldenTable...)
-	must(t, s, `CREATE PUBLIC TABLE towns`)
-	must(t, s, `CREATE PUBLIC TABLE risks (town TEXT, weight REAL BETWEEN 0 AND 1 STEP 0.05, cost REAL BETWEEN -1 AND 5 STEP 0.5 OR NULL)`)
-	must(t, s, fmt.Sprintf(goldenDeclaration, cmp.Or(w.budget, smallBudget)))
-	for _, text := range w.declare {
+	for _, text := range slices.Concat(goldenPublic, []string{fmt.Sprintf(goldenDeclaration, cmp.Or(w.budget, smallBudget))}, w.declare) {
 		must(t, s, text)
 	}
 	if err := db.Close(); err != nil {

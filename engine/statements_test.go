@@ -26,22 +26,13 @@ type world struct {
 }
 
 var worlds = []world{
-	{"visits", func(*testing.T) []string { return goldenTable }, []string{`CREATE PUBLIC TABLE towns`,
-		`CREATE PUBLIC TABLE risks (town TEXT, weight REAL BETWEEN 0 AND 1 STEP 0.05, cost REAL BETWEEN -1 AND 5 STEP 0.5 OR NULL)`,
-		fmt.Sprintf(goldenDeclaration, "epsilon = 1000, delta = 1e-6, interactive = 0.9"), goldenStays, goldenRelease(`transform = identity`)}},
-	{"clinic", func(t *testing.T) []string {
-		return slices.Concat(corpusTables, importOf(t, "raw_visits", "visits.csv", "patient INTEGER, sex TEXT, age INTEGER, diagnosis TEXT, zip TEXT, days INTEGER, year INTEGER"),
-			importOf(t, "diagnoses", "diagnoses.csv", "code TEXT, name TEXT, chapter TEXT"))
-	}, []string{`CREATE PUBLIC TABLE diagnoses`, `CREATE PUBLIC TABLE events`, `CREATE PUBLIC TABLE population`, `CREATE PUBLIC TABLE regions`,
-		`CREATE PRIVATE TABLE visits (sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 120, diagnosis TEXT IN (SELECT code FROM diagnoses), zip TEXT,
-			days INTEGER BETWEEN 0 AND 30, year INTEGER IN (2023, 2024, 2025)) FROM raw_visits WITH (epsilon = 1000, delta = 1e-6, interactive = 0.9)`}},
+	{"visits", func(*testing.T) []string { return goldenTable }, append(slices.Clone(goldenPublic),
+		fmt.Sprintf(goldenDeclaration, "epsilon = 1000, delta = 1e-6, interactive = 0.9"), goldenStays, goldenRelease(`transform = identity`))},
+	{"clinic", corpusRaw, corpusDeclared},
 	{"admissions", func(*testing.T) []string {
-		return []string{`CREATE TABLE raw_admissions (sex TEXT, age INTEGER, diagnosis TEXT, zip TEXT)`,
-			`CREATE TABLE icd10 (code TEXT UNIQUE, label TEXT)`, `INSERT INTO icd10 VALUES ('E10', 'type 1'), ('E11', 'type 2'), ('I10', 'pressure')`,
-			`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 399) INSERT INTO raw_admissions
-				SELECT CASE WHEN i % 2 THEN 'F' ELSE 'M' END, i % 100, CASE i % 3 WHEN 0 THEN 'E10' WHEN 1 THEN 'E11' ELSE 'I10' END, 15210 + i / 80 FROM n`,
+		return append(clinicRaw(400),
 			`CREATE TABLE raw_people AS SELECT sex, age, zip, age % 7 AS n FROM raw_admissions`,
-			`CREATE TABLE raw_days AS SELECT date('2024-01-01', age || ' days') AS day, datetime('2024-01-01', age || ' hours') AS at, age % 2 AS b FROM raw_admissions`}
+			`CREATE TABLE raw_days AS SELECT date('2024-01-01', age || ' days') AS day, datetime('2024-01-01', age || ' hours') AS at, age % 2 AS b FROM raw_admissions`)
 	}, []string{`CREATE PUBLIC TABLE icd10`,
 		`CREATE PRIVATE TABLE admissions (sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 120, diagnosis TEXT IN (SELECT code FROM icd10), zip TEXT)
 			FROM raw_admissions WITH (epsilon = 1000, delta = 1e-6, interactive = 0.9)`,
@@ -58,7 +49,7 @@ func (w world) make(t *testing.T) *engine.DB {
 	quieten(db)
 	s := db.NewSession()
 	fill(t, s, w.raw(t)...)
-	for _, text := range append(w.declare, `CREATE USER eve PASSWORD 'a password of hers'`) {
+	for _, text := range append(slices.Clone(w.declare), `CREATE USER eve PASSWORD 'a password of hers'`) {
 		must(t, s, text)
 	}
 	return db

@@ -435,7 +435,7 @@ func (r Request) counts() int64 {
 func (r Request) bytes() int64 {
 	n := int64(len(r.text())) + 300
 	if r.Question == sqlfront.Order {
-		n += 21 * r.scaleOf().places().Places
+		n += 21 * r.counts()
 	}
 	return n
 }
