@@ -9,9 +9,8 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"pgregory.net/rapid"
 
-	_ "dpsql/internal/seeds"
-
 	"dpsql/engine"
+	_ "dpsql/internal/seeds"
 )
 
 // grouped is the answer to SELECT race, COUNT(*) AS n, MARGIN(n) … GROUP BY race.
