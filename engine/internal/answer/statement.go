@@ -434,9 +434,6 @@ func appendNew(list []string, s string) []string {
 
 // support returns m of the statement's queries: one number, or the least and the largest.
 func (st *Statement) support() string {
-	if len(st.Asks) == 1 {
-		return st.Asks[0].Best.support.String()
-	}
 	var all view.SupportRange
 	for i := range st.Asks {
 		if c := st.Asks[i].Best; c.Origin != fromConstant {
