@@ -38,6 +38,7 @@ type conn struct {
 
 	settings   settings
 	block      block
+	implicit   *savepoint            // outside a block: what an error undoes, once a verb has run since the client's turn
 	statements map[string]*statement // prepared, by name; "" is the unnamed one
 	portals    map[string]*portal
 	made       int     // portals
@@ -200,9 +201,13 @@ func (c *conn) fail(err error) {
 	c.described = nil
 }
 
-// failed tells the client of an error.
+// failed tells the client of an error, which ends a transaction outside a block.
 func (c *conn) failed(err error, at func(int) int) {
 	c.block.fail()
+	if c.implicit != nil {
+		c.rollBack(*c.implicit)
+		c.implicit = nil
+	}
 	c.server.counts.Errors.Add(1)
 	c.send(response(err, at))
 }
@@ -212,6 +217,7 @@ func (c *conn) turnOver() error {
 	if !c.block.open() {
 		c.dropPortals(false)
 		c.settings.endBlock(c)
+		c.implicit = nil
 	}
 	c.settle()
 	c.ready()

@@ -128,7 +128,8 @@ func (c *conn) obey(v *verb) (*output, error) {
 }
 
 func (c *conn) begin(v *verb) {
-	c.block = block{begun: true, readOnly: c.settings.readOnly(), start: c.now("")}
+	c.block = block{begun: true, readOnly: c.settings.readOnly(), start: *c.implicit}
+	c.implicit = nil
 	if v.readOnly != nil {
 		c.block.readOnly = *v.readOnly
 	}
@@ -144,6 +145,10 @@ func (c *conn) endBlock(v *verb) (*output, error) {
 		if v.chain {
 			return nil, failure("25P01", "%s AND CHAIN can only be used in transaction blocks", v.word)
 		}
+		if v.word == "ROLLBACK" {
+			c.rollBack(*c.implicit)
+		}
+		c.implicit = nil
 		out.notices = c.notice("WARNING", "25P01", "there is no transaction in progress")
 		return out, nil
 	}
@@ -151,6 +156,7 @@ func (c *conn) endBlock(v *verb) (*output, error) {
 		out.tag = "ROLLBACK"
 	}
 	ended := c.block
+	level, _ := c.settings.get("transaction_isolation")
 	c.block = block{}
 	c.dropPortals(false)
 	c.settings.endBlock(c)
@@ -159,7 +165,8 @@ func (c *conn) endBlock(v *verb) (*output, error) {
 		c.restoreEngine(ended.start.engine)
 	}
 	if v.chain {
-		c.begin(&verb{readOnly: &ended.readOnly})
+		c.implicit = new(c.now(""))
+		c.begin(&verb{readOnly: &ended.readOnly, level: level})
 	}
 	return out, nil
 }

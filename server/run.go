@@ -23,6 +23,9 @@ func (c *conn) run(st *statement, args arguments) (*output, error) {
 	c.server.counts.Statements.Add(1)
 	if st.verb != nil {
 		c.server.counts.Verbs.Add(1)
+		if c.implicit == nil && !c.block.begun {
+			c.implicit = new(c.now(""))
+		}
 		return c.obey(st.verb)
 	}
 	if err := c.keep("", 0); err != nil {
