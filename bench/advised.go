@@ -108,12 +108,12 @@ that are at most the margin. The margins of an average are those of its count an
 			}
 		}
 	}
-	s.Show(table)
+	s.Show("", table)
 	s.Say("%d of %d ratios lie within 0.8 and 1.25; all lie between %.2f and %.2f. Missed: %s.", within, all, least, most, orNone(missed, "; "))
 	s.Say(`Is the first proposal the best one? *Predicted* is what ADVISE orders by: the geometric mean over the statements of the root mean square of each one's margins. *Measured* is the geometric mean of the root
 mean square errors of the values that are printed, margin or not. *All columns* is the plain way, an identity release of every column of the table, which ADVISE does not propose; of pupils it would have 8 million cells. *Direct* is listed for
 comparison only: it spends from the other account.`)
-	s.Show(order)
+	s.Show("order", order)
 	s.Say("The first proposal has at worst %.2f times the error of the best of its workload, other ways included. It is more than a tenth behind in: %s.", worst, orNone(behind, ", "))
 	return nil
 }

@@ -24,7 +24,7 @@ func (b *bench) chosen(s *report.Section) error {
 *Cells* is their sum; *fitted* is the table fitted to them. Either errs less by prediction: by the exact law of the noise, or by the simulations that are stored with
 the fit. The *default* has one for all queries, by the prediction for all counts by one column, and *auto* has one for each query. Mean squares over %d
 releases. The rule of *auto* was made on Adult and flights, and that of the default on the first six tables; both were looked at once on the last three.`, report.Number(mostChoices), chosenReps)
-	table := &report.Table{Head: []string{"table", "cells", "ε", "columns", "cells ", "fitted", "default", "auto", "default over cells", "auto over cells"}}
+	table := &report.Table{Head: []string{"table", "cells", "ε", "columns", "error of cells", "fitted", "default", "auto", "default over cells", "auto over cells"}}
 	var worst choice
 	for _, t := range tables {
 		for _, epsilon := range size(b, []float64{0.1, 1, 3}, []float64{1}) {
@@ -40,7 +40,7 @@ releases. The rule of *auto* was made on Adult and flights, and that of the defa
 			}
 		}
 	}
-	s.Show(table)
+	s.Show("", table)
 	s.Say("At worst the default has %s times the error of the cells, and auto %s times.", report.Number(worst.settled), report.Number(worst.auto))
 	return nil
 }

@@ -50,7 +50,7 @@ queries, the one with heavy cells from 64 MiB, what identity takes; direct answe
 		t.Add(append(row, exact)...)
 	}
 	s.Draw(chart)
-	s.Show(t)
+	s.Show("", t)
 	for i, m := range supports {
 		s.Say("m = %s: %s", report.Number(float64(m)), verdict(all[i]))
 	}
@@ -99,7 +99,7 @@ occupied cells, or half of them by rows. The aim is at most 1.10 for the first t
 			return err
 		}
 	}
-	s.Show(t)
+	s.Show("", t)
 	return nil
 }
 
@@ -197,7 +197,7 @@ func (b *bench) curve(s *report.Section, chart *report.Chart, parameter string, 
 		s.Say("%s = %s: %s %s", parameter, report.Number(v), verdict(results), earned(results))
 	}
 	s.Draw(chart)
-	s.Show(t)
+	s.Show("", t)
 	return nil
 }
 
@@ -333,7 +333,7 @@ func (b *bench) wide(s *report.Section) error {
 			return err
 		}
 		s.Say("Columns %s, %s:", fmt.Sprint(c.columns), about(w))
-		s.Show(tabulate(results))
+		s.Show("columns"+strings.Trim(strings.ReplaceAll(fmt.Sprint(c.columns), " ", ""), "[]"), tabulate(results))
 		s.Say("%s", verdict(results))
 		s.Say("%s", earned(results))
 	}
@@ -379,7 +379,7 @@ nothing, and only updates learn about the rows. Queries fix a and b to runs of o
 		return err
 	}
 	s.Say("%s, in %d repetitions:", about(w), few.reps)
-	s.Show(tabulate(results))
+	s.Show("", tabulate(results))
 	s.Say("%s", verdict(results))
 	s.Say("%s", earned(results))
 	return b.manyParity(s, table, spend)
@@ -409,7 +409,7 @@ func (b *bench) manyParity(s *report.Section, table *workload.Table, spend budge
 		return err
 	}
 	s.Say("The same with more queries, %s, in %d repetitions:", about(w), few.reps)
-	s.Show(tabulate(results))
+	s.Show("more", tabulate(results))
 	s.Say("%s", verdict(results))
 	return nil
 }

@@ -385,7 +385,7 @@ func (b *bench) guardTable(s *report.Section, t *workload.Table, flags, degree i
 	for i, x := range sittings {
 		out.Add(ways[i].name+ways[i].setting, x.rms, x.max, x.updates, x.unverified, x.blind, x.covered, x.median, float64(x.asked))
 	}
-	s.Show(out)
+	s.Show(fmt.Sprintf("%d-flags", flags), out)
 	text := fmt.Sprintf("The guarded release has %.3f times the RMS of the release alone, and %.2f times that of direct answers.",
 		sittings[0].rms/sittings[1].rms, sittings[0].rms/sittings[2].rms)
 	if sittings[0].rms > sittings[2].rms {

@@ -1,26 +1,25 @@
-// The command bench measures every mechanism of dpsql, those of the paper and three
-// baselines on the same data. It writes docs/benchmarks.md with its plots, and the
-// figures that docs/choosing.md quotes from it:
+// The command bench measures every mechanism of dpsql, those of the paper and their
+// baselines on the same data. Each experiment writes its tables as CSV files, in which each
+// row names the commit at which it was measured:
 //
-//	go run ./bench               all experiments
-//	go run ./bench -only adult   one of them, to standard output, without plots
-//	go run ./bench -only adult -o docs   one of them, in place of its section in docs/benchmarks.md
-//	go run ./bench -quick        all of them, small: seconds
-//	go run ./bench -redraw       nothing is measured: the plots, from their points in docs/charts.csv
-//	go run ./bench -scale        docs/scale.md instead: growth with the rows, in files and in PostgreSQL
+//	go run ./bench               all experiments, into bench/results; and the pages and plots of docs from there
+//	go run ./bench adult build   some of them
+//	go run ./bench -quick adult  small: to see that it works; prints, and writes nothing unless -o is given
+//	go run ./bench -scale        the experiments of docs/scale.md: growth with the rows, in files and in PostgreSQL
+//	go run ./bench -redraw       nothing is measured: the pages and plots of docs, from bench/results
 //
 // Data sets are drawn with the seed of -seed. The noise is that of the product, from
 // crypto/rand, so figures differ from run to run within their confidence intervals.
 package main
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,109 +40,107 @@ func main() {
 }
 
 func run(args []string, out, progress io.Writer) error {
-	b := &bench{progress: progress, start: time.Now()}
+	b := &bench{progress: progress, start: time.Now(), commit: commit()}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(progress)
+	flags.Usage = func() {
+		fmt.Fprintf(progress, "usage: bench [flags] [experiment …]\nThe experiments are %s; with -scale %s.\n",
+			strings.Join(names(experiments), ", "), strings.Join(names(scaleExperiments), ", "))
+		flags.PrintDefaults()
+	}
 	flags.BoolVar(&b.quick, "quick", false, "small sizes and two repetitions: to see that it works")
 	flags.Uint64Var(&b.seed, "seed", 20110101, "of the data that is drawn")
 	flags.IntVar(&b.reps, "reps", 10, "repetitions of every measurement of error")
 	flags.StringVar(&b.testdata, "testdata", "testdata", "where the real tables lie")
-	scale := flags.Bool("scale", false, "the experiments of scale.md: "+strings.Join(names(scaleExperiments), ", "))
-	flags.IntVar(&b.upto, "rows", 100_000_000, "the most rows of the experiments of scale.md")
+	scale := flags.Bool("scale", false, "all experiments of docs/scale.md")
+	flags.IntVar(&b.upto, "rows", 100_000_000, "the most rows of the experiments of docs/scale.md")
 	flags.StringVar(&b.flights, "flights", "", "a file of flights with origin, destination and delay: by default the testdata's, or the 3,000,000 of data/flights-3m.parquet in the npm package vega-datasets")
-	redrawn := flags.Bool("redraw", false, "measure nothing: draw the plots again from "+pointsFile)
-	only := flags.String("only", "", "experiments, separated by commas: "+strings.Join(names(experiments), ", "))
-	dir := flags.String("o", "", "write benchmarks.md, or scale.md, and the plots into this folder (docs, unless -only or -quick is given)")
+	redrawn := flags.Bool("redraw", false, "measure nothing: write the pages and plots of docs from "+resultsDir)
+	dir := flags.String("o", "", "write the CSV files into this folder, and no pages; by default into "+resultsDir+", unless -quick is given")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *redrawn {
+		return redraw(resultsDir, docsDir)
 	}
 	if b.flights == "" {
 		b.flights = b.ownFlights()
 	}
-	if *redrawn {
-		return redraw(cmp.Or(*dir, "docs"))
-	}
-	kind := benchmarks
-	if *scale {
-		kind = scaleReport
-	}
-	chosen, err := choose(*only, kind.of)
-	if err != nil {
-		return err
-	}
 	if b.quick {
 		b.reps, b.upto = min(b.reps, 2), min(b.upto, 10_000)
 	}
-	if *dir == "" && !b.quick && *only == "" {
-		*dir = "docs"
-	}
-	sections, err := b.sections(kind, chosen)
+	chosen, err := choose(flags.Args(), *scale)
 	if err != nil {
 		return err
 	}
-	if *dir != "" && *only != "" {
-		err = b.replace(kind, sections, *dir)
-	} else {
-		err = b.publish(kind, sections, *dir, out)
+	to, pages := *dir, ""
+	if to == "" && !b.quick {
+		to, pages = resultsDir, docsDir
 	}
-	if err != nil || *dir == "" {
+	if err := b.runAll(chosen, to, out); err != nil || pages == "" {
 		return err
 	}
-	if err := redraw(*dir); err != nil { // from the points as they are written, which are rounded
-		return err
-	}
-	return quote(*dir)
+	return redraw(to, pages)
 }
 
-// choose returns the experiments of a comma-separated list, or all if it is empty.
-func choose(list string, of []experiment) ([]experiment, error) {
-	if list == "" {
-		return of, nil
+// choose returns the experiments of these names. Without names it returns all, or all of
+// docs/scale.md.
+func choose(list []string, scale bool) ([]experiment, error) {
+	if len(list) == 0 {
+		if scale {
+			return scaleExperiments, nil
+		}
+		return experiments, nil
 	}
+	all := slices.Concat(experiments, scaleExperiments)
 	var chosen []experiment
-	for _, name := range strings.Split(list, ",") {
-		found := false
-		for _, e := range of {
-			if e.name == name {
-				chosen, found = append(chosen, e), true
-			}
+	for _, name := range list {
+		i := slices.IndexFunc(all, func(e experiment) bool { return e.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no experiment %q: there are %s", name, strings.Join(names(all), ", "))
 		}
-		if !found {
-			return nil, fmt.Errorf("there is no experiment %q: there are %s", name, strings.Join(names(of), ", "))
-		}
+		chosen = append(chosen, all[i])
 	}
 	return chosen, nil
 }
 
-// sections runs the experiments one after the other.
-func (b *bench) sections(kind kind, chosen []experiment) ([]*report.Section, error) {
+// runAll runs the experiments one after the other. Each is printed, and stored in the
+// folder, if there is one, when it is done.
+func (b *bench) runAll(chosen []experiment, dir string, out io.Writer) error {
 	b.note("seed of the data %d, %d repetitions", b.seed, b.reps)
-	var sections []*report.Section
 	for _, e := range chosen {
 		b.note("%s", e.name)
 		s := &report.Section{Name: e.name, Title: e.title}
 		start := time.Now()
 		if err := e.run(b, s); err != nil {
-			return nil, fmt.Errorf("%s: %w", e.name, err)
+			return fmt.Errorf("%s: %w", e.name, err)
 		}
-		s.Say("%s", b.made(kind, e.name, time.Since(start)))
-		sections = append(sections, s)
+		s.Say("%s", b.made(e.name, time.Since(start)))
+		if err := s.Markdown(out); err != nil {
+			return err
+		}
+		if dir == "" {
+			continue
+		}
+		if err := store(s, dir, b.commit); err != nil {
+			return err
+		}
 	}
-	return sections, nil
+	return nil
 }
 
-// made says by which command a section was made, when and on what machine. The sections
-// of a report can be made at different times.
-func (b *bench) made(kind kind, name string, took time.Duration) string {
-	command := kind.command + " -only " + name
+// made says by which command a section was made, when and on what machine. Experiments can
+// be run at different times.
+func (b *bench) made(name string, took time.Duration) string {
+	command := "go run ./bench "
 	if b.quick {
-		command += " -quick"
+		command += "-quick "
 	}
 	if name == "flights" && b.flights != b.ownFlights() {
-		command += " -flights " + filepath.Base(b.flights)
+		command += "-flights " + filepath.Base(b.flights) + " "
 	}
-	return fmt.Sprintf("`%s` (%.0f s; seed %d, %d repetitions; %s, %d cores, %s, %s/%s%s)", command, took.Seconds(), b.seed, b.reps,
-		cpu(), runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, load())
+	return fmt.Sprintf("`%s%s` at commit %s (%.0f s; seed %d, %d repetitions; %s, %d cores, %s, %s/%s%s)", command, name, b.commit, took.Seconds(),
+		b.seed, b.reps, cpu(), runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, load())
 }
 
 // ownFlights is the file of flights in the repository.
@@ -161,6 +158,7 @@ type bench struct {
 	reps     int
 	testdata string
 	flights  string // a file of real flights
+	commit   string // of the tree that is measured
 	progress io.Writer
 	start    time.Time
 	upto     int      // the largest number of rows of the scale experiments

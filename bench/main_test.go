@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,54 +25,76 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestQuick runs the whole command, small. Every experiment must have its section,
-// every plot must exist, and no figure may be missing.
+// TestQuick runs all experiments, small. Each must have its text and its tables, every chart
+// must be drawn from its points, and no figure may be missing.
 func TestQuick(t *testing.T) {
 	dir := t.TempDir()
-	if err := run([]string{"-quick", "-testdata", "../testdata", "-o", dir}, io.Discard, io.Discard); err != nil {
+	var out bytes.Buffer
+	if err := run([]string{"-quick", "-testdata", "../testdata", "-o", dir}, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "benchmarks.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range experiments {
-		if !bytes.Contains(text, []byte("## "+e.title+"\n")) || !bytes.Contains(text, []byte("-only "+e.name)) {
-			t.Errorf("no section %q", e.title)
-		}
-	}
-	for _, wrong := range []string{"NaN", "%!", "!("} {
-		if strings.Contains(string(text), wrong) {
-			t.Errorf("the text has a %s", wrong)
-		}
-	}
-	plots, err := filepath.Glob(filepath.Join(dir, "*.svg"))
-	if err != nil || len(plots) != strings.Count(string(text), ".svg)") || len(plots) < 8 {
-		t.Errorf("%d plots: %v", len(plots), err)
-	}
+	checkResults(t, dir, experiments)
 	size := 0
-	for _, p := range plots {
-		svg, err := os.ReadFile(p)
-		if err != nil || !bytes.Contains(text, []byte("("+filepath.Base(p)+")")) {
-			t.Errorf("%s is not shown: %v", p, err)
+	for _, c := range charts {
+		if strings.HasPrefix(c.Name, "scale-") {
+			continue
+		}
+		if err := drawStored(c, dir, dir); err != nil {
+			t.Error(err)
+		}
+		svg, err := os.ReadFile(filepath.Join(dir, c.Name+".svg"))
+		if err != nil {
+			t.Error(err)
 		}
 		size += len(svg)
 	}
-	if size > 300_000 {
-		t.Errorf("the plots have %d bytes", size)
+	if size == 0 || size > 300_000 {
+		t.Errorf("the charts have %d bytes", size)
+	}
+	for _, wrong := range []string{"NaN", "%!", "!("} {
+		if strings.Contains(out.String(), wrong) {
+			t.Errorf("what is printed has a %s", wrong)
+		}
 	}
 }
 
-// TestOnly prints one experiment to standard output, and refuses an unknown one.
-func TestOnly(t *testing.T) {
+// checkResults checks that a folder has the results of experiments, with the commit in each
+// row.
+func checkResults(t *testing.T, dir string, of []experiment) {
+	t.Helper()
+	for _, e := range of {
+		text, err := os.ReadFile(filepath.Join(dir, e.name+".txt"))
+		if err != nil || !strings.HasPrefix(string(text), "# "+e.title+"\n") || !strings.Contains(string(text), e.name+"` at commit ") {
+			t.Errorf("%s: %v\n%s", e.name, err, text)
+		}
+		for _, name := range regexp.MustCompile(`(?m)^\S+\.csv$`).FindAllString(string(text), -1) {
+			rows, commit, err := figures(dir).table(strings.TrimSuffix(name, ".csv"))
+			if err != nil || len(rows) < 2 || len(rows[0]) < 2 || commit == "" || commit == report.Commit {
+				t.Errorf("%s: %d rows at commit %q: %v", name, len(rows), commit, err)
+			}
+			data, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil || !strings.HasPrefix(string(data), report.Commit+",") || strings.Contains(string(data), "NaN") {
+				t.Errorf("%s: %v\n%s", name, err, data)
+			}
+		}
+	}
+	if _, err := figures(dir).experiments(len(of) == len(scaleExperiments)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNamed runs one experiment and no other, and refuses an unknown one.
+func TestNamed(t *testing.T) {
+	dir := t.TempDir()
 	var out bytes.Buffer
-	if err := run([]string{"-quick", "-only", "build", "-testdata", "../testdata"}, &out, io.Discard); err != nil {
+	if err := run([]string{"-quick", "-testdata", "../testdata", "-o", dir, "build"}, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "## Time to build against n") || strings.Contains(out.String(), "## W2") {
-		t.Errorf("got %s", out.String())
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) != 3 || !strings.Contains(out.String(), "# Time to build against n") || strings.Contains(out.String(), "# W2") {
+		t.Errorf("%v: %q, and it printed\n%s", err, files, out.String())
 	}
-	if err := run([]string{"-only", "speed"}, &out, io.Discard); err == nil {
+	if err := run([]string{"speed"}, &out, io.Discard); err == nil {
 		t.Error("an experiment that does not exist was run")
 	}
 }
@@ -139,36 +162,6 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestReplace runs one experiment with a folder, which replaces its section there and
-// nothing else.
-func TestReplace(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "benchmarks.md")
-	before := "# Benchmarks\n\n## Where dpsql is not the best\n\n- [Time to build against n](#x): old\n- [W2](#w2): kept\n\n" +
-		"## W2\n\nkept\n\n## Time to build against n\n\nold\n\n## Last\n\nkept\n"
-	if err := os.WriteFile(file, []byte(before), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	quick := func(name string) error {
-		return run([]string{"-quick", "-only", name, "-testdata", "../testdata", "-o", dir}, io.Discard, io.Discard)
-	}
-	if err := quick("build"); err != nil {
-		t.Fatal(err)
-	}
-	after, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(after)
-	if strings.Contains(text, "old") || strings.Count(text, "kept") != 3 || strings.Count(text, "## Time to build against n\n") != 1 ||
-		!strings.Contains(text, "\n\n## Last\n") || !strings.Contains(text, "(time-build.svg)") {
-		t.Errorf("the report is now\n%s", text)
-	}
-	if err := quick("covid"); err == nil {
-		t.Error("a section that is not there was replaced")
-	}
-}
-
 // TestStatementsDiffer checks that no timed statement repeats the query of another,
 // which would be answered from store. Values in a list may come in any order.
 func TestStatementsDiffer(t *testing.T) {
@@ -189,58 +182,42 @@ func TestStatementsDiffer(t *testing.T) {
 	}
 }
 
-// TestChoosingQuotes checks that docs/choosing.md has the figures of
-// docs/benchmarks.md.
-func TestChoosingQuotes(t *testing.T) {
-	page, err := os.ReadFile("../docs/choosing.md")
+// TestPagesAreWritten checks that the pages of docs, and the charts that they show, are those
+// that stored results give, and that each chart that is drawn is shown.
+func TestPagesAreWritten(t *testing.T) {
+	const docs = "../docs"
+	dir := t.TempDir()
+	choosing, err := os.ReadFile(filepath.Join(docs, "choosing.md"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "choosing.md"), choosing, 0o600)
+	}
+	if err == nil {
+		err = redraw("results", dir)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := os.ReadFile("../docs/benchmarks.md")
+	drawn, err := filepath.Glob(filepath.Join(docs, "*.svg"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want, err := quoted(string(page), string(report)); err != nil {
-		t.Error(err)
-	} else if want != string(page) {
-		t.Error("docs/choosing.md has other figures than docs/benchmarks.md: go run ./bench -only adult -o docs writes both")
+	for _, p := range pages {
+		drawn = append(drawn, p.name)
+	}
+	for _, name := range drawn {
+		got, err := os.ReadFile(filepath.Join(docs, filepath.Base(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := os.ReadFile(filepath.Join(dir, filepath.Base(name)))
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("docs/%s is not what go run ./bench -redraw writes: %v", filepath.Base(name), err)
+		}
 	}
 }
 
-// TestPlotsAreDrawnFromTheirPoints checks that the plots of docs are those of the
-// stored points, and that the pages use their titles.
-func TestPlotsAreDrawnFromTheirPoints(t *testing.T) {
-	const docs = "../docs"
-	dir := t.TempDir()
-	points, err := os.ReadFile(filepath.Join(docs, pointsFile))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, pointsFile), points, 0o600)
-	}
-	if err == nil {
-		err = redraw(dir)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	var pages []byte
-	for _, kind := range []kind{benchmarks, scaleReport} {
-		text, err := os.ReadFile(filepath.Join(docs, kind.file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		pages = append(pages, text...)
-	}
-	for _, c := range charts {
-		want, err := os.ReadFile(filepath.Join(dir, c.Name+".svg"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(filepath.Join(docs, c.Name+".svg"))
-		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("docs/%s.svg is not what go run ./bench -redraw draws: %v", c.Name, err)
-		}
-		if !bytes.Contains(pages, []byte("!["+c.Title+"]("+c.Name+".svg)")) {
-			t.Errorf("no page shows %q", c.Title)
-		}
-	}
+// TestResultsAreComplete checks that each experiment has its results in the repository.
+func TestResultsAreComplete(t *testing.T) {
+	checkResults(t, "results", experiments)
+	checkResults(t, "results", scaleExperiments)
 }

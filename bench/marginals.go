@@ -243,20 +243,20 @@ func (b *bench) marginals(s *report.Section) error {
 	}
 	s.Say(`When is a release of all marginals over three columns the one to take, and when a table fitted to an identity release? The tables are real. Choices in the fit were made while
 looking at Adult, flights and PUMS. Diamonds, RAND HIE and bird strikes are *blind*: no choice was made on them (testdata/blind).`)
-	s.Show(of)
+	s.Show("tables", of)
 	s.Say(`"Counts" are those of all marginals over three columns. Conjunctions confine four columns to one to three values each, as W2 does; on Adult's six columns they are W2. Of flights and
 PUMS a sample of both is asked, drawn with the seed of the data. δ = 10⁻⁶. A row has the RMS errors in counts, over the table's repetitions at ε = 1 and a third of them at other ε. The noise is
 fresh each time and has no seed. *Identity* adds up noisy cells. *Identity, fitted* is a table fitted to the same cells, at no further budget. *Marginals, unbiased* is least squares on
 all 3-way marginals, measured with one vector of discrete Gaussian noise, and *marginals, fitted* a table fitted to the same noise.`)
 	s.Say("Counts of 3-way marginals:")
-	s.Show(counts)
+	s.Show("counts", counts)
 	s.Say(`Conjunctions of four columns. No measured marginal has all the columns of one, so least squares has no answer:`)
-	s.Show(conjunctions)
+	s.Show("conjunctions", conjunctions)
 	best.say(s)
 	s.Say("Peers on the same questions at ε = 1, δ = 10⁻⁶, beside the fitted marginals:")
-	s.Show(beside)
+	s.Show("peers", beside)
 	s.Say(`The peers are those of W2, run once by their own code. They were not measured on the other tables, nor at other ε. Other releases and direct answers at ε = 1, on the counts:`)
-	s.Show(others)
+	s.Show("others", others)
 	return nil
 }
 

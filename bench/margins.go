@@ -130,16 +130,16 @@ margins was made on the last three tables (testdata/blind).`)
 	s.Say(`Shares, in per cent, of true counts within proven margins: of all counts by three columns, of those of a size, and of counts by one and two columns. ± is the standard error
 from release to release: errors of one release are not independent. "Least of a query" is the share of the repetitions in which the query that did worst was held; "by chance" what the worst
 of so many queries has if each is held in 95 %% by itself.`)
-	s.Show(shares[proven])
+	s.Show("proven", shares[proven])
 	s.Say("The same for simulated margins, of tables fitted to marginals and to identity releases:")
-	s.Show(shares[simulated])
+	s.Show("simulated", shares[simulated])
 	if len(low) > 0 {
 		s.Say("**Simulated margins hold less than 94 %%** of the true counts of a size: %s.", strings.Join(low, "; "))
 	}
 	s.Say(`The median margin, in counts. "Identity's" is that of an identity release at the same ε:`)
-	s.Show(widths)
+	s.Show("widths", widths)
 	s.Say("What the first release of each table took at ε = 1, in seconds of processor time and in growth of the heap. The simulations use both cores, so they take half of that:")
-	s.Show(costs)
+	s.Show("costs", costs)
 	return b.onDemand(s)
 }
 

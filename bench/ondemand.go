@@ -60,16 +60,16 @@ squares on the same marginals. Times are processor time; a *new column set* is o
 	}
 	slices.Sort(m.fits)
 	out.Add(mean, math.Sqrt(p.MeanVariance(t.Universe)), median(measured), median(m.fits), m.fits[len(m.fits)*95/100], median(m.simulations))
-	s.Show(out)
+	s.Show("ondemand", out)
 	s.Say("The RMS is the mean over %d releases, which have from %.2f to %.2f. How often margins of 95 %% around a sample of these counts hold, in per cent, and their medians:", len(errors), slices.Min(errors), slices.Max(errors))
-	cover := &report.Table{Head: []string{"ε", "true count", "answers", "within proven", "median", "within simulated", "median "}}
+	cover := &report.Table{Head: []string{"ε", "true count", "answers", "within proven", "median proven", "within simulated", "median simulated"}}
 	if !b.quick {
 		if err := m.coverAt(0.1, reps, cover); err != nil {
 			return err
 		}
 	}
 	m.held.byClass(1, cover)
-	s.Show(cover)
+	s.Show("ondemand-held", cover)
 	return nil
 }
 

@@ -30,8 +30,8 @@ func (b *bench) predicted(s *report.Section) error {
 from the sizes of the domains, ε and δ = 10⁻⁶ alone; the planner goes by these two. That of a table *fitted* to the same marginals depends on the rows: it is
 predicted from the simulations of each release, which are stored with it, and the planner goes by it under `+"`SET margins = simulated`"+`. Mean squares over up to %s
 queries, evenly from the workload, and %d releases (2 of PUMS and flights, 1 of Adult's 8 columns). The aim is a ratio of 0.8 to 1.25.`, report.Number(mostForecast), b.reps)
-	table := &report.Table{Head: []string{"workload", "marginals over", "ε", "identity, predicted", "measured over predicted",
-		"unbiased, predicted", "measured over predicted ", "fitted, predicted", "measured over predicted  "}}
+	table := &report.Table{Head: []string{"workload", "marginals over", "ε", "identity, predicted", "identity, measured over predicted",
+		"unbiased, predicted", "unbiased, measured over predicted", "fitted, predicted", "fitted, measured over predicted"}}
 	least, most := math.Inf(1), 0.0
 	for _, w := range list {
 		for _, epsilon := range size(b, []float64{0.1, 1, 3}, []float64{1}) {
@@ -49,7 +49,7 @@ queries, evenly from the workload, and %d releases (2 of PUMS and flights, 1 of 
 			table.Add(row...)
 		}
 	}
-	s.Show(table)
+	s.Show("", table)
 	s.Say("The ratios lie between %s and %s.", report.Number(least), report.Number(most))
 	return nil
 }

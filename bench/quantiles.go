@@ -70,7 +70,7 @@ bounds narrower than the declared ages need knowledge that an analyst may not ha
 	}
 	ways = append(ways, tumults(quantileEpsilon, "ε = 0.1, ρ = 0.00125")...)
 	ways = append(ways, bisections(quantileEpsilon)...)
-	if err := b.errors(s, ways, draws, []float64{0.5}); err != nil {
+	if err := b.errors(s, "", ways, draws, []float64{0.5}); err != nil {
 		return err
 	}
 	s.Say(`All nine deciles at ρ = 0.005 together, which the others share evenly: RMS and mean over the deciles, and the part of the intervals that miss.`)
@@ -80,11 +80,11 @@ bounds narrower than the declared ages need knowledge that an analyst may not ha
 		ways = append(ways, candidates(true, step, each, "ρ = 0.005"))
 	}
 	ways = append(ways, tumults(each, "ρ = 0.005")...)
-	return b.errors(s, ways, draws, []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9})
+	return b.errors(s, "deciles", ways, draws, []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9})
 }
 
-// errors shows the errors of ways.
-func (b *bench) errors(s *report.Section, ways []quantileWay, draws int, fractions []float64) error {
+// errors shows the errors of ways in a table of that name.
+func (b *bench) errors(s *report.Section, name string, ways []quantileWay, draws int, fractions []float64) error {
 	table := &report.Table{Head: []string{"rows", "way", "setting", "charge", "RMS error in years", "mean error in rows", "intervals that miss", "mean width in years"}}
 	for _, every := range []int{1, 20, 200} {
 		counts, err := b.ages(every)
@@ -128,7 +128,7 @@ func (b *bench) errors(s *report.Section, ways []quantileWay, draws int, fractio
 			table.Add(report.Number(float64(n)), w.name, w.setting, w.charge, math.Sqrt(square/all), rank/all, misses, mean)
 		}
 	}
-	s.Show(table)
+	s.Show(name, table)
 	return nil
 }
 

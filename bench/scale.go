@@ -2,13 +2,11 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"runtime"
 	"strconv"
 	"strings"
-	"time"
 
 	"dpsql/bench/report"
 )
@@ -86,7 +84,7 @@ A file has up to 10⁷ rows, a server up to 10⁸, or as many as -rows says.`, s
 	}
 	s.Draw(memory)
 	s.Draw(time)
-	s.Show(t)
+	s.Show("", t)
 	s.Say(`Memory follows the occupied cells, and stays as it is once all cells are occupied. At the largest n the cells of the larger release take %s bytes each.`, report.Number(b.known.memCell))
 	return nil
 }
@@ -144,34 +142,6 @@ func (b *bench) places(s *report.Section) ([]rowPlace, error) {
 	return []rowPlace{file, server}, nil
 }
 
-// scaleHead says what limits what, and on which machine it was measured.
-func (b *bench) scaleHead(w io.Writer, kind kind, sections []*report.Section) {
-	fmt.Fprintf(w, `# Scale
-
-Written by %s: do not edit. Each section ends with the command that makes it again, the time it took, and the machine. The machine may have
-been doing other things as well: the load average is of the last quarter of an hour.
-
-What each resource grows with:
-
-| resource | grows with | not with |
-| --- | --- | --- |
-| time of a build or a direct count | rows: each is read once, by the engine that holds it | |
-| memory of a build | occupied cells of the release's columns, buckets of its table | rows |
-| what a build receives from PostgreSQL | occupied cells; with a unit column the rows, which the server sorts (for a count those of units that it finds) | rows, where a row is a unit |
-| noise draws, the release's size in the file | buckets, and published heavy cells | rows, cells |
-| time and memory of an answer from a release | the query's support m | rows, cells |
-| memory of an import (CSV, TSV, Parquet) | the longest record, or a page of each column | rows |
-| memory with a unit column | distinct rows of one unit, beside the cells | units, rows: the database sorts them, on disk where they are many |
-| what a coordinator receives from its shards | occupied cells of each, a number for a count; with a unit column the rows | rows: `+"`go test ./engine -run 'TestShards$'`"+` reads what it asks them |
-| ledger | statements that were charged | all else |
-
-`+"`go test ./engine -run TestPeakMemory -v`"+` holds imports, and builds from files and from PostgreSQL, to that, with `+"`-args -peak=10000000`"+` at ten million rows.
-
-- The whole run took %.0f minutes.
-
-`, "`"+b.command(kind)+"`", time.Since(b.start).Minutes())
-}
-
 // The warehouse of the arithmetic.
 const (
 	paperRows   = 1e12
@@ -212,7 +182,7 @@ its own rows, and groups are all that leaves it. Measured in the run that made t
 		t.Add("memory in dpsql beside the process's own", fmt.Sprintf("%s × %s bytes, as measured by growth", report.Number(cells), report.Number(k.memCell)), size10(cells*k.memCell))
 	}
 	t.Add("in all", "shards side by side, then dpsql", duration(scan+cells*k.perCell))
-	s.Show(t)
+	s.Show("", t)
 	memory := ""
 	if k.memCell > 0 {
 		memory = fmt.Sprintf(" and, at %s bytes each, %s of memory", report.Number(k.memCell), size10(1e9*k.memCell))

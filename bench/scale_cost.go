@@ -54,7 +54,7 @@ of %d builds and of %d counts, psql's and dpsql's in turn.`, power(n), server.ve
 	}
 	b.note("  count of a small file: %.3g ms", 1000*own)
 	t.Add("direct count, in a file", power(fewRows), "", 1000*own, "", "")
-	s.Show(t)
+	s.Show("", t)
 	s.Say(`The last row has next to nothing to count. It shows what a direct answer takes by itself: mostly the two durable transactions of its charge and of the answer. A server
 adds a transaction there, its snapshot, and the comparison of the table's definition with the declared one.`)
 	return b.wire(s, server)
@@ -205,7 +205,7 @@ func (b *bench) wire(s *report.Section, p *serverPlace) error {
 		t.Add(shape.columns, float64(shape.cells), size10(sent), b.known.cellBytes)
 	}
 	s.Say("Cells come over the wire, not rows:")
-	s.Show(t)
+	s.Show("wire", t)
 	return nil
 }
 
@@ -243,7 +243,7 @@ row of the table is a process of its own. The answers are timed after the proces
 		if err := missing(err, s); err != nil {
 			return err
 		}
-		s.Show(t)
+		s.Show("", t)
 		return nil
 	}
 	defer server.close()
@@ -252,7 +252,7 @@ row of the table is a process of its own. The answers are timed after the proces
 	}
 	away := &rowsAt{path: filepath.Join(dir, "warehouse.db"), env: server.env}
 	err = addReal(t, "PostgreSQL", away, `CREATE SOURCE warehouse USING POSTGRES WITH (dsn_env = 'DPSQL_BENCH_DSN')`, fmt.Sprintf(declareReal, "warehouse.public.real"))
-	s.Show(t)
+	s.Show("", t)
 	return err
 }
 

@@ -92,7 +92,7 @@ that has learned 50 queries; the dense baseline over 2^%d cells. The least of %d
 		t.Add(row...)
 	}
 	s.Draw(chart)
-	s.Show(t)
+	s.Show("", t)
 	linear := &report.Table{Head: []string{"mechanism", "from m", "to m", "time grows by m to the power", "million elements a second"}}
 	for _, a := range answerers {
 		f, l := first[a.name], last[a.name]
@@ -101,7 +101,7 @@ that has learned 50 queries; the dense baseline over 2^%d cells. The least of %d
 		}
 	}
 	if len(linear.Rows) > 0 {
-		s.Show(linear)
+		s.Show("power", linear)
 	}
 	return nil
 }

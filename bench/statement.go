@@ -186,7 +186,7 @@ func (b *bench) statements(s *report.Section, session *engine.Session, raw *sql.
 		return fmt.Errorf("%d of %d runs have begun: the last answers may have been compared with nothing", begun, of)
 	}
 	s.Draw(chart)
-	s.Show(t)
+	s.Show("", t)
 	s.Say("Of the %d runs of SMW %d had begun in the end, so that %d of its queries were updates and all others were compared and agreed.", of, begun, max(0, begun-1))
 	plain, identity, codes, texts := thousand[0].(float64), thousand[1].(float64), thousand[2].(float64), thousand[3].(float64)
 	s.Say(`The budget of a statement of m = 1,000 is 60 µs, text to row. Identity, which the product chooses for a table of this size, takes %s µs, codes %s, a text key %s; identity takes

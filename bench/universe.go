@@ -57,10 +57,10 @@ that and where the key is text without a domain (drawn at 10^36). ε = 1. Times 
 	}
 	s.Draw(times)
 	s.Draw(errs)
-	s.Show(t)
+	s.Show("", t)
 	s.Say(`The aim is at most 1.10 within a regime, and 3 across them, which is the aim for whole statements (see their time). These are times of the release alone, and
 an identity release adds up a run of cells without naming a record.`)
-	s.Show(spread)
+	s.Show("spread", spread)
 	return nil
 }
 
@@ -216,7 +216,7 @@ the buckets. The rest is linear in n. The least of %d.`, report.Number(float64(r
 		t.Add(report.Number(float64(n)), best*1e3, each)
 	}
 	s.Draw(chart)
-	s.Show(t)
+	s.Show("", t)
 	return nil
 }
 

@@ -41,7 +41,7 @@ func (b *bench) adult(s *report.Section) error {
 mechanism needs one. Errors in counts, mean over %d repetitions ± the half-width of a 95 %% interval.`, report.Number(float64(w.Table.Size())), b.reps)
 	s.Say("%s", b.aboutRuns())
 	s.Say("%s", aboutParts)
-	s.Show(tabulate(results))
+	s.Show("", tabulate(results))
 	s.Say("%s", verdict(results))
 	s.Say("%s", earned(results))
 	for i, most := range targetsW2 {
@@ -49,7 +49,7 @@ mechanism needs one. Errors in counts, mean over %d repetitions ± the half-widt
 	}
 	s.Say(`No marginal that was measured has all four columns of a query. So the fitted table answers, and no error bar follows from the noise.`)
 	s.Say("%s", besidePeers(results, onW2))
-	s.Show(tabulatePeers(onW2))
+	s.Show("peers", tabulatePeers(onW2))
 	s.Say("%s", aboutPeers)
 	return nil
 }
@@ -80,10 +80,10 @@ func (b *bench) covid(s *report.Section) error {
 	s.Say(`50,000 rows over 128 cells, and every product of non-empty sets of values of the four columns. ε = 1 for all of them, δ = 10⁻⁶ where needed.`)
 	s.Say("%s", b.aboutRuns())
 	s.Say("%s", aboutParts)
-	s.Show(tabulate(results))
+	s.Show("", tabulate(results))
 	s.Say("%s %s", verdict(results), besidePeers(results, onW3))
 	s.Say("%s", earned(results))
-	s.Show(tabulatePeers(onW3))
+	s.Show("peers", tabulatePeers(onW3))
 	return b.turbo(s, all)
 }
 
@@ -115,7 +115,7 @@ func (b *bench) turbo(s *report.Section, w *workload.Workload) error {
 		table.Add(epsilon, report.Number(float64(draws)), missed, bound, sum/float64(draws))
 	}
 	s.Say(`Turbo promises every answer within α·n = 2,500 counts except with β = %v. One identity release answers all 34,425 queries at once; over its draws:`, turboBeta)
-	s.Show(table)
+	s.Show("turbo", table)
 	if met != "" {
 		s.Say("So ε = %s suffices for Turbo's (α, β) on the whole family, by the upper bound.", met)
 	} else {

@@ -9,22 +9,20 @@ import (
 )
 
 // pointsHead is the header of stored points.
-var pointsHead = []string{"chart", "series", "reference", "x", "y", "half"}
+var pointsHead = []string{Commit, "series", "reference", "x", "y", "half"}
 
-// WritePoints writes the points of charts as CSV. half is empty if an interval is not
+// WritePoints writes the points of a chart as CSV. half is empty if an interval is not
 // known.
-func WritePoints(w io.Writer, charts []*Chart) error {
+func (c *Chart) WritePoints(w io.Writer, commit string) error {
 	out := csv.NewWriter(w)
 	out.Write(pointsHead)
-	for _, c := range charts {
-		for _, s := range c.Series {
-			for _, p := range s.Points {
-				half := ""
-				if !math.IsNaN(p.Y.Half) {
-					half = precise(p.Y.Half)
-				}
-				out.Write([]string{c.Name, s.Name, strconv.FormatBool(s.Reference), precise(p.X), precise(p.Y.Mean), half})
+	for _, s := range c.Series {
+		for _, p := range s.Points {
+			half := ""
+			if !math.IsNaN(p.Y.Half) {
+				half = precise(p.Y.Half)
 			}
+			out.Write([]string{commit, s.Name, strconv.FormatBool(s.Reference), precise(p.X), precise(p.Y.Mean), half})
 		}
 	}
 	out.Flush()
@@ -33,24 +31,21 @@ func WritePoints(w io.Writer, charts []*Chart) error {
 
 func precise(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 
-// ReadPoints reads what WritePoints wrote. The charts have names and series, but no
-// texts.
-func ReadPoints(r io.Reader) ([]*Chart, error) {
-	records, err := csv.NewReader(r).ReadAll()
+// ReadPoints adds the points that WritePoints wrote to the chart.
+func (c *Chart) ReadPoints(r io.Reader) error {
+	in := csv.NewReader(r)
+	in.FieldsPerRecord = len(pointsHead)
+	records, err := in.ReadAll()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var charts []*Chart
 	for i, record := range records {
-		if i == 0 || len(record) != len(pointsHead) {
+		if i == 0 {
 			continue
-		}
-		if n := len(charts); n == 0 || charts[n-1].Name != record[0] {
-			charts = append(charts, &Chart{Name: record[0]})
 		}
 		reference, err := strconv.ParseBool(record[2])
 		if err != nil {
-			return nil, fmt.Errorf("record %d: %w", i+1, err)
+			return fmt.Errorf("record %d: %w", i+1, err)
 		}
 		numbers := [3]float64{2: math.NaN()}
 		for k, text := range record[3:] {
@@ -58,10 +53,10 @@ func ReadPoints(r io.Reader) ([]*Chart, error) {
 				continue
 			}
 			if numbers[k], err = strconv.ParseFloat(text, 64); err != nil {
-				return nil, fmt.Errorf("record %d: %w", i+1, err)
+				return fmt.Errorf("record %d: %w", i+1, err)
 			}
 		}
-		charts[len(charts)-1].add(record[1], numbers[0], Estimate{Mean: numbers[1], Half: numbers[2]}, reference)
+		c.add(record[1], numbers[0], Estimate{Mean: numbers[1], Half: numbers[2]}, reference)
 	}
-	return charts, nil
+	return nil
 }

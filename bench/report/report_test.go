@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"io"
 	"math"
 	"strings"
@@ -64,18 +65,41 @@ func TestSection(t *testing.T) {
 	table := &Table{Head: []string{"who", "how much"}}
 	table.Add("a|b", Estimate{Mean: 10, Half: 1, N: 3})
 	table.Add("c", 2.5)
-	s.Show(table)
+	s.Show("", table)
 	s.Draw(&Chart{Name: "c", Title: "a chart"})
-	if found := s.Saying("words"); len(found) != 1 || len(s.Saying("none")) != 0 {
-		t.Errorf("found %q", found)
-	}
-	var b bytes.Buffer
-	if err := s.Markdown(&b, func(c *Chart) (string, error) { return c.Name + ".svg", nil }); err != nil {
+	s.Show("more", table)
+	var b, text bytes.Buffer
+	if err := errors.Join(s.Markdown(&b), s.Text(&text)); err != nil {
 		t.Fatal(err)
 	}
-	want := "## A title\n\n2 words\n\n| who | how much |\n| --- | ---: |\n| a\\|b | 10 ± 1 |\n| c | 2.5 |\n\n![a chart](c.svg)\n\n"
+	const rows = "| who | how much |\n| --- | ---: |\n| a\\|b | 10 ± 1 |\n| c | 2.5 |\n"
+	if want := "# A title\n\n2 words\n\n" + rows + "\n" + rows; b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+	if want := "# A title\n\n2 words\n\na.csv\n\na-more.csv\n"; text.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
+	}
+	if len(s.Charts()) != 1 {
+		t.Errorf("%d charts", len(s.Charts()))
+	}
+}
+
+// TestCSV writes tables whose cells have numbers, intervals, remarks and texts, and reads them.
+func TestCSV(t *testing.T) {
+	table := &Table{Head: []string{"who", "RMS", "k"}}
+	table.Add("a, b", "1,216 ± 11.4 (B = 20; 16.8 updates)", 1e7)
+	table.Add("c (d)", math.NaN(), "3 to 21")
+	var b bytes.Buffer
+	if err := table.CSV(&b, "abc"); err != nil {
+		t.Fatal(err)
+	}
+	const want = "commit,who,RMS,RMS ±,\"RMS, remark\",k\nabc,\"a, b\",1216,11.4,B = 20; 16.8 updates,1e+07\nabc,c (d),,,,3 to 21\n"
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+	rows, commit, err := ReadCSV(strings.NewReader(want))
+	if err != nil || commit != "abc" || len(rows) != 3 || rows[1][1] != "1216" || rows[0][0] != "who" {
+		t.Errorf("%v: %q at %s", err, rows, commit)
 	}
 }
 
@@ -169,24 +193,22 @@ func TestPoints(t *testing.T) {
 	c.Add("a, b", 1, Estimate{Mean: 2.5, Half: 0.25})
 	c.Add("a, b", 1e36, Estimate{Mean: 0, Half: math.NaN()})
 	c.Refer("limit", 1, 3)
-	d := &Chart{Name: "d"}
-	d.Add("a", 1, Estimate{Mean: 1})
 	var stored, again bytes.Buffer
-	if err := WritePoints(&stored, []*Chart{c, d}); err != nil {
+	if err := c.WritePoints(&stored, "abc"); err != nil {
 		t.Fatal(err)
 	}
-	const want = "chart,series,reference,x,y,half\nc,\"a, b\",false,1,2.5,0.25\nc,\"a, b\",false,1e+36,0,\nc,limit,true,1,3,\nd,a,false,1,1,0\n"
+	const want = "commit,series,reference,x,y,half\nabc,\"a, b\",false,1,2.5,0.25\nabc,\"a, b\",false,1e+36,0,\nabc,limit,true,1,3,\n"
 	if stored.String() != want {
 		t.Errorf("stored\n%s\nwant\n%s", stored.String(), want)
 	}
-	charts, err := ReadPoints(strings.NewReader(want))
-	if err != nil {
+	d := &Chart{Name: "c"}
+	if err := d.ReadPoints(strings.NewReader(want)); err != nil {
 		t.Fatal(err)
 	}
-	if err := WritePoints(&again, charts); err != nil || again.String() != want {
+	if err := d.WritePoints(&again, "abc"); err != nil || again.String() != want {
 		t.Errorf("%v, stored again\n%s", err, again.String())
 	}
-	if _, err := ReadPoints(strings.NewReader("chart,series,reference,x,y,half\nc,a,false,one,2,\n")); err == nil {
+	if d.ReadPoints(strings.NewReader("commit,series,reference,x,y,half\nabc,a,false,one,2,\n")) == nil {
 		t.Error("a point without a place is read")
 	}
 }

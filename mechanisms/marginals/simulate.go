@@ -324,7 +324,7 @@ func (r *Release) simulatedSquares(columns []int, weights []float64) float64 {
 // σ the standard deviation of the noise in a measured cell: the fewer rows there are, and the
 // more noise, the less is known of the table that is simulated. The 12 was chosen on parts of
 // Adult, flights and PUMS, the 8 on Adult and flights at ε = 0.1 and 0.01; what they give
-// elsewhere is measured in docs/benchmarks.md.
+// elsewhere is measured in bench/results/margins.txt.
 func (r *Release) widening() float64 {
 	return 1 + min(2, max(12, 8*math.Sqrt(math.Sqrt(r.p.Sigma2)))/math.Sqrt(max(1, r.total())))
 }

@@ -230,7 +230,7 @@ func roundUp(x float64) string {
 // Where a fitted table is blind, it may be as far off as a uniform start, but nobody knows
 // where: that is not a matter of m. A parity of four columns took 1 to 3 updates, and
 // structure over three of four columns that are known in pairs about 40 (go run ./bench
-// -only guard). So B is at most usualUpdates.
+// guard). So B is at most usualUpdates.
 func (r Request) updates() (int64, error) {
 	if r.UniverseSize == nil {
 		return usualUpdates, nil
