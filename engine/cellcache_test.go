@@ -15,6 +15,7 @@ import (
 	"dpsql/engine"
 	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/source"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -189,7 +190,7 @@ func TestMechanismCountsFromMemory(t *testing.T) {
 	loaded := 0
 	for age := int64(0); age < 40; age++ {
 		r := bindText(t, s, fmt.Sprintf(`SELECT COUNT(*) FROM admissions WHERE sex = 'F' AND age BETWEEN %d AND %d`, age, 2*age))
-		see := view.Cover(r.Query, columns, 1<<20)
+		see := released.Cover(r.Query, columns, 1<<20)
 		want, err := countInFile(s, r)
 		if err != nil {
 			t.Fatal(err)

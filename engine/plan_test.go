@@ -11,6 +11,7 @@ import (
 	"dpsql/engine"
 	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
@@ -46,17 +47,17 @@ func TestPlanningSpendsNothing(t *testing.T) {
 
 func TestSupportRanges(t *testing.T) {
 	t.Parallel()
-	infinite, huge := view.SupportSize{Infinite: true}, view.SupportSize{M: new(big.Int).Lsh(big.NewInt(1), 70)}
+	infinite, huge := released.SupportSize{Infinite: true}, released.SupportSize{M: new(big.Int).Lsh(big.NewInt(1), 70)}
 	for _, c := range []struct {
-		sizes []view.SupportSize
+		sizes []released.SupportSize
 		want  string
 	}{
-		{nil, ""}, {[]view.SupportSize{{}}, ""}, {[]view.SupportSize{view.FiniteSupport(7)}, "7"}, {[]view.SupportSize{view.FiniteSupport(7), view.FiniteSupport(7)}, "7"},
-		{[]view.SupportSize{view.FiniteSupport(10), view.FiniteSupport(9), {}}, "9 to 10"}, {[]view.SupportSize{infinite}, "infinite"},
-		{[]view.SupportSize{infinite, infinite}, "infinite"}, {[]view.SupportSize{infinite, view.FiniteSupport(0)}, "0 to infinite"},
-		{[]view.SupportSize{view.FiniteSupport(3), infinite, huge}, "3 to infinite"}, {[]view.SupportSize{huge, view.FiniteSupport(99)}, "99 to 1180591620717411303424"},
+		{nil, ""}, {[]released.SupportSize{{}}, ""}, {[]released.SupportSize{released.FiniteSupport(7)}, "7"}, {[]released.SupportSize{released.FiniteSupport(7), released.FiniteSupport(7)}, "7"},
+		{[]released.SupportSize{released.FiniteSupport(10), released.FiniteSupport(9), {}}, "9 to 10"}, {[]released.SupportSize{infinite}, "infinite"},
+		{[]released.SupportSize{infinite, infinite}, "infinite"}, {[]released.SupportSize{infinite, released.FiniteSupport(0)}, "0 to infinite"},
+		{[]released.SupportSize{released.FiniteSupport(3), infinite, huge}, "3 to infinite"}, {[]released.SupportSize{huge, released.FiniteSupport(99)}, "99 to 1180591620717411303424"},
 	} {
-		var r view.SupportRange
+		var r released.SupportRange
 		for _, s := range c.sizes {
 			r.Add(s)
 		}

@@ -180,8 +180,8 @@ func (w *warehouse) wire(t *testing.T) {
 	}
 }
 
-// released names the releases of a database.
-func released(t *testing.T, s *engine.Session) (names []string) {
+// releaseNames lists the releases of a database.
+func releaseNames(t *testing.T, s *engine.Session) (names []string) {
 	t.Helper()
 	for _, row := range must(t, s, `SHOW RELEASES`).Rows {
 		names = append(names, row[0].(string))
@@ -369,8 +369,8 @@ func (w *warehouse) changes(t *testing.T) {
 			m, declared := metered(s.DB()), len(entries(t, s.DB()))
 			w.MustExec(t, c.changed)
 			refused(t, s, c.code, build)
-			if n := len(entries(t, s.DB())) - declared; n != c.charges || m.taken > oneRead || len(released(t, s)) > 0 {
-				t.Errorf("%d lines, %d random bytes, %v stored", n, m.taken, released(t, s))
+			if n := len(entries(t, s.DB())) - declared; n != c.charges || m.taken > oneRead || len(releaseNames(t, s)) > 0 {
+				t.Errorf("%d lines, %d random bytes, %v stored", n, m.taken, releaseNames(t, s))
 			}
 		})
 	}
@@ -389,8 +389,8 @@ func (w *warehouse) changedShard(t *testing.T) {
 	w.Shard[0].MustExec(t, `ALTER TABLE gone DROP COLUMN day`)
 	for range 3 { // told once, for one charge
 		refused(t, s, sqlerr.Invalid, `CREATE RELEASE r ON gone USING PROJECTION WITH (epsilon = 0.5)`)
-		if n := len(entries(t, s.DB())) - declared; n != 2 || m.taken > oneRead || len(released(t, s)) > 0 { // it waits
-			t.Errorf("%d lines, %d random bytes, %v stored", n, m.taken, released(t, s))
+		if n := len(entries(t, s.DB())) - declared; n != 2 || m.taken > oneRead || len(releaseNames(t, s)) > 0 { // it waits
+			t.Errorf("%d lines, %d random bytes, %v stored", n, m.taken, releaseNames(t, s))
 		}
 	}
 }
@@ -593,7 +593,7 @@ func (w *warehouse) fault(t *testing.T, f fault, text string) {
 	if m.taken > oneRead || m.taken > 0 && text[0] == 'S' {
 		t.Errorf("%d random bytes were taken for a statement that failed", m.taken)
 	}
-	if names := released(t, s); len(names) > 0 {
+	if names := releaseNames(t, s); len(names) > 0 {
 		t.Errorf("%v are stored", names)
 	}
 	untilInTime(t, s, text)

@@ -14,6 +14,7 @@ import (
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/mechanisms/direct"
 	"dpsql/period"
 	"dpsql/query"
@@ -591,7 +592,7 @@ func (p price) cost() accounting.Amount { return accounting.Amount{Rho: accounti
 // direct is the candidate that buys one count, or sum, with discrete Gaussian
 // noise.
 func (db *Database) direct(v *view.View, r Request) Candidate {
-	c := Candidate{Origin: fromRows, Name: "direct", Kind: "direct", support: view.SupportOf(r.Query), Known: true}
+	c := Candidate{Origin: fromRows, Name: "direct", Kind: "direct", support: released.SupportOf(r.Query), Known: true}
 	a := v.Accounts[r.Table.Account]
 	price := func(accuracy float64) price {
 		if r.Question == sqlfront.Order {

@@ -17,6 +17,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/period"
 	"dpsql/post"
 	"dpsql/query"
@@ -55,14 +56,14 @@ const (
 // public catalog and earlier releases.
 type Candidate struct {
 	Origin    origin
-	Name      string           // the release or mechanism, or "direct"
-	Kind      string           // what SET mechanism calls it: "projection", "marginals", "smw", "direct" or "constant"
-	Columns   []int            // the columns of the table that it uses; nil for all
-	support   view.SupportSize // m over those columns
-	Margin    float64          // predicted half-width in counts at the session's confidence
-	Known     bool             // the answer would have a margin
-	simulated float64          // the simulated margin, if there is one and it matters; else 0
-	shows     bool             // the answer would show the simulated margin
+	Name      string               // the release or mechanism, or "direct"
+	Kind      string               // what SET mechanism calls it: "projection", "marginals", "smw", "direct" or "constant"
+	Columns   []int                // the columns of the table that it uses; nil for all
+	support   released.SupportSize // m over those columns
+	Margin    float64              // predicted half-width in counts at the session's confidence
+	Known     bool                 // the answer would have a margin
+	simulated float64              // the simulated margin, if there is one and it matters; else 0
+	shows     bool                 // the answer would show the simulated margin
 	cost      accounting.Amount
 	starts    accounting.Rho                       // the part of a mechanism's reserve that its next run takes, if none is open
 	Refusal   string                               // why it cannot answer; "" if it can
@@ -343,7 +344,7 @@ const mostUnlisted = 3
 // infinite: then it has weights for texts that it does not name. It is false for too many columns,
 // and for a question that is no linear query.
 func (r Request) unlisted() (column int, ok bool) {
-	if r.Question == sqlfront.Weight && r.Table.Universe.Size() == nil && view.SupportOf(r.Query).Infinite {
+	if r.Question == sqlfront.Weight && r.Table.Universe.Size() == nil && released.SupportOf(r.Query).Infinite {
 		columns := slices.DeleteFunc(r.Query.Columns(), func(c int) bool { return r.Table.Columns[c].Domain.Finite() })
 		if n := len(columns); n > 0 && n <= mostUnlisted {
 			return columns[0], true
@@ -399,7 +400,7 @@ func (r Request) considers(kind, name string) bool {
 
 // constant answers a query that no record can satisfy.
 func constant(value int64) Candidate {
-	return Candidate{Origin: fromConstant, Name: "constant", Kind: "constant", Columns: []int{}, support: view.FiniteSupport(0), Known: true,
+	return Candidate{Origin: fromConstant, Name: "constant", Kind: "constant", Columns: []int{}, support: released.FiniteSupport(0), Known: true,
 		Note:   "no record can satisfy the query",
 		Answer: answeredBy(Estimate{Value: value, Verified: true, at: func(float64) (post.Interval, error) { return post.Interval{}, nil }})}
 }
@@ -457,13 +458,13 @@ func (db *Database) storedCandidates(v *view.View, r Request, answers []catalog.
 }
 
 // storedSupport returns m over the columns of the mechanism that gave the answer.
-func storedSupport(v *view.View, r Request, a catalog.Answer) view.SupportSize {
+func storedSupport(v *view.View, r Request, a catalog.Answer) released.SupportSize {
 	for _, m := range v.Mechanisms {
 		if m.ID == a.MechanismID {
-			return view.Cover(r.Query, m.Columns, math.MaxUint64).Size
+			return released.Cover(r.Query, m.Columns, math.MaxUint64).Size
 		}
 	}
-	return view.SupportOf(r.Query)
+	return released.SupportOf(r.Query)
 }
 
 // affordable returns the reason why an amount cannot be charged to each of some periods, or "".
@@ -517,13 +518,13 @@ func (r *Rehearsed) candidate(q Request, key Unbuilt, name, kind string, columns
 	if !ok {
 		return c, false, nil
 	}
-	see := view.Project(q.Query, columns)
+	see := released.Project(q.Query, columns)
 	switch {
 	case plan.Unclear != "":
 	case plan.Universe != nil:
 		see = see.Over(plan.Universe)
 	default:
-		see = view.Cover(q.Query, columns, plan.MaxSupport)
+		see = released.Cover(q.Query, columns, plan.MaxSupport)
 	}
 	c = Candidate{Origin: FromScript, Name: name, Kind: kind, Columns: columns, support: see.Size, Refusal: see.Refusal, Note: plan.Unclear}
 	if c.Refusal != "" || c.Note != "" {

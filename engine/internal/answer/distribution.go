@@ -7,6 +7,7 @@ import (
 
 	"dpsql/catalog"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/mechanisms/direct"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
@@ -60,7 +61,7 @@ func (db *Database) distributions(ctx context.Context, v *view.View, r Request) 
 				return nil, err
 			}
 			e.asOf = r.asOf(r.Table.Touched(r.Query), a.CreatedAt)
-			all = append(all, Candidate{Origin: fromStored, Name: a.Via, Kind: "direct", support: view.SupportOf(r.Query),
+			all = append(all, Candidate{Origin: fromStored, Name: a.Via, Kind: "direct", support: released.SupportOf(r.Query),
 				Margin: margin, Known: true, Note: JoinNotes(rankNote, StoredNote), Answer: answeredBy(e)})
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/period"
 	"dpsql/query"
 	"dpsql/source"
@@ -125,7 +126,7 @@ func (st *Statement) Explained() *Result {
 		rows = append(rows, []any{"(none)", nil, nil, nil, nil, nil, chooseErr.Error()})
 	}
 	rows = append(rows, st.Parts[0].explainedReach(st)...)
-	rows = append(rows, []any{"query", nil, nil, shownSupport(a.Table, nil, view.SupportOf(a.Query)), nil, nil, questionText(a.Table, a.Question, a.column, a.Query)})
+	rows = append(rows, []any{"query", nil, nil, shownSupport(a.Table, nil, released.SupportOf(a.Query)), nil, nil, questionText(a.Table, a.Question, a.column, a.Query)})
 	if chooseErr == nil && st.held {
 		rows = append(rows, st.explainedTurn()...)
 	}
@@ -211,7 +212,7 @@ func (c Candidate) explained(r Request, best bool) []any {
 
 // shownSupport returns a support over some columns as EXPLAIN prints it: NULL if it is
 // unknown.
-func shownSupport(t *view.Table, columns []int, support view.SupportSize) any {
+func shownSupport(t *view.Table, columns []int, support released.SupportSize) any {
 	if !support.Known() || t.Unclear(columns) != "" {
 		return nil
 	}
@@ -294,7 +295,7 @@ func (p *Part) explainedSlots() (rows [][]any) {
 		}
 		var support any
 		if p.Table.Unclear(nil) == "" {
-			support = view.SupportOf(slot.Base).String()
+			support = released.SupportOf(slot.Base).String()
 		}
 		rows = append(rows, []any{name, nil, nil, support, nil, nil, note})
 	}
@@ -308,7 +309,7 @@ type manyCandidates struct {
 	refusals  map[string]int // number of queries that it cannot answer, by reason
 	reasons   []string       // the keys of refusals, in order of appearance
 	chosen    int
-	supports  view.SupportRange
+	supports  released.SupportRange
 	margins   []float64
 	simulated []float64
 }

@@ -12,6 +12,7 @@ import (
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/mechanisms/smw"
 	"dpsql/period"
 	"dpsql/query"
@@ -373,7 +374,7 @@ func (db *Database) fromMechanism(v *view.View, r Request, m *catalog.Mechanism)
 	if err != nil {
 		return c, err
 	}
-	see := view.Cover(r.Query, m.Columns, p.MaxSupport)
+	see := released.Cover(r.Query, m.Columns, p.MaxSupport)
 	c.support = see.Size
 	if c.Refusal = see.Refusal; c.Refusal != "" {
 		return c, nil

@@ -10,6 +10,7 @@ import (
 
 	"dpsql/catalog"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
 	"dpsql/period"
@@ -207,7 +208,7 @@ func (db *Database) fromTemplate(ctx context.Context, v *view.View, r Request, m
 		support.Add(support, size)
 		all = append(all, p)
 	}
-	c.support = view.SupportSize{M: support}
+	c.support = released.SupportSize{M: support}
 	c.Note = fmt.Sprintf("%d parts, %s", len(all), names(r.Table.Partition, touched))
 	e, err := added(ctx, all, r.Settings.Confidence)
 	if err != nil {
@@ -244,9 +245,9 @@ func (db *Database) place(ctx context.Context, r Request, m *catalog.Template, p
 	if !ok {
 		return p, nil, "", sqlerr.New(sqlerr.Internal, "a part has no values of the query")
 	}
-	see := view.Project(in.Query, part.Columns)
+	see := released.Project(in.Query, part.Columns)
 	if part.Using != "marginals" {
-		see = view.Cover(in.Query, part.Columns, part.MaxSupport)
+		see = released.Cover(in.Query, part.Columns, part.MaxSupport)
 	}
 	where := ", in " + r.Table.Partition.Text(part.Span)
 	if see.Refusal != "" {
@@ -266,7 +267,7 @@ func (db *Database) place(ctx context.Context, r Request, m *catalog.Template, p
 	}
 	if p.query, size = see.Query, see.Size.M; size == nil {
 		size = new(big.Int)
-		if known := view.SupportOf(see.Query); known.M != nil {
+		if known := released.SupportOf(see.Query); known.M != nil {
 			size = known.M
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"dpsql/catalog"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlfront"
@@ -66,7 +67,7 @@ func (db *Database) rest(ctx context.Context, v *view.View, r Request, column in
 	a, b := c.parts[0], c.parts[1]
 	c.Origin, c.Known, c.Margin = fromRelease, true, a.Margin+b.Margin
 	c.Name, c.Kind, c.Columns = a.Name, a.Kind, r.Query.Columns()
-	c.support = view.SupportSize{Infinite: true}
+	c.support = released.SupportSize{Infinite: true}
 	c.Note = "all texts of " + r.Table.Columns[column].Name + " by " + a.Name + ", less those named by " + b.Name
 	if b.Name != a.Name {
 		c.Name += ", " + b.Name

@@ -11,6 +11,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
 	"dpsql/post"
@@ -341,9 +342,9 @@ const evaluatedSupport = 1 << 12
 // public, and was paid for when it was built.
 func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Release) (Candidate, error) {
 	c := Candidate{Origin: fromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns}
-	see := view.Project(r.Query, rel.Columns)
+	see := released.Project(r.Query, rel.Columns)
 	if rel.Using != "marginals" {
-		see = view.Cover(r.Query, rel.Columns, rel.MaxSupport)
+		see = released.Cover(r.Query, rel.Columns, rel.MaxSupport)
 	}
 	c.support = see.Size
 	if c.Refusal = see.Refusal; c.Refusal != "" {

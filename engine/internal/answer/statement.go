@@ -13,6 +13,7 @@ import (
 	"dpsql/engine/internal/slots"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/places"
+	"dpsql/internal/released"
 	"dpsql/post"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
@@ -434,7 +435,7 @@ func appendNew(list []string, s string) []string {
 
 // support returns m of the statement's queries: one number, or the least and the largest.
 func (st *Statement) support() string {
-	var all view.SupportRange
+	var all released.SupportRange
 	for i := range st.Asks {
 		if c := st.Asks[i].Best; c.Origin != fromConstant {
 			all.Add(c.support)

@@ -14,6 +14,7 @@ import (
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
@@ -75,7 +76,7 @@ func (s *Statement) planMarginals(ctx context.Context, st *syntax.CreateRelease,
 	}
 	wanted := marginals.OfDegree(p.universe, degree)
 	if file != "" {
-		queries, err := s.workload(ctx, file, t, func(q query.Query) view.Coverage { return view.Project(q, columns) })
+		queries, err := s.workload(ctx, file, t, func(q query.Query) released.Coverage { return released.Project(q, columns) })
 		if err != nil {
 			return p, err
 		}

@@ -10,6 +10,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -29,7 +30,7 @@ type Outlook struct {
 // Foreseen is a kind of question, and the margins it would get.
 type Foreseen struct {
 	What    string
-	Support view.SupportRange
+	Support released.SupportRange
 	Margins []float64 // in what the question counts; none if none is known
 	Note    string
 }
@@ -240,7 +241,7 @@ func (o *Outlook) add(what string, q query.Query, confidence float64) error {
 // margin adds a query's support and margin to a question. Of a sketch the note has the least
 // margin.
 func (o *Outlook) margin(f *Foreseen, q query.Query, confidence float64) error {
-	size := view.SupportOf(q)
+	size := released.SupportOf(q)
 	f.Support.Add(size)
 	if o.Universe == nil && (size.Infinite || size.M == nil || !size.M.IsUint64() || size.M.Uint64() > o.MaxSupport) {
 		f.Note = fmt.Sprintf("refused: m is above max_support = %d", o.MaxSupport)
@@ -284,14 +285,14 @@ func (o *Outlook) margin(f *Foreseen, q query.Query, confidence float64) error {
 }
 
 // cover returns a query over the table as one over what would be released.
-func (o *Outlook) cover(q query.Query) view.Coverage {
+func (o *Outlook) cover(q query.Query) released.Coverage {
 	if t := o.Table; t.HasPeriods() {
 		if missing := t.Touched(q).Minus(t.Span()); len(missing) > 0 {
-			return view.Coverage{Query: q, Refusal: "no rows of " + named(t.Partition, missing)}
+			return released.Coverage{Query: q, Refusal: "no rows of " + named(t.Partition, missing)}
 		}
 		q, _ = q.Within(t.Universe) // its parts of other periods are empty
 	}
-	see := view.Project(q, o.Columns)
+	see := released.Project(q, o.Columns)
 	if see.Refusal == "" && o.Universe != nil {
 		see = see.Over(o.Universe)
 	}

@@ -18,6 +18,7 @@ import (
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
 	"dpsql/query"
@@ -101,7 +102,7 @@ func (s *Statement) readClass(ctx context.Context, o *options, t *view.Table, co
 		return nil, sqlerr.New(sqlerr.Invalid, "a release built by SMW needs either a workload or free_columns").
 			WithHint("workload = 'queries.sql' or free_columns = 2")
 	case file != "":
-		queries, err := s.workload(ctx, file, t, func(q query.Query) view.Coverage { return view.Cover(q, columns, maxSupport) })
+		queries, err := s.workload(ctx, file, t, func(q query.Query) released.Coverage { return released.Cover(q, columns, maxSupport) })
 		if err != nil {
 			return nil, err
 		}
@@ -261,7 +262,7 @@ func (s *Statement) storeHypothesis(ctx context.Context, t *view.Table, r *catal
 
 // workload reads the queries from a file of SELECT statements on the table. cover projects each to
 // the columns, or says why it is refused.
-func (s *Statement) workload(ctx context.Context, name string, t *view.Table, cover func(query.Query) view.Coverage) ([]query.Query, error) {
+func (s *Statement) workload(ctx context.Context, name string, t *view.Table, cover func(query.Query) released.Coverage) ([]query.Query, error) {
 	var queries []query.Query
 	err := s.eachStatement(name, func(in syntax.Input) error {
 		asked, err := s.workloadQueries(ctx, in, t, cover)
@@ -313,7 +314,7 @@ func workloadSelect(in syntax.Input) (sel *syntax.Select, at func(position int) 
 
 // workloadQueries returns the queries of one statement of a workload: one query, or one
 // for each group and aggregate.
-func (s *Statement) workloadQueries(ctx context.Context, in syntax.Input, t *view.Table, cover func(query.Query) view.Coverage) ([]query.Query, error) {
+func (s *Statement) workloadQueries(ctx context.Context, in syntax.Input, t *view.Table, cover func(query.Query) released.Coverage) ([]query.Query, error) {
 	sel, at, err := workloadSelect(in)
 	if err != nil {
 		return nil, err
@@ -325,7 +326,7 @@ func (s *Statement) workloadQueries(ctx context.Context, in syntax.Input, t *vie
 }
 
 // boundQueries returns the queries of a SELECT of a workload.
-func (s *Statement) boundQueries(ctx context.Context, sel *syntax.Select, at func(position int) int, t *view.Table, cover func(query.Query) view.Coverage) ([]query.Query, error) {
+func (s *Statement) boundQueries(ctx context.Context, sel *syntax.Select, at func(position int) int, t *view.Table, cover func(query.Query) released.Coverage) ([]query.Query, error) {
 	b, err := s.bind(ctx, sel, at, t)
 	if err != nil {
 		return nil, err
