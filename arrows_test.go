@@ -24,14 +24,13 @@ var arrows = map[string][]string{
 	"driver":                  {"engine", "query", "sqlerr"},
 	"server":                  {"engine", "query", "scram", "server/pgcatalog", "sqlerr"},
 	"server/pgcatalog":        {"sqlerr"}, // plain data comes in: it cannot reach the file
-	"engine":                  {"accounting", "catalog", "engine/internal/answer", "engine/internal/declare", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/stored", "engine/internal/view", "internal/draft", "internal/exporter", "internal/importer", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise", "period", "query", "scram", "source", "sqlerr", "sqlfront", "sqlfront/syntax", "surround"},
-	"engine/internal/answer":  {"accounting", "catalog", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/slots", "engine/internal/stored", "engine/internal/view", "internal/places", "internal/released", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "period", "post", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
-	"engine/internal/declare": {"accounting", "catalog", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/stored", "engine/internal/view", "internal/released", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "period", "query", "scram", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
+	"engine":                  {"accounting", "catalog", "engine/internal/answer", "engine/internal/declare", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/draft", "internal/exporter", "internal/importer", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise", "period", "query", "scram", "source", "sqlerr", "sqlfront", "sqlfront/syntax", "surround"},
+	"engine/internal/answer":  {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/slots", "engine/internal/view", "internal/places", "internal/released", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "period", "post", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
+	"engine/internal/declare": {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/released", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "period", "query", "scram", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"engine/internal/pay":     {"accounting", "catalog", "engine/internal/view", "mechanisms/direct", "noise", "period", "source", "sqlerr"},
 	"engine/internal/rows":    {"catalog", "engine/internal/pay", "engine/internal/schemas", "engine/internal/view", "mechanisms/smw", "noise", "period", "query", "source", "source/postgres", "sqlerr"},
 	"engine/internal/schemas": {"catalog", "engine/internal/view", "internal/places", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"engine/internal/slots":   {"internal/places", "sqlerr"},
-	"engine/internal/stored":  {"catalog", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "query", "sqlerr"},
 	"engine/internal/view":    {"accounting", "catalog", "period", "query", "source", "sqlerr", "sqlfront/syntax"},
 	"sqlfront":                {"calendar", "period", "post", "query", "sqlerr", "sqlfront/syntax", "sqlvalue"},
 	"sqlfront/syntax":         {"query", "sqlerr"},
@@ -46,7 +45,8 @@ var arrows = map[string][]string{
 	"internal/places":         {"sqlerr"},
 	"internal/admissions":     {},
 	"internal/mutate":         {}, // it changes sources, and runs go
-	"internal/released":       {"query"},
+	"internal/released":       {"mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "query", "sqlerr"},
+	"engine/internal/kind":    {"catalog", "internal/released", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "query", "sqlerr"},
 	"internal/seeds":          {}, // any test draws with them
 	"internal/typecheck":      {}, // it reads sources
 	"catalog":                 {"accounting", "catalog/internal/ledger", "period", "query", "sqlerr"},

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"dpsql/engine"
-	"dpsql/engine/internal/stored"
+	"dpsql/engine/internal/kind"
 	"dpsql/internal/seeds"
 	"dpsql/sqlerr"
 )
@@ -94,7 +94,7 @@ func TestAlphaSteersMechanisms(t *testing.T) {
 				}}.far(t, s, cells))
 		}
 		m := mechanism(t, s, name)
-		p, err := stored.ReadMechanism(&m)
+		p, err := kind.ReadMechanism(&m)
 		if err != nil {
 			t.Fatal(err)
 		}

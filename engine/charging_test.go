@@ -14,8 +14,9 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine"
-	"dpsql/engine/internal/stored"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
@@ -400,7 +401,7 @@ func TestMechanismsDrawWhatTheyCharge(t *testing.T) {
 				t.Fatalf("lines %+v, draws after %v", lines, w.lines)
 			}
 			numberOfRows(t, s, gaussianFor(t, lines[0].Amount.Rho, unit), w.seeds[0])
-			p, err := stored.ReadMechanism(new(mechanism(t, s, "live")))
+			p, err := kind.ReadMechanism(new(mechanism(t, s, "live")))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -474,7 +475,7 @@ func TestHypothesesDrawWhatTheyCharge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var published stored.HypothesisPayload
+		var published released.HypothesisPayload
 		err = s.DB().Store().Read(context.Background(), func(tx *catalog.Tx) error {
 			payload, err := tx.ReleasePayload(v.Release("r"))
 			if err != nil {

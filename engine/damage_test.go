@@ -21,8 +21,9 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine"
 	"dpsql/engine/internal/answer"
-	"dpsql/engine/internal/stored"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/internal/seeds"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
@@ -469,7 +470,7 @@ func FuzzStoredMechanism(f *testing.F) {
 	t := fuzzTable(f)
 	f.Fuzz(func(tt *testing.T, params, prior []byte, tau int64, lines string) {
 		m := &catalog.Mechanism{ID: 1, Name: "m", TableID: 1, Params: params, Updates: 20, RunsStarted: 1, Run: &catalog.OpenRun{Number: 1, Tau: tau}}
-		p, err := stored.ReadMechanism(m)
+		p, err := kind.ReadMechanism(m)
 		if !readable(tt, err) {
 			return
 		}
@@ -486,13 +487,13 @@ func FuzzStoredMechanism(f *testing.F) {
 }
 
 // sameParams encodes the parameters and decodes them again.
-func sameParams(t *testing.T, p stored.MechanismParams) {
+func sameParams(t *testing.T, p released.MechanismParams) {
 	t.Helper()
 	text, err := json.Marshal(p)
 	if err != nil {
 		t.Fatalf("%+v cannot be written: %v", p, err)
 	}
-	again, err := stored.ReadMechanism(&catalog.Mechanism{Params: text})
+	again, err := kind.ReadMechanism(&catalog.Mechanism{Params: text})
 	if err != nil {
 		t.Fatalf("%s cannot be read: %v", text, err)
 	}
@@ -536,9 +537,9 @@ func plausible(t *testing.T, u *query.Universe, p smw.Params, h *smw.Hypothesis)
 // FuzzStoredHypothesis decodes a release built by SMW. Accepted input answers within the
 // rows that it stands for, and states no margin below its threshold.
 func FuzzStoredHypothesis(f *testing.F) {
-	for _, c := range []*stored.Class{{Free: 1}, {Free: -1, Workload: []string{"age{3: zip{'x': 1}}", "1"}}} {
-		h := stored.HypothesisPayload{Version: 1, Class: c, Complete: true,
-			Steps: []stored.Step{{Query: "age{3: zip{'x': 1}}", Noisy: 70}, {Query: "age{NULL, 2..3: zip{'a', 'b': 1}}", Noisy: -4}}}
+	for _, c := range []*released.Class{{Free: 1}, {Free: -1, Workload: []string{"age{3: zip{'x': 1}}", "1"}}} {
+		h := released.HypothesisPayload{Version: 1, Class: c, Complete: true,
+			Steps: []released.Step{{Query: "age{3: zip{'x': 1}}", Noisy: 70}, {Query: "age{NULL, 2..3: zip{'a', 'b': 1}}", Noisy: -4}}}
 		if err := json.Unmarshal(fuzzParams(f, 0, smw.Projection), &h.Params); err != nil {
 			f.Fatal(err)
 		}
@@ -550,7 +551,7 @@ func FuzzStoredHypothesis(f *testing.F) {
 	}
 	u := fuzzTable(f).Universe
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		h, err := stored.DecodeHypothesis(u, payload)
+		h, err := released.DecodeHypothesis(u, payload)
 		if !readable(t, err) {
 			return
 		}

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"dpsql/engine"
-	"dpsql/engine/internal/stored"
+	"dpsql/engine/internal/kind"
 	"dpsql/sqlerr"
 )
 
@@ -46,7 +46,7 @@ func newSound(t *testing.T) sound {
 	for _, age := range []int{50, 60, 70} {
 		mustWith(t, db, "m0", fmt.Sprintf(`SELECT COUNT(*) FROM ward WHERE age IN (%d, %d)`, age, age+5))
 	}
-	if p, err := stored.ReadMechanism(new(mechanism(t, db.NewSession(), "m0"))); err != nil || p.Threshold != 53 {
+	if p, err := kind.ReadMechanism(new(mechanism(t, db.NewSession(), "m0"))); err != nil || p.Threshold != 53 {
 		t.Fatalf("a threshold of %d, %v", p.Threshold, err)
 	}
 	var s sound

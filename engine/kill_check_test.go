@@ -12,8 +12,8 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine"
 	"dpsql/engine/internal/answer"
-	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 )
 
 // checkAsked checks that an answer with the margin of a firing is in the history. For an
@@ -73,7 +73,7 @@ func (w *witness) checkComparisons(now *picture) error {
 		made[key[:strings.Index(key, "|")]]++
 	}
 	for _, m := range now.byID {
-		var p stored.MechanismParams
+		var p released.MechanismParams
 		if err := json.Unmarshal(m.params, &p); err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine"
-	"dpsql/engine/internal/stored"
+	"dpsql/internal/released"
 	"dpsql/sqlerr"
 )
 
@@ -32,7 +32,7 @@ func parityWard(t *testing.T) *engine.Session {
 }
 
 // learnedBy returns what is stored of the release r.
-func learnedBy(t *testing.T, s *engine.Session) (p stored.HypothesisPayload) {
+func learnedBy(t *testing.T, s *engine.Session) (p released.HypothesisPayload) {
 	t.Helper()
 	err := s.DB().Store().Read(context.Background(), func(tx *catalog.Tx) error {
 		r, err := tx.Release("r")
@@ -95,7 +95,7 @@ func kills(t *testing.T, s *engine.Session, text string) (copies []string) {
 }
 
 // goesOn checks that a build went on from what was stored, and that at most its runs have begun.
-func goesOn(t *testing.T, before, after stored.HypothesisPayload) {
+func goesOn(t *testing.T, before, after released.HypothesisPayload) {
 	t.Helper()
 	n := len(before.Steps)
 	if string(after.Prior) != string(before.Prior) || len(after.Steps) < n || n > 0 && !reflect.DeepEqual(after.Steps[:n], before.Steps) {

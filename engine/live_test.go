@@ -14,7 +14,7 @@ import (
 
 	"dpsql/catalog"
 	"dpsql/engine"
-	"dpsql/engine/internal/stored"
+	"dpsql/engine/internal/kind"
 	"dpsql/internal/seeds"
 	"dpsql/noise"
 	"dpsql/sqlerr"
@@ -57,7 +57,7 @@ func TestMechanismOnAdult(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	s := adultData.declare(t, `epsilon = 4, delta = 1e-6, interactive = 1`)
 	must(t, s, `CREATE MECHANISM live ON adult USING SMW WITH (epsilon = 4, max_updates = 200, max_support = 2000, queries = 2000, prior = uniform)`)
-	p, err := stored.ReadMechanism(new(mechanism(t, s, "live")))
+	p, err := kind.ReadMechanism(new(mechanism(t, s, "live")))
 	if err != nil {
 		t.Fatal(err)
 	}

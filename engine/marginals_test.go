@@ -11,7 +11,7 @@ import (
 
 	"dpsql/catalog"
 	"dpsql/engine"
-	"dpsql/engine/internal/stored"
+	"dpsql/internal/released"
 	"dpsql/mechanisms/marginals"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -478,7 +478,7 @@ func unbiasedCount(t *testing.T, s *engine.Session) int64 {
 		}
 		return a.Value
 	}
-	r, _, err := stored.DecodeProjection(u, payload)
+	r, _, err := released.DecodeProjection(u, payload)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"dpsql/engine"
-	"dpsql/engine/internal/stored"
+	"dpsql/internal/released"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -158,7 +158,7 @@ func TestMonotoneClassIsItsDefinition(t *testing.T) {
 		t.Fatal(err)
 	}
 	for k := range 5 {
-		c, err := stored.Conjunctions(u, k, true)
+		c, err := released.Conjunctions(u, k, true)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,8 @@ import (
 
 	"dpsql/catalog"
 	"dpsql/engine"
-	"dpsql/engine/internal/stored"
+	"dpsql/engine/internal/kind"
+	"dpsql/internal/released"
 	"dpsql/mechanisms/direct"
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
@@ -100,7 +101,7 @@ func histogramDraw(t *testing.T, s *engine.Session) func(uint64) [3]int64 {
 	}
 	r := v.Release("cells")
 	u := v.TableByID(r.TableID).Over(r.Columns)
-	var about stored.ReleaseAbout
+	var about released.ReleaseAbout
 	if err := json.Unmarshal(r.Params, &about); err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +277,7 @@ type laws struct {
 
 func mechanismLaws(t *testing.T, s *engine.Session) laws {
 	t.Helper()
-	p, err := stored.ReadMechanism(new(mechanism(t, s, "live")))
+	p, err := kind.ReadMechanism(new(mechanism(t, s, "live")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,8 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine"
-	"dpsql/engine/internal/stored"
+	"dpsql/engine/internal/kind"
+	"dpsql/internal/released"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
 	"dpsql/query"
@@ -81,15 +82,15 @@ func older(sex string, remainder int) string {
 func TestPriorChosenByPublicNumbers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ columns, with, want string }{
-		{"sex, age", "epsilon = 1.9, queries = 10", stored.PriorOfClasses},
-		{"sex, age", "epsilon = 0.05, queries = 1e6, max_support = 1", stored.UniformPrior}, // too small to be off
-		{"sex, age", "epsilon = 1.9, queries = 10, prior = uniform", stored.UniformPrior},
-		{"age, zip", "epsilon = 1.9, queries = 10", stored.UniformPrior}, // infinite
-		{"age", "epsilon = 1.9, queries = 10", stored.UniformPrior},      // no pair of columns
+		{"sex, age", "epsilon = 1.9, queries = 10", released.PriorOfClasses},
+		{"sex, age", "epsilon = 0.05, queries = 1e6, max_support = 1", released.UniformPrior}, // too small to be off
+		{"sex, age", "epsilon = 1.9, queries = 10, prior = uniform", released.UniformPrior},
+		{"age, zip", "epsilon = 1.9, queries = 10", released.UniformPrior}, // infinite
+		{"age", "epsilon = 1.9, queries = 10", released.UniformPrior},      // no pair of columns
 	} {
 		s := clinic(t)
 		must(t, s, `CREATE MECHANISM live ON admissions (`+c.columns+`) USING SMW WITH (`+c.with+`)`)
-		p, err := stored.ReadMechanism(new(mechanism(t, s, "live")))
+		p, err := kind.ReadMechanism(new(mechanism(t, s, "live")))
 		if err != nil || p.Prior != c.want {
 			t.Errorf("(%s), %s: prior %q, %v; want %q", c.columns, c.with, p.Prior, err, c.want)
 		}
@@ -153,7 +154,7 @@ func TestRemeasuredAnswer(t *testing.T) {
 	s, _ := asking(t, eager+`, remeasure = on`)
 	r := must(t, s, heavy)
 	m := mechanism(t, s, "live")
-	p, err := stored.ReadMechanism(&m)
+	p, err := kind.ReadMechanism(&m)
 	if err != nil {
 		t.Fatal(err)
 	}

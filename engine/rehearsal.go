@@ -16,8 +16,8 @@ import (
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/schemas"
-	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/noise"
 	"dpsql/query"
 	"dpsql/source"
@@ -622,7 +622,7 @@ func (r *Rehearsal) release(ctx context.Context, st *syntax.CreateRelease) (*Res
 
 // store charges the copy for a release and stores it empty, again in place of the one of its name.
 func (r *Rehearsal) store(ctx context.Context, p declare.Plan, rel *catalog.Release, again bool) (err error) {
-	if rel.Params, err = json.Marshal(stored.ReleaseAbout{Fitted: p.Fitted, Texts: p.Texts}); err != nil {
+	if rel.Params, err = json.Marshal(released.ReleaseAbout{Fitted: p.Fitted, Texts: p.Texts}); err != nil {
 		return err
 	}
 	err = r.charge(ctx, p, catalog.KindReleases, "create release", rel.Name, func(tx *catalog.Tx) error {

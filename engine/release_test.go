@@ -17,7 +17,7 @@ import (
 
 	"dpsql/engine"
 	"dpsql/engine/internal/answer"
-	"dpsql/engine/internal/stored"
+	"dpsql/internal/released"
 	"dpsql/internal/seeds"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
@@ -274,7 +274,7 @@ func predicted(t *testing.T, s *engine.Session, d data, name string) (square, sl
 	if err != nil {
 		t.Fatal(err)
 	}
-	var p stored.ReleaseAbout
+	var p released.ReleaseAbout
 	if err := json.Unmarshal(v.Release(name).Params, &p); err != nil {
 		t.Fatal(err)
 	}

@@ -13,9 +13,10 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine/internal/answer"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/pay"
-	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/mechanisms/direct"
 	"dpsql/mechanisms/smw"
 	"dpsql/period"
@@ -223,7 +224,7 @@ func describe(v *view.View, t *view.Table, full bool) *Result {
 	for i, c := range t.Columns {
 		row := []any{c.Name, c.TypeName(), strings.TrimSpace("any text or NULL " + c.DomainText()), nil, t.UnitText(), placeOf(t), textOrNull(limits)}
 		lists := slices.Clone(t.Lists[i])
-		for _, name := range v.Names(stored.WithTexts(v.Releases, &t.Table, i)) {
+		for _, name := range v.Names(kind.WithTexts(v.Releases, &t.Table, i)) {
 			if !slices.Contains(lists, name) {
 				lists = append(lists, name)
 			}
@@ -350,7 +351,7 @@ type madeBy struct {
 func method(r *catalog.Release) madeBy {
 	switch r.Using {
 	case "marginals":
-		return described(r, func(p stored.MarginalsAbout) madeBy {
+		return described(r, func(p released.MarginalsAbout) madeBy {
 			settled := ""
 			if !p.Settled {
 				settled = ", not settled"
@@ -362,7 +363,7 @@ func method(r *catalog.Release) madeBy {
 			return madeBy{fmt.Sprintf("%s%s, %s noise", p.Shape(), settled, p.Law), brief + p.Answers() + settled}
 		})
 	case "smw":
-		return described(r, func(p stored.HypothesisAbout) madeBy {
+		return described(r, func(p released.HypothesisAbout) madeBy {
 			agreed := "complete"
 			if p.Unfitted {
 				return madeBy{fmt.Sprintf("smw, %s, not finished yet", p.Class), "smw, not finished yet"}
@@ -373,12 +374,12 @@ func method(r *catalog.Release) madeBy {
 			return madeBy{fmt.Sprintf("smw, %s, %d updates, %s", p.Class, p.Updates, agreed), fmt.Sprintf("smw, %d updates, %s", p.Updates, agreed)}
 		})
 	}
-	return described(r, func(p stored.ReleaseAbout) madeBy {
+	return described(r, func(p released.ReleaseAbout) madeBy {
 		return madeBy{fmt.Sprintf("projection, %s, %s noise from the %s sampler", p.Shape(), p.Law, p.Sampler), p.Transform + p.Answers() + heavy(p)}
 	})
 }
 
-func heavy(p stored.ReleaseAbout) string {
+func heavy(p released.ReleaseAbout) string {
 	if p.Heavy == "" {
 		return ""
 	}
@@ -400,7 +401,7 @@ func showMechanisms(v *view.View) (*Result, error) {
 		Brief: &Result{Columns: columns("mechanism", "TEXT", "table", "TEXT", "columns", "TEXT", "epsilon", "TEXT", "runs", "TEXT", "comparisons", "TEXT", "prior", "TEXT", "within", "INTEGER")}}
 	for i := range v.Mechanisms {
 		m := &v.Mechanisms[i]
-		p, err := stored.ReadMechanism(m)
+		p, err := kind.ReadMechanism(m)
 		if err != nil {
 			return nil, err
 		}
@@ -415,7 +416,7 @@ func showMechanisms(v *view.View) (*Result, error) {
 }
 
 // guaranteed returns α, or nil if the number of updates was given instead.
-func guaranteed(p stored.MechanismParams) any {
+func guaranteed(p released.MechanismParams) any {
 	if p.Alpha == 0 {
 		return nil
 	}

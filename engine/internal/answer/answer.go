@@ -18,11 +18,11 @@ import (
 	"time"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/slots"
-	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/places"
 	"dpsql/mechanisms/direct"
@@ -45,7 +45,7 @@ type Database struct {
 
 	views    view.Cache
 	releases releaseCache
-	margins  memo[stored.MarginKey, stored.MarginResult]
+	margins  memo[kind.MarginKey, kind.MarginResult]
 	prices   memo[direct.Request, price]
 	params   memo[string, paramsResult] // parameters of mechanisms, by their stored text
 
@@ -420,7 +420,7 @@ func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, all []Sel
 // textsOf returns what reads the texts that the releases of a table publish.
 func (db *Database) textsOf(ctx context.Context, v *view.View, t *view.Table) schemas.Texts {
 	return func(column int) ([]query.Value, []string, error) {
-		texts, from, err := stored.Texts(v.Releases, &t.Table, column, func(all []*catalog.Release) ([]stored.Texted, error) {
+		texts, from, err := kind.Texts(v.Releases, &t.Table, column, func(all []*catalog.Release) ([]kind.Texted, error) {
 			for _, r := range all {
 				if db.unbuilt(r) {
 					return nil, &view.UnreadError{Name: r.Name, Release: true}
@@ -430,10 +430,10 @@ func (db *Database) textsOf(ctx context.Context, v *view.View, t *view.Table) sc
 			if err != nil {
 				return nil, err
 			}
-			texted := make([]stored.Texted, len(all))
+			texted := make([]kind.Texted, len(all))
 			for i, r := range all {
 				var ok bool
-				if texted[i], ok = loaded[i].(stored.Texted); !ok {
+				if texted[i], ok = loaded[i].(kind.Texted); !ok {
 					return nil, sqlerr.New(sqlerr.Corrupt, "what is stored about release %s contradicts itself", r.Name)
 				}
 			}

@@ -15,7 +15,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
-	"dpsql/engine/internal/stored"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/released"
 	"dpsql/period"
@@ -492,9 +492,9 @@ func affordable(v *view.View, t *view.Table, over period.Ranges, amount accounti
 
 // Margin returns the half-width, in counts, of an answer. It follows from the answer's
 // public parameters alone.
-func (db *Database) Margin(kind catalog.AnswerKind, law json.RawMessage, confidence float64) (float64, error) {
-	key := stored.MarginKey{Kind: kind, Law: string(law), Confidence: confidence}
-	r := db.margins.get(key, func() stored.MarginResult { return stored.Margin(key) })
+func (db *Database) Margin(of catalog.AnswerKind, law json.RawMessage, confidence float64) (float64, error) {
+	key := kind.MarginKey{Kind: of, Law: string(law), Confidence: confidence}
+	r := db.margins.get(key, func() kind.MarginResult { return kind.Margin(key) })
 	return r.Width, r.Err
 }
 

@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
-	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -264,12 +265,12 @@ func (db *Database) open(ctx context.Context, t *view.Table, id int64) (*live, e
 
 // Reopen returns a mechanism in its first state, before any update.
 func Reopen(t *view.Table, record *catalog.Mechanism, state []byte) (*live, error) {
-	p, err := stored.ReadMechanism(record)
+	p, err := kind.ReadMechanism(record)
 	if err != nil {
 		return nil, err
 	}
 	u := t.Over(record.Columns)
-	prior, err := stored.DecodePrior(u, p.Prior, state)
+	prior, err := released.DecodePrior(u, p.Prior, state)
 	if err != nil {
 		return nil, err
 	}

@@ -8,9 +8,9 @@ import (
 	"strconv"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
-	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/released"
 	"dpsql/mechanisms/smw"
@@ -25,7 +25,7 @@ import (
 type live struct {
 	table      *view.Table
 	record     catalog.Mechanism
-	params     stored.MechanismParams
+	params     released.MechanismParams
 	Hypothesis *smw.Hypothesis
 	learned    int64           // the last update that the hypothesis has learned
 	counted    int64           // comparisons that the catalog has recorded
@@ -82,10 +82,10 @@ func (db *Database) ask(ctx context.Context, r Request, id int64, q query.Query,
 	}
 	h := l.Hypothesis.Count(asked.Query)
 	switch {
-	case stored.SpentRuns(&l.record, l.params.Params) && known:
+	case kind.SpentRuns(&l.record, l.params.Params) && known:
 		return reply{stale: &stale{id, spentMeanwhile,
 			sqlerr.New(sqlerr.Busy, "other queries used %s up meanwhile", l.record.Name).WithHint("try again")}}, nil
-	case stored.SpentRuns(&l.record, l.params.Params):
+	case kind.SpentRuns(&l.record, l.params.Params):
 		return reply{Estimate: Estimate{Value: asked.Count(h)}}, nil
 	}
 	out, stale, err := db.compare(ctx, l, r, q, asked, h)
@@ -173,7 +173,7 @@ func (l *live) broader(r Request, q query.Query) (all []broadQuery) {
 // the search; whatever failed meets the next question, too.
 func (db *Database) askBroader(ctx context.Context, l *live, r Request, broader []broadQuery) {
 	for _, b := range broader {
-		if stored.SpentRuns(&l.record, l.params.Params) {
+		if kind.SpentRuns(&l.record, l.params.Params) {
 			return
 		}
 		r := b.request
@@ -283,7 +283,7 @@ func (db *Database) reserveComparison(ctx context.Context, l *live) error {
 // countCrash adds the comparisons that a crashed process may have made without storing
 // them.
 func countCrash(record *catalog.Mechanism) error {
-	p, err := stored.ReadMechanism(record)
+	p, err := kind.ReadMechanism(record)
 	if err != nil {
 		return err
 	}
@@ -306,9 +306,9 @@ func (db *Database) agree(l *live, r Request, asked smw.Scaled, h int64) (Estima
 	return db.Estimate(a, margin), nil
 }
 
-func (l *live) stored(r Request, kind catalog.AnswerKind, asked smw.Scaled, value int64) catalog.Answer {
-	return catalog.Answer{TableID: r.Table.ID, Query: r.text(), Kind: kind, Via: l.record.Name, MechanismID: l.record.ID,
-		Estimate: asked.Count(value), Law: stored.ScaledLaw(l.law(kind), asked)}
+func (l *live) stored(r Request, of catalog.AnswerKind, asked smw.Scaled, value int64) catalog.Answer {
+	return catalog.Answer{TableID: r.Table.ID, Query: r.text(), Kind: of, Via: l.record.Name, MechanismID: l.record.ID,
+		Estimate: asked.Count(value), Law: kind.ScaledLaw(l.law(of), asked)}
 }
 
 // law returns what the margin of a compared query follows from: the mechanism's
@@ -367,7 +367,7 @@ func (db *Database) fromMechanism(v *view.View, r Request, m *catalog.Mechanism)
 		}
 	}
 	known := db.params.get(string(m.Params), func() paramsResult {
-		p, err := stored.ReadMechanism(m)
+		p, err := kind.ReadMechanism(m)
 		return paramsResult{p, err}
 	})
 	p, err := known.params, known.err
@@ -385,7 +385,7 @@ func (db *Database) fromMechanism(v *view.View, r Request, m *catalog.Mechanism)
 	if r.file.isReadOnly() {
 		return c.failed(r.file.refusal())
 	}
-	c.Known = !stored.SpentRuns(m, p.Params) && !r.changed[foundLater{m.ID, spentMeanwhile}]
+	c.Known = !kind.SpentRuns(m, p.Params) && !r.changed[foundLater{m.ID, spentMeanwhile}]
 	if c.Known && (m.Run == nil || r.changed[foundLater{m.ID, runUnpaid}]) {
 		c.starts = max(1, m.RunRho)
 		if err := v.Allows(r.Table, *r.buyer(), c.starts); err != nil {
@@ -397,7 +397,7 @@ func (db *Database) fromMechanism(v *view.View, r Request, m *catalog.Mechanism)
 	}
 	if c.Known {
 		asked := smw.Scaled{Factor: p.Factor(see.Query)}
-		c.Margin, err = db.Margin(catalog.AnswerVerified, stored.ScaledLaw(m.Params, asked), r.Settings.Confidence)
+		c.Margin, err = db.Margin(catalog.AnswerVerified, kind.ScaledLaw(m.Params, asked), r.Settings.Confidence)
 	} else if !r.Settings.Unverified {
 		c.Refusal = "its runs are spent, and SET unverified = off"
 	} else {
@@ -423,6 +423,6 @@ func inAdvance(err error, m *catalog.Mechanism) error {
 
 // paramsResult is the parameters of a mechanism, or the error from reading them.
 type paramsResult struct {
-	params stored.MechanismParams
+	params released.MechanismParams
 	err    error
 }

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"dpsql/catalog"
-	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/released"
 	"dpsql/mechanisms/marginals"
@@ -194,7 +193,7 @@ func simulatedBy(fit *marginals.Release, q query.Query, proven func(confidence f
 }
 
 // learned adapts a release built by SMW. Its margins are known in advance.
-type learned struct{ *stored.Hypothesis }
+type learned struct{ *released.Hypothesis }
 
 func (l learned) Evaluate(_ context.Context, q query.Query, confidence float64) (e Estimate, err error) {
 	if e.Value, err = l.Estimate(q); err != nil {
@@ -299,11 +298,11 @@ func (db *Database) Marginals(ctx context.Context, t *view.Table, r *catalog.Rel
 func decode(u *query.Universe, r *catalog.Release, payload []byte) (Loaded, error) {
 	switch r.Using {
 	case "smw":
-		h, err := stored.DecodeHypothesis(u, payload)
+		h, err := released.DecodeHypothesis(u, payload)
 		return learned{h}, err
 	case "marginals":
 		var shape string
-		var p stored.MarginalsAbout
+		var p released.MarginalsAbout
 		if json.Unmarshal(r.Params, &p) == nil { // only for people
 			shape = p.Shape()
 		}
@@ -317,12 +316,12 @@ func decode(u *query.Universe, r *catalog.Release, payload []byte) (Loaded, erro
 		release, err := marginals.Unmarshal(u, payload)
 		return fitted{release, shape}, err
 	}
-	release, fit, err := stored.DecodeProjection(u, payload)
+	release, fit, err := released.DecodeProjection(u, payload)
 	if err != nil {
 		return nil, err
 	}
 	sketch := Sketch{Release: release}
-	var p stored.ReleaseAbout
+	var p released.ReleaseAbout
 	if json.Unmarshal(r.Params, &p) == nil {
 		sketch.shape = p.Shape()
 	} else if fit != nil {

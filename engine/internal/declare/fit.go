@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"dpsql/catalog"
-	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
 	"dpsql/sqlerr"
@@ -59,7 +59,7 @@ func (s *Statement) resume(ctx context.Context, st *syntax.CreateRelease, v *vie
 			return s.fitMarginals(ctx, p, r, release, s.fitting())
 		}
 	} else if same && st.Using == syntax.SMW {
-		h, err := stored.DecodeHypothesis(t.Over(columns), payload)
+		h, err := released.DecodeHypothesis(t.Over(columns), payload)
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func (s *Statement) resume(ctx context.Context, st *syntax.CreateRelease, v *vie
 		if err != nil {
 			return nil, err
 		}
-		release, _, err := stored.DecodeProjection(p.universe, payload)
+		release, _, err := released.DecodeProjection(p.universe, payload)
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +138,7 @@ func (s *Statement) fitCells(ctx context.Context, p projectionPlan, r *catalog.R
 	if p.wishes.estimate == "" && !fit.BetterThanCells() {
 		return s.storeRelease(ctx, r, about, payload)
 	}
-	if payload, err = stored.JoinFit(payload, fit); err != nil {
+	if payload, err = released.JoinFit(payload, fit); err != nil {
 		return err
 	}
 	about.Fitted, about.Chooses = true, p.wishes.estimate == "auto"

@@ -7,9 +7,10 @@ import (
 	"slices"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/schemas"
-	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -20,7 +21,7 @@ import (
 // public input: no row is read for them. The new release keeps a copy.
 type keyed struct {
 	universe *query.Universe
-	keys     []stored.PublishedKeys
+	keys     []released.PublishedKeys
 	unclear  string // in a rehearsal, why keys are not known yet; "" if they are
 }
 
@@ -51,7 +52,7 @@ func (s *Statement) publishedKeys(ctx context.Context, from []syntax.Name, v *vi
 			return k, sqlerr.Locate(err, name.Position)
 		}
 		k.universe = k.universe.With(place, d)
-		k.keys = append(k.keys, stored.PublishedKeys{Column: k.universe.Columns()[place].Name, Release: r.Name, Count: int(d.Size() - 2)})
+		k.keys = append(k.keys, released.PublishedKeys{Column: k.universe.Columns()[place].Name, Release: r.Name, Count: int(d.Size() - 2)})
 	}
 	for i, c := range k.universe.Columns() {
 		if !c.Domain.Finite() && !waiting[i] {
@@ -90,7 +91,7 @@ func publisher(name syntax.Name, v *view.View, t *view.Table, columns []int) (r 
 
 // keysDomain returns the domain of the keys that a release published.
 func keysDomain(u *query.Universe, r *catalog.Release, payload []byte) (d query.Domain, err error) {
-	release, _, err := stored.DecodeProjection(u, payload)
+	release, _, err := released.DecodeProjection(u, payload)
 	if err != nil {
 		return d, err
 	}
@@ -115,7 +116,7 @@ func howToPublish(t *view.Table, column string) string {
 
 // storedKeys returns what a stored release is over, if it has the keys that a statement names.
 func storedKeys(r *catalog.Release, own *query.Universe, from []syntax.Name) (k keyed, same bool) {
-	var about stored.MarginalsAbout
+	var about released.MarginalsAbout
 	if json.Unmarshal(r.Params, &about) != nil || len(about.Keys) != len(from) {
 		return k, false
 	}
@@ -134,7 +135,7 @@ func (s *Statement) textsOf(ctx context.Context, t *view.Table) schemas.Texts {
 		if err != nil {
 			return nil, nil, err
 		}
-		texts, from, err := stored.Texts(v.Releases, &t.Table, column, func(all []*catalog.Release) (texted []stored.Texted, err error) {
+		texts, from, err := kind.Texts(v.Releases, &t.Table, column, func(all []*catalog.Release) (texted []kind.Texted, err error) {
 			for _, r := range all {
 				payload, err := s.payload(ctx, r)
 				if err == nil && payload == nil {
@@ -149,7 +150,7 @@ func (s *Statement) textsOf(ctx context.Context, t *view.Table) schemas.Texts {
 						of = part
 					}
 				}
-				release, _, err := stored.DecodeProjection(of.Over(r.Columns), payload)
+				release, _, err := released.DecodeProjection(of.Over(r.Columns), payload)
 				if err != nil {
 					return nil, err
 				}

@@ -12,7 +12,6 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
-	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/released"
 	"dpsql/mechanisms/marginals"
@@ -224,7 +223,7 @@ func (s *Statement) createMarginals(ctx context.Context, name string, p marginal
 }
 
 // storeMarginals stores the noisy counts.
-func (s *Statement) storeMarginals(ctx context.Context, name string, p marginalsPlan, release encoding.BinaryMarshaler, about stored.MarginalsAbout) (*catalog.Release, error) {
+func (s *Statement) storeMarginals(ctx context.Context, name string, p marginalsPlan, release encoding.BinaryMarshaler, about released.MarginalsAbout) (*catalog.Release, error) {
 	payload, err := release.MarshalBinary()
 	if err != nil {
 		return nil, err
@@ -244,9 +243,9 @@ func allSupport(u *query.Universe) uint64 {
 }
 
 // about describes the release, fitted or not.
-func (p marginalsPlan) about(release *marginals.Release) stored.MarginalsAbout {
+func (p marginalsPlan) about(release *marginals.Release) released.MarginalsAbout {
 	whole := marginals.FitsWhole(p.universe)
-	about := stored.MarginalsAbout{Marginals: len(p.params.Sets), Cells: p.params.Cells(p.universe), Law: p.params.Law.String(),
+	about := released.MarginalsAbout{Marginals: len(p.params.Sets), Cells: p.params.Cells(p.universe), Law: p.params.Law.String(),
 		Estimate: "fitted", Settled: marginals.Converged(release.Stages()), Unfitted: whole && !release.HasTable(), OnDemand: !whole, Larger: p.larger, Keys: p.keys}
 	if p.params.Unbiased {
 		about.Estimate = "unbiased"

@@ -10,10 +10,11 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
-	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/mechanisms/direct"
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/smw"
@@ -122,7 +123,7 @@ func (p *mechanismPlan) readOptions(st *syntax.CreateMechanism, v *view.View) er
 	p.epsilon = o.epsilon()
 	prior := ""
 	if option := o.find("prior"); option != nil && option.Kind != syntax.Number && !slices.Contains(priors, strings.ToLower(option.Value)) {
-		prior = stored.PriorOfRelease
+		prior = released.PriorOfRelease
 		var err error
 		p.release, err = guarded(option.Value, v, p.table, p.columns)
 		o.fail(err, option.Position)
@@ -135,7 +136,7 @@ func (p *mechanismPlan) readOptions(st *syntax.CreateMechanism, v *view.View) er
 }
 
 // priors are the words that say what a mechanism starts from. Any other names a release.
-var priors = []string{"auto", stored.PriorOfClasses, stored.UniformPrior}
+var priors = []string{"auto", released.PriorOfClasses, released.UniformPrior}
 
 // guarded returns the release whose fitted table a mechanism over some columns starts
 // from. The release is on the same table, of the same periods, and has these columns; its table is summed over
@@ -156,7 +157,7 @@ func guarded(name string, v *view.View, t *view.Table, columns []int) (*catalog.
 		of := t.Partition.Text(r.Span)
 		return nil, sqlerr.New(sqlerr.Invalid, "release %s has the rows of %s, and the mechanism would have those of %s", r.Name, of, t.Partition.Text(t.Part)).
 			WithHint("write period = '%s'", of)
-	case !stored.HasFit(r):
+	case !kind.HasFit(r):
 		return nil, sqlerr.New(sqlerr.Invalid, "release %s has no fitted table to start from", r.Name).
 			WithHint("CREATE RELEASE … USING MARGINALS, or USING PROJECTION with estimate = fitted")
 	}
@@ -202,7 +203,7 @@ func (s *Statement) fittedTable(ctx context.Context, p mechanismPlan) (table []f
 		return nil, nil, err
 	}
 	places, _ := among(p.columns, p.release.Columns, p.table)
-	return stored.FittedTable(ctx, p.table.Over(p.release.Columns), p.release, payload, places)
+	return kind.FittedTable(ctx, p.table.Over(p.release.Columns), p.release, payload, places)
 }
 
 func tooMuch(e accounting.Epsilon, a view.Account) error {
@@ -238,7 +239,7 @@ func readRequest(o *options, t *view.Table, u *query.Universe, prior string) smw
 	if o.has("max_updates") && o.has("alpha") {
 		o.fail(sqlerr.New(sqlerr.Invalid, "max_updates and alpha exclude each other"), o.find("alpha").Name.Position)
 	}
-	if r.prior == "auto" || r.prior == stored.PriorOfClasses {
+	if r.prior == "auto" || r.prior == released.PriorOfClasses {
 		r.tables = smw.PriorTables(u)
 	}
 	if r.prior == "classes" && len(r.tables) == 0 {
@@ -251,7 +252,7 @@ func readRequest(o *options, t *view.Table, u *query.Universe, prior string) smw
 // smwPlan is a mechanism before it is paid for. Its ρ is divided between the prior and all
 // runs.
 type smwPlan struct {
-	stored.MechanismParams
+	released.MechanismParams
 	prior, runs accounting.Rho
 	tables      []smw.Table // the tables that the prior counts
 }
@@ -268,23 +269,23 @@ func planSMW(r smwRequest, n catalog.NHat, rho accounting.Rho) (smwPlan, error) 
 	}
 	r.NHat, r.NHatBound = n.Value, e
 	r.RunEpsilon = runEpsilon(rho)
-	r.Prior = r.prior == stored.PriorOfClasses || r.prior == "auto" && len(r.tables) > 0 && smw.PriorPays(r.Request)
+	r.Prior = r.prior == released.PriorOfClasses || r.prior == "auto" && len(r.tables) > 0 && smw.PriorPays(r.Request)
 	if r.Prior {
 		p := smwPlan{prior: rho / 10, tables: r.tables}
 		tenth, _ := p.sigmaSquared(r.Sensitivity).Float64()
 		p.prior *= accounting.Rho(smw.PriorTenths(math.Sqrt(tenth), n.Value))
-		p.runs, p.MechanismParams.Prior = rho-p.prior, stored.PriorOfClasses
+		p.runs, p.MechanismParams.Prior = rho-p.prior, released.PriorOfClasses
 		r.RunEpsilon = runEpsilon(p.runs)
 		p.Params, err = smw.Plan(r.Request)
-		if err == nil && p.prior > 0 || r.prior == stored.PriorOfClasses {
+		if err == nil && p.prior > 0 || r.prior == released.PriorOfClasses {
 			return p, err
 		}
 		r.Prior, r.RunEpsilon = false, runEpsilon(rho)
 	}
 	p := smwPlan{runs: rho}
-	p.MechanismParams.Prior = stored.UniformPrior
-	if r.Fitted = r.prior == stored.PriorOfRelease; r.Fitted {
-		p.MechanismParams.Prior = stored.PriorOfRelease // which is paid for
+	p.MechanismParams.Prior = released.UniformPrior
+	if r.Fitted = r.prior == released.PriorOfRelease; r.Fitted {
+		p.MechanismParams.Prior = released.PriorOfRelease // which is paid for
 	}
 	p.Params, err = smw.Plan(r.Request)
 	return p, err

@@ -13,8 +13,8 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
-	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/mechanisms/projection"
 	"dpsql/query"
 	"dpsql/source"
@@ -179,9 +179,9 @@ func (s *Statement) storeProjection(ctx context.Context, name string, p projecti
 }
 
 // about describes a release that is not to be fitted.
-func (p projectionPlan) about(release *projection.Release) stored.ReleaseAbout {
+func (p projectionPlan) about(release *projection.Release) released.ReleaseAbout {
 	h := p.params.Heavy
-	about := stored.ReleaseAbout{Transform: string(p.params.Transform), Rows: p.params.Rows, Law: p.params.Law.String(), Sampler: "exact",
+	about := released.ReleaseAbout{Transform: string(p.params.Transform), Rows: p.params.Rows, Law: p.params.Law.String(), Sampler: "exact",
 		Heavy: string(h.Form), Clip: h.Clip, Threshold: h.Threshold, Published: release.Published(), Texts: p.params.HasTexts(p.universe)}
 	if p.params.Bulk {
 		about.Sampler = "table"

@@ -16,7 +16,6 @@ import (
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/schemas"
-	"dpsql/engine/internal/stored"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/released"
 	"dpsql/mechanisms/smw"
@@ -48,7 +47,7 @@ func (s *Statement) createSMWRelease(ctx context.Context, st *syntax.CreateRelea
 	}
 	r := &catalog.Release{Name: st.Name.Text, TableID: t.ID, Span: t.Part, Columns: columns, Using: string(syntax.SMW),
 		Epsilon: left.Epsilon, Delta: left.Delta, MaxSupport: p.MaxSupport}
-	warnings, err = s.buildHypothesis(ctx, t, r, stored.HypothesisPayload{Version: 1, Params: p.MechanismParams, Class: asked.class,
+	warnings, err = s.buildHypothesis(ctx, t, r, released.HypothesisPayload{Version: 1, Params: p.MechanismParams, Class: asked.class,
 		Built: built(st.Name, t, columns, string(st.Using), st.Options)}, p)
 	return append(warnDelta(t, a), warnings...), err
 }
@@ -57,7 +56,7 @@ func (s *Statement) createSMWRelease(ctx context.Context, st *syntax.CreateRelea
 type smwReleasePlan struct {
 	cost    accounting.Amount
 	request smwRequest
-	class   *stored.Class
+	class   *released.Class
 }
 
 // planSMWRelease reads the statement and checks its class against the limits. It returns
@@ -88,7 +87,7 @@ func smwReleaseOptions(st *syntax.CreateRelease) *options {
 		"prior", "remeasure", "workload", "free_columns", "class")
 }
 
-func (s *Statement) readClass(ctx context.Context, o *options, t *view.Table, columns []int) (*stored.Class, error) {
+func (s *Statement) readClass(ctx context.Context, o *options, t *view.Table, columns []int) (*released.Class, error) {
 	file, free := o.file("workload"), int(o.integer("free_columns", -1, 0, 64))
 	monotone := o.word("class", "all", "monotone") == "monotone"
 	if free < 0 {
@@ -106,24 +105,24 @@ func (s *Statement) readClass(ctx context.Context, o *options, t *view.Table, co
 		if err != nil {
 			return nil, err
 		}
-		return stored.Workload(t.Over(columns), queries), nil
+		return released.Workload(t.Over(columns), queries), nil
 	}
 	if i := t.FirstUndecided(columns); i >= 0 {
 		return nil, &sqlfront.UndecidedError{Column: i, Name: t.Columns[i].Name}
 	}
-	return stored.Conjunctions(t.Over(columns), free, monotone)
+	return released.Conjunctions(t.Over(columns), free, monotone)
 }
 
 // sizeClass checks the class against the limits, before anything is paid. It turns the
 // request into one for passes over the class.
-func sizeClass(c *stored.Class, r *smwRequest) error {
+func sizeClass(c *released.Class, r *smwRequest) error {
 	queries, support := c.Size()
-	if queries > stored.MaxClass {
+	if queries > released.MaxClass {
 		smaller := ""
 		if !c.Monotone && c.Free >= 0 && c.Binary() {
 			smaller = "class = monotone asks for the greater values only; or "
 		}
-		return sqlerr.New(sqlerr.Invalid, "the class has %.3g queries, more than %d", queries, stored.MaxClass).
+		return sqlerr.New(sqlerr.Invalid, "the class has %.3g queries, more than %d", queries, released.MaxClass).
 			WithHint("%sname fewer columns, or give a workload", smaller)
 	}
 	if support > float64(r.MaxSupport) {
@@ -138,7 +137,7 @@ func sizeClass(c *stored.Class, r *smwRequest) error {
 // buildHypothesis pays and reads the cells once. From that charge it buys the prior and runs the
 // passes. A release that is stored unfinished is paid for, has its prior, and goes on with its next
 // run. Whenever a run begins, the prior and what was learned are stored first.
-func (s *Statement) buildHypothesis(ctx context.Context, t *view.Table, r *catalog.Release, published stored.HypothesisPayload, p smwPlan) (warnings []string, err error) {
+func (s *Statement) buildHypothesis(ctx context.Context, t *view.Table, r *catalog.Release, published released.HypothesisPayload, p smwPlan) (warnings []string, err error) {
 	var cells *source.Histogram
 	var src *noise.Source
 	u, fresh := t.Over(r.Columns), r.ID == 0
@@ -197,7 +196,7 @@ func (s *Statement) buildHypothesis(ctx context.Context, t *view.Table, r *catal
 	}
 	learned := func(result smw.Result) {
 		for _, s := range result.Steps[len(published.Steps)-before:] {
-			published.Steps = append(published.Steps, stored.Step{Query: s.Query.String(), Noisy: s.Noisy})
+			published.Steps = append(published.Steps, released.Step{Query: s.Query.String(), Noisy: s.Noisy})
 		}
 		published.Runs, published.Complete, quiet = result.Runs, result.Complete, 0
 	}
@@ -221,7 +220,7 @@ func (s *Statement) buildHypothesis(ctx context.Context, t *view.Table, r *catal
 
 // scaledClass returns the queries of a class, scaled for comparison. It returns its error
 // before any query is compared.
-func scaledClass(c *stored.Class, p smw.Params) (iter.Seq[query.Query], error) {
+func scaledClass(c *released.Class, p smw.Params) (iter.Seq[query.Query], error) {
 	if p.MaxWeight == 1 {
 		return c.Queries(), nil
 	}
@@ -239,12 +238,12 @@ func scaledClass(c *stored.Class, p smw.Params) (iter.Seq[query.Query], error) {
 // storeHypothesis stores what a release has learned. Of one that is unfinished nothing is shown. With
 // the finished one goes a line of cost 0. Its mark beside the file refuses an older copy, which would
 // draw the runs again.
-func (s *Statement) storeHypothesis(ctx context.Context, t *view.Table, r *catalog.Release, h stored.HypothesisPayload, unfinished bool) error {
+func (s *Statement) storeHypothesis(ctx context.Context, t *view.Table, r *catalog.Release, h released.HypothesisPayload, unfinished bool) error {
 	payload, err := json.Marshal(h)
 	if err != nil {
 		return err
 	}
-	about := stored.HypothesisAbout{Class: fmt.Sprintf("workload of %d queries", len(h.Class.Workload)), Unfitted: unfinished}
+	about := released.HypothesisAbout{Class: fmt.Sprintf("workload of %d queries", len(h.Class.Workload)), Unfitted: unfinished}
 	if h.Class.Free >= 0 {
 		about.Class = fmt.Sprintf("conjunctions, free columns: %d at most", h.Class.Free)
 	}
@@ -272,8 +271,8 @@ func (s *Statement) workload(ctx context.Context, name string, t *view.Table, co
 	if err != nil {
 		return nil, err
 	}
-	if len(queries) == 0 || len(queries) > stored.MaxClass {
-		return nil, sqlerr.New(sqlerr.Invalid, "the workload has %d queries; it can have 1 to %d", len(queries), stored.MaxClass)
+	if len(queries) == 0 || len(queries) > released.MaxClass {
+		return nil, sqlerr.New(sqlerr.Invalid, "the workload has %d queries; it can have 1 to %d", len(queries), released.MaxClass)
 	}
 	return queries, nil
 }
