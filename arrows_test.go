@@ -31,7 +31,7 @@ var arrows = map[string][]string{
 	"engine/internal/rows":    {"catalog", "engine/internal/pay", "engine/internal/schemas", "engine/internal/view", "mechanisms/smw", "noise", "period", "query", "source", "source/postgres", "sqlerr"},
 	"engine/internal/schemas": {"catalog", "engine/internal/view", "internal/places", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"engine/internal/slots":   {"internal/places", "sqlerr"},
-	"engine/internal/view":    {"accounting", "catalog", "period", "query", "source", "sqlerr", "sqlfront/syntax"},
+	"engine/internal/view":    {"accounting", "catalog", "internal/released", "period", "query", "source", "sqlerr", "sqlfront/syntax"},
 	"sqlfront":                {"calendar", "period", "post", "query", "sqlerr", "sqlfront/syntax", "sqlvalue"},
 	"sqlfront/syntax":         {"query", "sqlerr"},
 	"sqlvalue":                {"query"},
@@ -45,7 +45,7 @@ var arrows = map[string][]string{
 	"internal/places":         {"sqlerr"},
 	"internal/admissions":     {},
 	"internal/mutate":         {}, // it changes sources, and runs go
-	"internal/released":       {"mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "query", "sqlerr"},
+	"internal/released":       {"mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "post", "query", "sqlerr"},
 	"engine/internal/kind":    {"catalog", "internal/released", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "query", "sqlerr"},
 	"internal/seeds":          {}, // any test draws with them
 	"internal/typecheck":      {}, // it reads sources
@@ -107,6 +107,7 @@ var testArrows = map[string][]string{
 	"accounting":            {"accounting/goldentest"},
 	"internal/audit":        {"accounting/goldentest"},
 	"mechanisms/direct":     {"accounting/goldentest"},
+	"internal/released":     {"noise"}, // its tests draw releases
 	"mechanisms/marginals":  {"accounting"},
 	"mechanisms/projection": {"accounting/goldentest"},
 	"noise":                 {"accounting/goldentest"},

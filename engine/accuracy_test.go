@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"dpsql/engine"
-	"dpsql/engine/internal/answer"
+	"dpsql/internal/released"
 	"dpsql/internal/seeds"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
@@ -73,7 +73,7 @@ func TestAccuracy(t *testing.T) {
 			w, build := c.open(t)
 			found := make(map[string]*errorsFound)
 			for range c.releases {
-				build(func(a answer.Loaded) {
+				build(func(a released.Answers) {
 					known := make(map[query.Element]float64)
 					w.measure(found, func(x query.Element, cell []query.Value) float64 {
 						off, ok := known[x]
@@ -111,7 +111,7 @@ func TestAccuracyRate(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w, build := c.open(t)
 			var p projection.Params
-			build(func(a answer.Loaded) { p = a.(answer.Sketch).Params() })
+			build(func(a released.Answers) { p = a.(released.Sketch).Params() })
 			found := make(map[string]*errorsFound)
 			for range *accuracyDraws {
 				w.measure(found, w.drawErrors(t, p))
@@ -139,7 +139,7 @@ func TestAccuracyRate(t *testing.T) {
 }
 
 // open loads the table. Each call of build builds a release.
-func (c accuracyCase) open(t *testing.T) (w *cellwise, build func(use func(answer.Loaded))) {
+func (c accuracyCase) open(t *testing.T) (w *cellwise, build func(use func(released.Answers))) {
 	t.Helper()
 	if c.large && !*accuracy || c.long && !*long && !*accuracy {
 		t.Skip("run with -args -long, or with -args -accuracy")
@@ -147,7 +147,7 @@ func (c accuracyCase) open(t *testing.T) (w *cellwise, build func(use func(answe
 	s, table := c.load(t)
 	must(t, s, fmt.Sprintf(`CREATE PRIVATE TABLE private %s WITH (epsilon = 100, delta = 1e-4, interactive = 0)`, table))
 	first := true
-	return accuracyWorkload(t, s), func(use func(answer.Loaded)) {
+	return accuracyWorkload(t, s), func(use func(released.Answers)) {
 		must(t, s, fmt.Sprintf(`CREATE RELEASE r ON private USING PROJECTION WITH (epsilon = 1, delta = 1e-6%s)`, c.with))
 		if first {
 			t.Log(must(t, s, `SHOW RELEASES`).Rows[0][3])
@@ -369,7 +369,7 @@ func (w *cellwise) queryError(m int, kind string, off cellErrors, times map[quer
 }
 
 // cellError returns a release's error for a cell.
-func (w *cellwise) cellError(t *testing.T, a answer.Loaded, x query.Element, cell []query.Value) float64 {
+func (w *cellwise) cellError(t *testing.T, a released.Answers, x query.Element, cell []query.Value) float64 {
 	t.Helper()
 	each := make([]query.ColumnSet, len(cell))
 	for i, c := range w.u.Columns() {

@@ -19,6 +19,7 @@ import (
 	"dpsql/engine/internal/rows"
 	"dpsql/internal/draft"
 	"dpsql/internal/importer"
+	"dpsql/internal/released"
 	"dpsql/noise"
 	"dpsql/query"
 	"dpsql/scram"
@@ -131,14 +132,14 @@ type (
 	Cost = answer.Cost
 	// Settings are the values of SET: Mechanism, Accuracy, Confidence, Clamp,
 	// Unverified and Margins.
-	Settings = answer.Settings
+	Settings = released.Settings
 )
 
 // DefaultSettings returns the settings of a new session.
-func DefaultSettings() Settings { return answer.DefaultSettings() }
+func DefaultSettings() Settings { return released.DefaultSettings() }
 
 // SettingNames lists the names that SET accepts, in the order of SHOW SETTINGS.
-var SettingNames = answer.SettingNames
+var SettingNames = released.SettingNames
 
 // Import describes an import: the file, and the table to load it into.
 type Import struct {
@@ -318,7 +319,7 @@ func prepare(text string) (*Prepared, error) {
 		return nil, err
 	}
 	p := &Prepared{text: written.Text, written: written}
-	if _, err = p.settings(answer.DefaultSettings()); err != nil {
+	if _, err = p.settings(released.DefaultSettings()); err != nil {
 		return nil, err
 	}
 	if p.statement, p.parameters, err = syntax.ParseWithParameters(p.text); err == nil {

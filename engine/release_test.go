@@ -16,7 +16,6 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"dpsql/engine"
-	"dpsql/engine/internal/answer"
 	"dpsql/internal/released"
 	"dpsql/internal/seeds"
 	"dpsql/mechanisms/projection"
@@ -150,7 +149,7 @@ func TestReleaseRates(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 2))
 			work := workload(t, s, c.data, queriesJudged(), random)
 			must(t, s, fmt.Sprintf(`CREATE RELEASE r ON %s USING PROJECTION WITH (epsilon = 1, %s)`, c.name, c.with))
-			p := loaded(t, s, "r").(answer.Sketch).Params()
+			p := loaded(t, s, "r").(released.Sketch).Params()
 			expect, slack := predicted(t, s, c.data, "r")
 			coverage, excess := judgeAnew(t, p, c.cells(t, s), work, seed, *releaseDraws)
 			for i := range excess {
@@ -190,7 +189,7 @@ func judgeAnew(t *testing.T, p projection.Params, cells map[query.Element]int64,
 		if err != nil {
 			t.Fatal(err)
 		}
-		covered, square := judge(t, answer.Sketch{Release: r}, work)
+		covered, square := judge(t, released.Sketch{Release: r}, work)
 		coverage, squares = append(coverage, covered), append(squares, square)
 	}
 	return coverage, squares
@@ -229,7 +228,7 @@ func (d data) cells(t *testing.T, s *engine.Session) map[query.Element]int64 {
 }
 
 // loaded returns a release ready to answer.
-func loaded(t *testing.T, s *engine.Session, name string) answer.Loaded {
+func loaded(t *testing.T, s *engine.Session, name string) released.Answers {
 	t.Helper()
 	v, err := s.DB().View(context.Background())
 	if err != nil {
@@ -248,7 +247,7 @@ var variance = 2 * math.Exp(-1) / math.Pow(1-math.Exp(-1), 2)
 
 // judge returns the share of queries whose margin holds the truth, and the
 // mean of error²/(m·Var).
-func judge(t *testing.T, a answer.Loaded, work []asked) (coverage, squares float64) {
+func judge(t *testing.T, a released.Answers, work []asked) (coverage, squares float64) {
 	t.Helper()
 	for _, q := range work {
 		e, err := a.Evaluate(context.Background(), q.query, 0.95)
@@ -350,7 +349,7 @@ func TestDenseOnRealData(t *testing.T) {
 			work := workload(t, s, d, 50, rand.New(rand.NewPCG(seed, 3)))
 			must(t, s, fmt.Sprintf(`CREATE RELEASE r ON pums USING PROJECTION
 				WITH (epsilon = 1, delta = 1e-6, transform = dense, noise = %s, rows = 256)`, law))
-			coverage, _ := judgeAnew(t, loaded(t, s, "r").(answer.Sketch).Params(), d.cells(t, s), work, seed, sized(0, 200, 1000))
+			coverage, _ := judgeAnew(t, loaded(t, s, "r").(released.Sketch).Params(), d.cells(t, s), work, seed, sized(0, 200, 1000))
 			cover, deviation := stat.Mean(coverage, nil), 0.033/math.Sqrt(float64(len(coverage)))
 			t.Logf("coverage %.4f ± %.4f", cover, deviation)
 			if cover < 0.95-5.7*deviation {

@@ -15,6 +15,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine"
 	"dpsql/engine/internal/answer"
+	"dpsql/internal/released"
 	"dpsql/noise"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -310,7 +311,7 @@ func TestDirectMarginsOfWeights(t *testing.T) {
 			counts[i] = n
 		}
 		n := 0
-		answers := make([]answer.Estimate, len(st.Asks))
+		answers := make([]released.Estimate, len(st.Asks))
 		for range draws {
 			for _, p := range purchases {
 				for _, i := range p.Asks {
@@ -333,7 +334,7 @@ func TestDirectMarginsOfWeights(t *testing.T) {
 }
 
 // drawn is a direct answer to one of the queries of a purchase.
-func drawn(t *testing.T, st *answer.Statement, p answer.Purchase, ask int, count int64, src *noise.Source) answer.Estimate {
+func drawn(t *testing.T, st *answer.Statement, p answer.Purchase, ask int, count int64, src *noise.Source) released.Estimate {
 	t.Helper()
 	value, err := p.Price.Answer(count, src)
 	if err != nil {

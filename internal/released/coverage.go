@@ -1,5 +1,3 @@
-// Package released answers from what was released: it opens releases, and says which of them can answer a
-// query. It knows no catalog, no row and no receipt.
 package released
 
 import (

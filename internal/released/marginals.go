@@ -2,8 +2,16 @@ package released
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
+
+	"dpsql/mechanisms/marginals"
+	"dpsql/post"
+	"dpsql/query"
+	"dpsql/sqlerr"
 )
 
 // MarginalsAbout describes a release of marginals in the catalog, for people.
@@ -82,4 +90,63 @@ func Maximal(all [][]int) [][]int {
 // within reports whether all of a set are in another.
 func within(set, of []int) bool {
 	return !slices.ContainsFunc(set, func(c int) bool { return !slices.Contains(of, c) })
+}
+
+// Fitted adapts a release of marginals. It has an interval for the queries on the columns
+// of a measured marginal. These queries have a simulated margin, too. Other queries have
+// none: a simulation knows no more of them than the fit does.
+type Fitted struct {
+	*marginals.Release
+	Shape string
+}
+
+func (f Fitted) Evaluate(ctx context.Context, q query.Query, confidence float64) (Estimate, error) {
+	a, err := f.Answer(ctx, q, confidence)
+	e := Estimated(a)
+	if a.Verified && err == nil && f.Simulates() {
+		e.Simulated = simulatedBy(f.Release, q, func(confidence float64) (Estimate, error) { return f.Evaluate(ctx, q, confidence) })
+	}
+	return e, err
+}
+
+func (f Fitted) unbiased(ctx context.Context, q query.Query, confidence float64) (Estimate, error) {
+	a, err := f.Unbiased(ctx, q, confidence)
+	return Estimated(a), err
+}
+
+func Estimated(a marginals.Answer) Estimate {
+	value := float64(a.Value)
+	return Estimate{Value: a.Value, Error: post.Interval{Low: a.Low - value, High: a.High - value}, Verified: a.Verified}
+}
+
+func (f Fitted) Note() string { return f.Shape }
+
+func (f Fitted) Predict(q query.Query, confidence float64) (float64, bool, error) {
+	m, ok, err := f.Release.Predict(q, confidence)
+	return math.Floor(m), ok, err
+}
+
+// Demanded adapts a release of marginals that is fitted on demand. As it is, it has the
+// unbiased estimate of the queries on the columns of a measured marginal.
+type Demanded struct {
+	Fitted
+	fits *marginals.OnDemand
+}
+
+// Over returns what answers q, a query of the release, in a statement that asks about the
+// given columns of the release, and the query that it answers.
+func (d Demanded) Over(ctx context.Context, q query.Query, statement []int, simulated bool) (Fitted, query.Query, error) {
+	r, columns, err := d.fits.Over(ctx, q.Columns(), statement, simulated)
+	if err != nil || columns == nil {
+		return d.Fitted, q, err
+	}
+	q, ok := q.Project(columns)
+	if !ok {
+		return Fitted{}, q, sqlerr.New(sqlerr.Internal, "a fit lacks a column of the query")
+	}
+	names := make([]string, len(columns))
+	for i, c := range r.Universe().Columns() {
+		names[i] = c.Name
+	}
+	return Fitted{r, d.Shape + " over " + strings.Join(names, ", ")}, q, nil
 }

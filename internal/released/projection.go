@@ -2,11 +2,14 @@ package released
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
+	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -85,4 +88,64 @@ func DecodeProjection(u *query.Universe, payload []byte) (*projection.Release, *
 	}
 	fit, err := marginals.Unmarshal(u, rest[8+length:])
 	return release, fit, err
+}
+
+// Sketch adapts a projection release. It has a margin for every query and rounds it down.
+// Estimates and counts are integers, so an error within a half-width is within its integer
+// part.
+type Sketch struct {
+	*projection.Release
+	Shape string
+}
+
+func (s Sketch) Evaluate(ctx context.Context, q query.Query, confidence float64) (Estimate, error) {
+	a, err := s.Answer(ctx, q, confidence)
+	return Estimate{Value: a.Value, Error: post.Within(math.Floor(a.Margin)), Verified: true}, err
+}
+
+func (s Sketch) Note() string { return s.Shape }
+
+func (s Sketch) Predict(q query.Query, confidence float64) (float64, bool, error) {
+	m, err := s.Release.Predict(q, confidence)
+	return math.Floor(m), true, err
+}
+
+// FittedCells adapts an identity release whose cells have a fitted table. The table
+// answers. The proven interval lies around the cells' own answer, which need not be near it.
+type FittedCells struct {
+	Sketch
+	fit     *marginals.Release
+	chooses bool // the table answers only where it is predicted to err less than the cells
+}
+
+func (f FittedCells) Evaluate(ctx context.Context, q query.Query, confidence float64) (Estimate, error) {
+	own, err := f.Sketch.Evaluate(ctx, q, confidence)
+	if err != nil {
+		return Estimate{}, err
+	}
+	if f.chooses {
+		better, err := f.betterFitted(q)
+		if err != nil || !better {
+			return own, err
+		}
+	}
+	a, err := f.fit.Answer(ctx, q, confidence)
+	if err != nil {
+		return Estimate{}, err
+	}
+	e := Estimate{Value: a.Value, Error: own.Error.Plus(float64(own.Value - a.Value)), Verified: true}
+	e.Simulated = simulatedBy(f.fit, q, func(confidence float64) (Estimate, error) { return f.Evaluate(ctx, q, confidence) })
+	return e, nil
+}
+
+// betterFitted compares the predicted errors of the two answers to a query: that of the
+// simulations with the exact standard deviation of the sum of noise. Both are public, and
+// neither is about the noise in the answer.
+func (f FittedCells) betterFitted(q query.Query) (bool, error) {
+	fit, err := f.fit.SimulatedError(q)
+	return fit*fit < f.Params().Law.Variance()*q.SumSquares(), err
+}
+
+func (f FittedCells) unbiased(ctx context.Context, q query.Query, confidence float64) (Estimate, error) {
+	return f.Sketch.Evaluate(ctx, q, confidence)
 }

@@ -11,9 +11,7 @@ package answer
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,6 +23,7 @@ import (
 	"dpsql/engine/internal/slots"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/places"
+	"dpsql/internal/released"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
 	"dpsql/post"
@@ -100,7 +99,7 @@ func (db *Database) Current(ctx context.Context, user int64) (*view.View, error)
 // Asker is the session that a SELECT is answered for.
 type Asker struct {
 	User     int64 // who sees what was granted to her; 0 for all tables
-	Settings Settings
+	Settings released.Settings
 	Buyers   *pay.Buyers               // pay for the statement, all its parts together
 	Now      time.Time                 // when the statement began
 	Bill     *pay.Bill                 // the statement's charges
@@ -116,12 +115,12 @@ type Request struct {
 	Table     *view.Table
 	Query     query.Query
 	Question  sqlfront.Question
-	column    int          // of the table, that an Order or DistinctValues is of
-	Settings  Settings     // with the accuracy and confidence that the answer to this query needs
-	asked     float64      // SET accuracy as the user gave it
-	scale     float64      // Settings.Accuracy is asked·scale
-	whole     *query.Query // the query over all periods that this one is a part of; nil if it is whole
-	fresh     bool         // no answer to the query is stored, for certain
+	column    int               // of the table, that an Order or DistinctValues is of
+	Settings  released.Settings // with the accuracy and confidence that the answer to this query needs
+	asked     float64           // SET accuracy as the user gave it
+	scale     float64           // Settings.Accuracy is asked·scale
+	whole     *query.Query      // the query over all periods that this one is a part of; nil if it is whole
+	fresh     bool              // no answer to the query is stored, for certain
 	buyers    *pay.Buyers
 	turn      *slots.Turn
 	now       time.Time    // when the statement began
@@ -219,7 +218,7 @@ func (db *Database) Select(ctx context.Context, who Asker, sel *syntax.Select, a
 // Answers are the answers to the SELECTs of a statement.
 type Answers struct {
 	statement *Statement
-	answers   []Estimate
+	answers   []released.Estimate
 }
 
 // Rows returns the rows of SELECT i, with margins at a confidence.
@@ -559,154 +558,4 @@ func (c Cost) String() string {
 		return "0"
 	}
 	return strings.Join(parts, " and ")
-}
-
-// Settings are the values of SET. They control how a session's queries are answered.
-type Settings struct {
-	Mechanism  string  // auto, smw, projection, marginals, direct, or the name of one release or mechanism
-	Accuracy   float64 // in counts; 0 if unset, and then nothing is bought
-	Confidence float64 // of the margins, in (0, 1)
-	Clamp      bool    // negative estimates become 0
-	Unverified bool    // give answers after a mechanism's last run, marked as unverified
-	Margins    string  // Proven, or Simulated: narrower, for releases that have simulations
-}
-
-// The kinds of margins.
-const (
-	Proven    = "proven"
-	Simulated = "simulated"
-)
-
-// DefaultSettings returns the settings of a new session.
-func DefaultSettings() Settings {
-	return Settings{Mechanism: "auto", Confidence: 0.95, Unverified: true, Margins: Proven}
-}
-
-// SettingNames lists the names that SET accepts, in the order of SHOW SETTINGS.
-var SettingNames = []string{"mechanism", "accuracy", "confidence", "clamp", "unverified", "margins"}
-
-// Set changes one setting, as SET name = value does. value is the text in the statement.
-// If Set returns an error, nothing has changed.
-func (s *Settings) Set(name, value string) error {
-	next := *s
-	if err := next.assign(name, value); err != nil {
-		return err
-	}
-	*s = next
-	return nil
-}
-
-// assign changes a setting. After an error the settings must not be used.
-func (s *Settings) assign(name, value string) (err error) {
-	switch strings.ToLower(name) {
-	case "mechanism":
-		s.Mechanism = mechanismName(value)
-	case "accuracy":
-		s.Accuracy, err = parseAccuracy(value)
-	case "confidence":
-		s.Confidence, err = parseConfidence(value)
-	case "clamp":
-		s.Clamp, err = parseSwitch(value)
-	case "unverified":
-		s.Unverified, err = parseSwitch(value)
-	case "margins":
-		s.Margins = strings.ToLower(value)
-	default:
-		return sqlerr.New(sqlerr.Unknown, "there is no setting %s", name).
-			WithHint("the settings are %s", strings.Join(SettingNames, ", "))
-	}
-	if err != nil {
-		return err
-	}
-	return s.Check()
-}
-
-// Check returns an error if no query could be answered under the settings.
-func (s *Settings) Check() error {
-	switch {
-	case s.Mechanism == "":
-		return sqlerr.New(sqlerr.Invalid, "mechanism must be a word or a name").
-			WithHint("SET mechanism = auto tries every way")
-	case !(s.Accuracy >= 0) || math.IsInf(s.Accuracy, 0):
-		return errAccuracy()
-	case !(s.Confidence > 0 && s.Confidence < 1):
-		return errConfidence()
-	case s.Margins != Proven && s.Margins != Simulated:
-		return sqlerr.New(sqlerr.Invalid, "margins must be proven or simulated")
-	}
-	return nil
-}
-
-// mechanismName returns the keywords in lower case, and names unchanged.
-func mechanismName(value string) string {
-	if w := strings.ToLower(value); !namesOne(w) {
-		return w
-	}
-	return value
-}
-
-// parseAccuracy returns 0 for the words that unset the accuracy.
-func parseAccuracy(value string) (float64, error) {
-	if w := strings.ToLower(value); w == "default" || w == "off" || w == "none" {
-		return 0, nil
-	}
-	x, err := strconv.ParseFloat(value, 64)
-	if err != nil || x == 0 {
-		return 0, errAccuracy()
-	}
-	return x, nil
-}
-
-func parseConfidence(value string) (float64, error) {
-	x, err := strconv.ParseFloat(value, 64)
-	if err != nil {
-		return 0, errConfidence()
-	}
-	return x, nil
-}
-
-func errAccuracy() error {
-	return sqlerr.New(sqlerr.Invalid, "accuracy must be a positive number of counts").
-		WithHint("SET accuracy = 50 asks for answers within ±50; SET accuracy = default buys nothing")
-}
-
-func errConfidence() error {
-	return sqlerr.New(sqlerr.Invalid, "confidence must lie between 0 and 1").WithHint("SET confidence = 0.95")
-}
-
-func parseSwitch(value string) (bool, error) {
-	switch strings.ToLower(value) {
-	case "on", "true", "1", "yes":
-		return true, nil
-	case "off", "false", "0", "no":
-		return false, nil
-	}
-	return false, sqlerr.New(sqlerr.Invalid, "the value must be on or off")
-}
-
-// Get returns a setting as SHOW SETTINGS prints it.
-func (s Settings) Get(name string) string {
-	switch name {
-	case "mechanism":
-		return s.Mechanism
-	case "accuracy":
-		if s.Accuracy == 0 {
-			return "default"
-		}
-		return strconv.FormatFloat(s.Accuracy, 'g', -1, 64)
-	case "confidence":
-		return strconv.FormatFloat(s.Confidence, 'g', -1, 64)
-	case "clamp":
-		return onOff(s.Clamp)
-	case "margins":
-		return s.Margins
-	}
-	return onOff(s.Unverified)
-}
-
-func onOff(b bool) string {
-	if b {
-		return "on"
-	}
-	return "off"
 }

@@ -263,7 +263,7 @@ func (st *Statement) offer(t *view.Table, asks []int) string {
 // Each table is counted on a snapshot of its own. All are open when the charge is made, so
 // that rows that are out of reach cost nothing. The answers are stored together, once all are
 // drawn: others see that they are there.
-func (st *Statement) buy(ctx context.Context, purchases []Purchase, answers []Estimate) error {
+func (st *Statement) buy(ctx context.Context, purchases []Purchase, answers []released.Estimate) error {
 	st.publish()
 	flight, err := st.Database.store.AcquireFlight(ctx, st.digest(purchases), st.Database.Live.Patience, "the same query is being answered")
 	if err != nil {
@@ -368,7 +368,7 @@ func (st *Statement) count(ctx context.Context, sn *rows.Snapshot, paid *pay.Rec
 }
 
 // draw counts the rows of the queries that were paid for and adds noise.
-func (st *Statement) draw(ctx context.Context, sn *rows.Snapshot, paid *pay.Receipt, purchases []Purchase, answers []Estimate) ([]catalog.Answer, error) {
+func (st *Statement) draw(ctx context.Context, sn *rows.Snapshot, paid *pay.Receipt, purchases []Purchase, answers []released.Estimate) ([]catalog.Answer, error) {
 	var asks []int
 	for _, p := range purchases {
 		asks = append(asks, p.Asks...)
@@ -442,7 +442,7 @@ func (r Request) bytes() int64 {
 }
 
 // drawn returns a direct answer from its noisy counts, as it is stored and as it is used.
-func (db *Database) drawn(p price, r Request, noisy []int64) (a catalog.Answer, e Estimate, err error) {
+func (db *Database) drawn(p price, r Request, noisy []int64) (a catalog.Answer, e released.Estimate, err error) {
 	if r.Question == sqlfront.Order {
 		if a, err = p.storedDistribution(r, noisy); err == nil {
 			e, _, err = distributionStored(r, a)
@@ -459,7 +459,7 @@ func (db *Database) drawn(p price, r Request, noisy []int64) (a catalog.Answer, 
 // charge pays for purchases, in one transaction and one line of the ledger a table. If
 // answers as good were stored since the plan, it takes these instead. It returns what is
 // left to be answered on each snapshot, and the receipt for it.
-func (st *Statement) charge(ctx context.Context, sns []*rows.Snapshot, purchases []Purchase, answers []Estimate) ([][]Purchase, []*pay.Receipt, error) {
+func (st *Statement) charge(ctx context.Context, sns []*rows.Snapshot, purchases []Purchase, answers []released.Estimate) ([][]Purchase, []*pay.Receipt, error) {
 	var left [][]Purchase
 	charged := make([]pay.Snapshot, len(sns))
 	for i, sn := range sns {
@@ -488,7 +488,7 @@ func (st *Statement) charge(ctx context.Context, sns []*rows.Snapshot, purchases
 
 // payment returns what is left to be bought of purchases about a table, and the payment for
 // it, nil for nothing.
-func (st *Statement) payment(tx *catalog.Tx, t *view.Table, purchases []Purchase, answers []Estimate) (left []Purchase, p *catalog.Payment, err error) {
+func (st *Statement) payment(tx *catalog.Tx, t *view.Table, purchases []Purchase, answers []released.Estimate) (left []Purchase, p *catalog.Payment, err error) {
 	n, payment := 0, catalog.Payment{Account: t.Account, Table: t.ID, Action: "direct answer", Object: t.Name}
 	for _, p := range purchases {
 		asks, err := st.unbought(tx, p.Asks, answers)
@@ -518,7 +518,7 @@ func (st *Statement) payment(tx *catalog.Tx, t *view.Table, purchases []Purchase
 
 // unbought returns the asks without a stored answer that is good enough. It puts the
 // stored answers of the others into answers.
-func (st *Statement) unbought(tx *catalog.Tx, asks []int, answers []Estimate) ([]int, error) {
+func (st *Statement) unbought(tx *catalog.Tx, asks []int, answers []released.Estimate) ([]int, error) {
 	var left []int
 	for _, n := range asks {
 		r := st.Asks[n].Request
@@ -658,7 +658,7 @@ var boughtKinds = [...]catalog.AnswerKind{sqlfront.Weight: catalog.AnswerDirect,
 
 // bought returns the tightest of the direct answers that reach the accuracy
 // asked for.
-func (db *Database) bought(r Request, answers []catalog.Answer) (e Estimate, ok bool, err error) {
+func (db *Database) bought(r Request, answers []catalog.Answer) (e released.Estimate, ok bool, err error) {
 	best := math.Inf(1) // the margin of ranks of a distribution
 	for _, a := range answers {
 		if r.Question == sqlfront.Order {

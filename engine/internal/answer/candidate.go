@@ -26,18 +26,6 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// Estimate is a private answer before it is written as a result.
-type Estimate struct {
-	Value     int64
-	Error     post.Interval                                   // of the true count less Value, at the confidence asked for
-	Verified  bool                                            // whether the error is known
-	asOf      time.Time                                       // see Answer.AsOf
-	at        func(confidence float64) (post.Interval, error) // the error at another confidence
-	simulated func(confidence float64) (post.Interval, bool)  // the error that simulations suggest; nil without
-
-	distribution func(Settings) *post.Distribution // of the column that was asked for; nil without
-}
-
 // origin says where a candidate's answer comes from. It alone decides whether the
 // answer is paid for.
 type origin int
@@ -97,7 +85,7 @@ func (c Candidate) Allowed(mechanism string) bool {
 	switch {
 	case mechanism == "auto" || c.Origin == fromConstant:
 		return true
-	case namesOne(mechanism):
+	case released.NamesOne(mechanism):
 		return query.SameName(c.Name, mechanism)
 	}
 	return c.Kind == mechanism
@@ -189,7 +177,7 @@ func uncovered(candidates []Candidate, r Request) error {
 		return sqlerr.New(sqlerr.Budget, "%s", direct.Refusal).WithHint("%s", direct.offer())
 	case limit != nil:
 		return limit
-	case len(why.list) == 0 && namesOne(s.Mechanism):
+	case len(why.list) == 0 && released.NamesOne(s.Mechanism):
 		return sqlerr.New(sqlerr.Unknown, "%s has no release or mechanism %s", r.Table.Name, s.Mechanism).
 			WithHint("SET mechanism = auto")
 	}
@@ -201,11 +189,6 @@ func uncovered(candidates []Candidate, r Request) error {
 		return e.WithHint("%s", direct.offer())
 	}
 	return e.WithHint("SET mechanism = auto tries every way")
-}
-
-// namesOne reports whether a value of SET mechanism is a name.
-func namesOne(mechanism string) bool {
-	return mechanism != "auto" && !slices.Contains(view.MechanismKinds, mechanism)
 }
 
 func within(accuracy float64) string {
@@ -402,11 +385,11 @@ func (r Request) considers(kind, name string) bool {
 func constant(value int64) Candidate {
 	return Candidate{Origin: fromConstant, Name: "constant", Kind: "constant", Columns: []int{}, support: released.FiniteSupport(0), Known: true,
 		Note:   "no record can satisfy the query",
-		Answer: answeredBy(Estimate{Value: value, Verified: true, at: func(float64) (post.Interval, error) { return post.Interval{}, nil }})}
+		Answer: answeredBy(released.Estimate{Value: value, Verified: true, At: func(float64) (post.Interval, error) { return post.Interval{}, nil }})}
 }
 
 // answeredBy returns the answer of a candidate whose estimate is known.
-func answeredBy(e Estimate) func(context.Context) (reply, error) {
+func answeredBy(e released.Estimate) func(context.Context) (reply, error) {
 	return func(context.Context) (reply, error) { return reply{Estimate: e}, nil }
 }
 
@@ -447,8 +430,8 @@ func (db *Database) storedCandidates(v *view.View, r Request, answers []catalog.
 		}
 		e := db.Estimate(a, margin)
 		note := StoredNote
-		if e.asOf = r.asOf(r.Table.Touched(r.Query), a.CreatedAt); !e.asOf.IsZero() {
-			note += ", as of " + asOfText(e.asOf)
+		if e.AsOf = r.asOf(r.Table.Touched(r.Query), a.CreatedAt); !e.AsOf.IsZero() {
+			note += ", as of " + asOfText(e.AsOf)
 		}
 		out = append(out, Candidate{Origin: fromStored, Name: a.Via, Kind: kind, support: storedSupport(v, r, a),
 			Margin: margin, Known: true, Note: note,
@@ -499,9 +482,9 @@ func (db *Database) Margin(of catalog.AnswerKind, law json.RawMessage, confidenc
 }
 
 // Estimate returns an answer with its margin at the confidence asked for.
-func (db *Database) Estimate(a catalog.Answer, margin float64) Estimate {
-	return Estimate{Value: a.Estimate, Error: post.Within(margin), Verified: true,
-		at: func(confidence float64) (post.Interval, error) {
+func (db *Database) Estimate(a catalog.Answer, margin float64) released.Estimate {
+	return released.Estimate{Value: a.Estimate, Error: post.Within(margin), Verified: true,
+		At: func(confidence float64) (post.Interval, error) {
 			width, err := db.Margin(a.Kind, a.Law, confidence)
 			return post.Within(width), err
 		}}
@@ -561,7 +544,7 @@ func (c Candidate) dated(asOf time.Time) Candidate {
 	c.Note = JoinNotes(c.Note, "as of "+asOfText(asOf))
 	c.Answer = func(ctx context.Context) (reply, error) {
 		r, err := ask(ctx)
-		r.Estimate.asOf = asOf
+		r.Estimate.AsOf = asOf
 		return r, err
 	}
 	return c

@@ -60,7 +60,7 @@ func (db *Database) distributions(ctx context.Context, v *view.View, r Request) 
 			if err != nil {
 				return nil, err
 			}
-			e.asOf = r.asOf(r.Table.Touched(r.Query), a.CreatedAt)
+			e.AsOf = r.asOf(r.Table.Touched(r.Query), a.CreatedAt)
 			all = append(all, Candidate{Origin: fromStored, Name: a.Via, Kind: "direct", support: released.SupportOf(r.Query),
 				Margin: margin, Known: true, Note: JoinNotes(rankNote, StoredNote), Answer: answeredBy(e)})
 		}
@@ -135,7 +135,7 @@ func (db *Database) distributionOf(ctx context.Context, r Request, rel *catalog.
 	}
 	c.Answer = func(ctx context.Context) (reply, error) {
 		out, err := of.countBy(ctx, whole)
-		out.distribution = db.evaluated(context.WithoutCancel(ctx), r, rel, of, first, places)
+		out.Distribution = db.evaluated(context.WithoutCancel(ctx), r, rel, of, first, places)
 		return out, err
 	}
 	return c, nil
@@ -168,8 +168,8 @@ func (of counter) countBy(ctx context.Context, r Request) (reply, error) {
 
 // evaluated returns a function for the distribution that a release has. It evaluates a cut
 // when it is asked for, and remembers it.
-func (db *Database) evaluated(ctx context.Context, r Request, rel *catalog.Release, of counter, first, places uint64) func(Settings) *post.Distribution {
-	return func(s Settings) *post.Distribution {
+func (db *Database) evaluated(ctx context.Context, r Request, rel *catalog.Release, of counter, first, places uint64) func(released.Settings) *post.Distribution {
+	return func(s released.Settings) *post.Distribution {
 		s.Clamp = false
 		known := make(map[int64][2]post.Answer)
 		count := func(half Request) (post.Answer, bool) {
@@ -204,7 +204,7 @@ func (db *Database) evaluated(ctx context.Context, r Request, rel *catalog.Relea
 			return d
 		}
 		if a, err := db.Load(ctx, r.Table, rel); err == nil {
-			if s, ok := a.(Sketch); ok && s.Params().Transform == projection.Identity {
+			if s, ok := a.(released.Sketch); ok && s.Params().Transform == projection.Identity {
 				d.Gap = func(place int64, q, confidence float64) (post.Interval, bool) {
 					return of.gapOfCells(ctx, r, d, first, place, q, confidence)
 				}
@@ -342,7 +342,7 @@ func (p price) storedDistribution(r Request, noisy []int64) (catalog.Answer, err
 }
 
 // distributionStored returns a stored distribution, and the margin of its ranks.
-func distributionStored(r Request, a catalog.Answer) (e Estimate, margin float64, err error) {
+func distributionStored(r Request, a catalog.Answer) (e released.Estimate, margin float64, err error) {
 	damaged := sqlerr.New(sqlerr.Corrupt, "a stored distribution cannot be read")
 	var m measured
 	if a.Kind != catalog.AnswerDistribution || json.Unmarshal(a.Law, &m) != nil {
@@ -379,8 +379,8 @@ func distributionStored(r Request, a catalog.Answer) (e Estimate, margin float64
 		}}
 	all, _, _ := distribution.Split(c.Places - 1)
 	width, _ := all.Error(r.Settings.Confidence)
-	return Estimate{Value: a.Estimate, Error: width, Verified: true, distribution: func(Settings) *post.Distribution { return distribution },
-		at: func(confidence float64) (post.Interval, error) {
+	return released.Estimate{Value: a.Estimate, Error: width, Verified: true, Distribution: func(released.Settings) *post.Distribution { return distribution },
+		At: func(confidence float64) (post.Interval, error) {
 			width, _ := all.Error(confidence)
 			return width, nil
 		}}, math.Floor(margin), nil

@@ -38,7 +38,7 @@ type live struct {
 
 // reply is a candidate's answer, or the reason why the plan is stale.
 type reply struct {
-	Estimate
+	released.Estimate
 	stale *stale // nil if the estimate is an answer
 }
 
@@ -86,13 +86,13 @@ func (db *Database) ask(ctx context.Context, r Request, id int64, q query.Query,
 		return reply{stale: &stale{id, spentMeanwhile,
 			sqlerr.New(sqlerr.Busy, "other queries used %s up meanwhile", l.record.Name).WithHint("try again")}}, nil
 	case kind.SpentRuns(&l.record, l.params.Params):
-		return reply{Estimate: Estimate{Value: asked.Count(h)}}, nil
+		return reply{Estimate: released.Estimate{Value: asked.Count(h)}}, nil
 	}
 	out, stale, err := db.compare(ctx, l, r, q, asked, h)
 	if err != nil || stale != nil {
 		return reply{stale: stale}, err
 	}
-	var e Estimate
+	var e released.Estimate
 	if out.Fired {
 		broader := l.broader(r, q)
 		if e, err = db.learn(ctx, l, r, asked, out.Noisy); err == nil {
@@ -190,11 +190,11 @@ func (db *Database) askBroader(ctx context.Context, l *live, r Request, broader 
 
 // answered returns the mechanism's earlier answer to the query, if there is one. Another
 // query may have stored it while this one waited.
-func (db *Database) answered(ctx context.Context, r Request, l *live) (Estimate, bool, error) {
+func (db *Database) answered(ctx context.Context, r Request, l *live) (released.Estimate, bool, error) {
 	r.fresh = db.store.Unanswered(ctx, r.Table.ID, []string{r.text()})[0]
 	answers, err := db.storedAnswers(ctx, r)
 	if err != nil {
-		return Estimate{}, false, err
+		return released.Estimate{}, false, err
 	}
 	for _, a := range answers {
 		if a.MechanismID == l.record.ID {
@@ -202,7 +202,7 @@ func (db *Database) answered(ctx context.Context, r Request, l *live) (Estimate,
 			return db.Estimate(a, margin), err == nil, err
 		}
 	}
-	return Estimate{}, false, nil
+	return released.Estimate{}, false, nil
 }
 
 // startRun pays for the next run if none is open. It charges the run, then draws τ, then
@@ -292,11 +292,11 @@ func countCrash(record *catalog.Mechanism) error {
 }
 
 // agree keeps an unfired answer in memory until the lease is given back.
-func (db *Database) agree(l *live, r Request, asked smw.Scaled, h int64) (Estimate, error) {
+func (db *Database) agree(l *live, r Request, asked smw.Scaled, h int64) (released.Estimate, error) {
 	a := l.stored(r, catalog.AnswerVerified, asked, h)
 	margin, err := db.Margin(a.Kind, a.Law, r.Settings.Confidence)
 	if err != nil {
-		return Estimate{}, err
+		return released.Estimate{}, err
 	}
 	if put := func() { db.Live.memory.put(r, a) }; r.turn == nil {
 		put()
@@ -323,7 +323,7 @@ func (l *live) law(kind catalog.AnswerKind) json.RawMessage {
 // learn ends the run after a firing. One transaction stores the end of the run, the answer
 // and the update. Only then is the answer given. If the transaction fails the run is over
 // in this process too.
-func (db *Database) learn(ctx context.Context, l *live, r Request, asked smw.Scaled, noisy int64) (Estimate, error) {
+func (db *Database) learn(ctx context.Context, l *live, r Request, asked smw.Scaled, noisy int64) (released.Estimate, error) {
 	ctx = context.WithoutCancel(ctx) // the test has fired, so store it even if cancelled
 	l.endRun()
 	l.runDead = true
@@ -342,12 +342,12 @@ func (db *Database) learn(ctx context.Context, l *live, r Request, asked smw.Sca
 		return tx.PutAnswer(&a)
 	})
 	if err != nil {
-		return Estimate{}, err
+		return released.Estimate{}, err
 	}
 	l.keep(next)
 	l.runDead, l.learned = false, seq
 	if err := l.Hypothesis.Update(asked.Query, noisy); err != nil && !errors.Is(err, smw.ErrFailure) {
-		return Estimate{}, err
+		return released.Estimate{}, err
 	}
 	margin, err := db.Margin(a.Kind, a.Law, r.Settings.Confidence)
 	return db.Estimate(a, margin), err

@@ -146,7 +146,7 @@ func asOfText(at time.Time) string { return at.UTC().Format("2006-01-02 15:04") 
 
 // placed is a part of a release with its share of a query.
 type placed struct {
-	Loaded
+	released.Answers
 	query query.Query
 }
 
@@ -257,10 +257,10 @@ func (db *Database) place(ctx context.Context, r Request, m *catalog.Template, p
 		in.template = m
 		return p, nil, interrupted(in, part), nil
 	}
-	if p.Loaded, err = db.Load(ctx, in.Table, part); err != nil {
+	if p.Answers, err = db.Load(ctx, in.Table, part); err != nil {
 		return p, nil, "", err
 	}
-	if f, ok := p.Loaded.(interface{ Universe() *query.Universe }); ok && part.Using == "marginals" {
+	if f, ok := p.Answers.(interface{ Universe() *query.Universe }); ok && part.Using == "marginals" {
 		if see = see.Over(f.Universe()); see.Refusal != "" {
 			return p, nil, see.Refusal + where, nil
 		}
@@ -327,40 +327,40 @@ func (db *Database) lacks(r Request, m *catalog.Template, missing, dropped perio
 }
 
 // added adds the answers of several parts. Their errors are independent.
-func added(ctx context.Context, all []placed, confidence float64) (Estimate, error) {
+func added(ctx context.Context, all []placed, confidence float64) (released.Estimate, error) {
 	queries := make([]query.Query, len(all))
 	var sketches []*projection.Release
 	var measured []*marginals.Release
 	for i, p := range all {
 		queries[i] = p.query
-		switch a := p.Loaded.(type) {
-		case Sketch:
+		switch a := p.Answers.(type) {
+		case released.Sketch:
 			sketches = append(sketches, a.Release)
-		case fittedCells:
+		case released.FittedCells:
 			sketches = append(sketches, a.Release)
-		case fitted:
+		case released.Fitted:
 			measured = append(measured, a.Release)
-		case demanded:
+		case released.Demanded:
 			measured = append(measured, a.Release)
 		}
 	}
-	var ask func(confidence float64) (Estimate, error)
+	var ask func(confidence float64) (released.Estimate, error)
 	switch len(all) {
 	case len(sketches):
-		ask = func(confidence float64) (Estimate, error) {
+		ask = func(confidence float64) (released.Estimate, error) {
 			a, err := projection.Sum(ctx, sketches, queries, confidence)
-			return Estimate{Value: a.Value, Error: post.Within(math.Floor(a.Margin)), Verified: true}, err
+			return released.Estimate{Value: a.Value, Error: post.Within(math.Floor(a.Margin)), Verified: true}, err
 		}
 	case len(measured):
-		ask = func(confidence float64) (Estimate, error) {
+		ask = func(confidence float64) (released.Estimate, error) {
 			a, err := marginals.Sum(ctx, measured, queries, confidence)
-			return estimated(a), err
+			return released.Estimated(a), err
 		}
 	default:
-		return Estimate{}, sqlerr.New(sqlerr.Internal, "parts of one release are of several kinds")
+		return released.Estimate{}, sqlerr.New(sqlerr.Internal, "parts of one release are of several kinds")
 	}
 	e, err := ask(confidence)
-	e.at = func(confidence float64) (post.Interval, error) {
+	e.At = func(confidence float64) (post.Interval, error) {
 		other, err := ask(confidence)
 		return other.Error, err
 	}

@@ -55,7 +55,7 @@ func (db *Database) rest(ctx context.Context, v *view.View, r Request, column in
 	}
 	half := func(confidence float64) float64 { return 1 - (1-confidence)/2 }
 	r.fresh = false
-	r.Settings.Accuracy, r.Settings.Margins, r.Settings.Confidence = 0, Proven, half(r.Settings.Confidence)
+	r.Settings.Accuracy, r.Settings.Margins, r.Settings.Confidence = 0, released.Proven, half(r.Settings.Confidence)
 	for _, q := range []query.Query{all, listed} {
 		r.Query = q
 		part, err := db.tightest(ctx, v, r)
@@ -88,25 +88,9 @@ func (db *Database) rest(ctx context.Context, v *view.View, r Request, column in
 			return reply{}, err
 		}
 		less, err := b.Answer(ctx)
-		return reply{Estimate: from.Estimate.less(less.Estimate, half)}, err
+		return reply{Estimate: from.Estimate.Less(less.Estimate, half)}, err
 	}
 	return c, true, nil
-}
-
-// less returns the difference of two estimates. half is the confidence of each at one of both.
-func (e Estimate) less(f Estimate, half func(confidence float64) float64) Estimate {
-	minus := func(a, b post.Interval) post.Interval {
-		return post.Interval{Low: a.Low - b.High, High: a.High - b.Low}
-	}
-	return Estimate{Value: e.Value - f.Value, Error: minus(e.Error, f.Error), Verified: e.Verified && f.Verified,
-		at: func(confidence float64) (post.Interval, error) {
-			a, err := e.at(half(confidence))
-			if err != nil {
-				return a, err
-			}
-			b, err := f.at(half(confidence))
-			return minus(a, b), err
-		}}
 }
 
 // tightest returns the free answer with the least margin from what is stored, from releases and
@@ -148,8 +132,8 @@ func (db *Database) rowCount(n catalog.NHat, confidence float64) (Candidate, err
 	if c.Margin, err = width(confidence); err != nil {
 		return c, err
 	}
-	c.Answer = answeredBy(Estimate{Value: n.Value, Error: post.Within(c.Margin), Verified: true,
-		at: func(confidence float64) (post.Interval, error) {
+	c.Answer = answeredBy(released.Estimate{Value: n.Value, Error: post.Within(c.Margin), Verified: true,
+		At: func(confidence float64) (post.Interval, error) {
 			width, err := width(confidence)
 			return post.Within(width), err
 		}})
@@ -173,8 +157,8 @@ func (db *Database) notLinear(ctx context.Context, r Request, rel *catalog.Relea
 	}
 	out := Candidate{Origin: fromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns, Known: true, Note: "values above their thresholds"}
 	each := func(confidence float64) float64 { return 1 - (1-confidence)/float64(len(queries)) }
-	estimates := make([]Estimate, len(queries))
-	r.Settings.Accuracy, r.Settings.Margins = 0, Proven
+	estimates := make([]released.Estimate, len(queries))
+	r.Settings.Accuracy, r.Settings.Margins = 0, released.Proven
 	confidence := r.Settings.Confidence
 	r.Settings.Confidence = each(confidence)
 	for i, q := range queries {
@@ -199,7 +183,7 @@ func (db *Database) notLinear(ctx context.Context, r Request, rel *catalog.Relea
 	}
 	count := func(confidence float64) (surely, perhaps int64, err error) {
 		for _, e := range estimates {
-			by, err := e.at(each(confidence))
+			by, err := e.At(each(confidence))
 			if err != nil {
 				return 0, 0, err
 			}
@@ -217,8 +201,8 @@ func (db *Database) notLinear(ctx context.Context, r Request, rel *catalog.Relea
 		return out.failed(err)
 	}
 	out.Margin = float64(most - value)
-	out.Answer = answeredBy(Estimate{Value: value, Error: post.Interval{High: out.Margin}, Verified: true,
-		at: func(confidence float64) (post.Interval, error) {
+	out.Answer = answeredBy(released.Estimate{Value: value, Error: post.Interval{High: out.Margin}, Verified: true,
+		At: func(confidence float64) (post.Interval, error) {
 			least, most, err := count(confidence)
 			return post.Interval{Low: float64(least - value), High: float64(most - value)}, err
 		}})

@@ -27,7 +27,7 @@ type Statement struct {
 	view     *view.View
 	Parts    []Part  // its SELECTs
 	one      [1]Part // where Parts is of most statements
-	settings Settings
+	settings released.Settings
 	Asks     []linear // the distinct queries of all parts, each among those of the first part that asks it
 	slots    int      // of all parts
 	numbers  int      // of all parts
@@ -162,7 +162,7 @@ func columnsOf(b *sqlfront.Bound) (columns []int) {
 }
 
 // need makes the query at least as precise as the slot needs.
-func (a *linear) need(s Settings, k sqlfront.Slot) {
+func (a *linear) need(s released.Settings, k sqlfront.Slot) {
 	a.scale = min(a.scale, k.Scale)
 	a.Settings.Accuracy = s.Accuracy * a.scale
 	a.Settings.Confidence = max(a.Settings.Confidence, 1-(1-s.Confidence)/float64(k.Split))
@@ -208,8 +208,8 @@ func (st *Statement) refused(first error, failed []int) error {
 // answer asks the chosen candidates: first those that cost nothing, then in one charge
 // those that are bought. It stops if the plan is stale. The answers up to there are
 // stored, or their mechanism remembers them.
-func (st *Statement) answer(ctx context.Context) ([]Estimate, *stale, error) {
-	answers := make([]Estimate, len(st.Asks))
+func (st *Statement) answer(ctx context.Context) ([]released.Estimate, *stale, error) {
+	answers := make([]released.Estimate, len(st.Asks))
 	if st.turn != nil && st.turn.Covers([]int64{slots.Mechanisms}) {
 		if err := st.Database.Live.Enter(ctx); err != nil {
 			return nil, nil, err
@@ -250,7 +250,7 @@ func (st *Statement) step(ctx context.Context) error {
 
 // Result computes the rows of a statement of one SELECT from the answers to its queries, and
 // describes how they came about.
-func (st *Statement) Result(answers []Estimate) *Result {
+func (st *Statement) Result(answers []released.Estimate) *Result {
 	out := st.rows(&st.Parts[0], answers, st.settings.Confidence)
 	st.describe(out.Answer, answers)
 	out.Warnings = st.Parts[0].bound.Warnings
@@ -259,7 +259,7 @@ func (st *Statement) Result(answers []Estimate) *Result {
 
 // rows computes the rows of a part with margins at a confidence. Of the Answer it sets what
 // has the shape of the rows.
-func (st *Statement) rows(p *Part, answers []Estimate, confidence float64) *Result {
+func (st *Statement) rows(p *Part, answers []released.Estimate, confidence float64) *Result {
 	table := p.bound.Output.Run(st.groups(p, answers), confidence)
 	out := &Result{Rows: table.Rows, Columns: p.columns(), Answer: &Answer{Margins: table.Margins, Intervals: table.Intervals, Bounds: table.Bounds}}
 	columns := p.bound.Output.Columns
@@ -281,19 +281,19 @@ func (p *Part) columns() []Column {
 
 // describe describes how the answers came about, whatever is computed from them. It leaves
 // what has the shape of rows.
-func (st *Statement) describe(how *Answer, answers []Estimate) {
+func (st *Statement) describe(how *Answer, answers []released.Estimate) {
 	how.Confidence, how.Support, how.Verified, how.Released = st.settings.Confidence, st.support(), true, st.released()
 	how.Cost, how.Kept = Cost{st.cost.Epsilon.Float(), st.cost.Rho.Float()}, st.kept()
 	how.Via, how.Mechanism = st.Origin()
 	for _, e := range answers {
-		if !e.asOf.IsZero() && (how.AsOf.IsZero() || e.asOf.Before(how.AsOf)) {
-			how.AsOf = e.asOf
+		if !e.AsOf.IsZero() && (how.AsOf.IsZero() || e.AsOf.Before(how.AsOf)) {
+			how.AsOf = e.AsOf
 		}
 		how.Verified = how.Verified && e.Verified
 		if e.Verified && (e.Error.Low > 0 || e.Error.High < 0) {
 			how.Apart++
 		}
-		how.Simulated = how.Simulated || st.settings.Margins == Simulated && e.simulated != nil
+		how.Simulated = how.Simulated || st.settings.Margins == released.Simulated && e.Simulated != nil
 	}
 }
 
@@ -309,7 +309,7 @@ func (st *Statement) kept() (all []Kept) {
 }
 
 // groups returns the keys and answers of each group of a part.
-func (st *Statement) groups(p *Part, answers []Estimate) []post.Group {
+func (st *Statement) groups(p *Part, answers []released.Estimate) []post.Group {
 	converted := make([]post.Answer, len(st.Asks))
 	for _, n := range p.index {
 		if converted[n].Error == nil {
@@ -328,16 +328,17 @@ func (st *Statement) groups(p *Part, answers []Estimate) []post.Group {
 }
 
 // converted returns an answer in the form that rows are computed from.
-func (a *linear) converted(e Estimate, s Settings) post.Answer {
+func (a *linear) converted(e released.Estimate, s released.Settings) post.Answer {
 	miss := func(confidence float64) (post.Interval, bool) {
 		if !e.Verified {
 			return post.Interval{}, false
 		}
-		if byTheorem := s.Margins != Simulated || e.simulated == nil; byTheorem && confidence == a.Settings.Confidence {
+		if byTheorem := s.Margins != released.Simulated || e.Simulated == nil; byTheorem && confidence == a.Settings.Confidence {
 			return e.Error, true
 		}
 		if a.last.confidence != confidence {
-			a.last = e.missed(confidence, s.Margins)
+			a.last.confidence = confidence
+			a.last.by, a.last.known = e.Missed(confidence, s.Margins)
 		}
 		return a.last.by, a.last.known
 	}
@@ -345,8 +346,8 @@ func (a *linear) converted(e Estimate, s Settings) post.Answer {
 	if s.Clamp {
 		out = clamped(e.Value, miss)
 	}
-	if e.distribution != nil {
-		out.Distribution = e.distribution(s)
+	if e.Distribution != nil {
+		out.Distribution = e.Distribution(s)
 	}
 	return out
 }
@@ -356,16 +357,6 @@ type missed struct {
 	confidence float64
 	by         post.Interval
 	known      bool
-}
-
-// missed returns the error by the kind of margins, or by the proven where there is no other.
-func (e Estimate) missed(confidence float64, margins string) missed {
-	if margins == Simulated && e.simulated != nil {
-		by, known := e.simulated(confidence)
-		return missed{confidence, by, known}
-	}
-	by, err := e.at(confidence)
-	return missed{confidence, by, err == nil}
 }
 
 // clamped returns an answer that is not negative, as counts are. The interval moves with

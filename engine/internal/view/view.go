@@ -17,6 +17,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/internal/released"
 	"dpsql/period"
 	"dpsql/query"
 	"dpsql/source"
@@ -502,10 +503,6 @@ func (v *View) Allows(t *Table, by catalog.Buyer, cost accounting.Rho) error {
 	return t.Grant.Check(by, cost)
 }
 
-// MechanismKinds are the kinds of mechanisms that SET mechanism can ask for, beside auto
-// and the name of one.
-var MechanismKinds = []string{"smw", "projection", "marginals", "direct"}
-
 // NameFree reports whether a statement has nothing to do because the thing exists. It
 // refuses a name that is taken.
 func (v *View) NameFree(name syntax.Name, ifNotExists, same bool) (done bool, err error) {
@@ -516,7 +513,7 @@ func (v *View) NameFree(name syntax.Name, ifNotExists, same bool) (done bool, er
 		return false, sqlerr.New(sqlerr.Invalid, "the name %s is taken", name.Text).
 			WithHint("releases and mechanisms share one list of names").At(name.Position)
 	}
-	for _, word := range append([]string{"auto", "constant"}, MechanismKinds...) {
+	for _, word := range append([]string{"auto", "constant"}, released.MechanismKinds...) {
 		if query.SameName(name.Text, word) {
 			return false, sqlerr.New(sqlerr.Invalid, "%s means something else in SET mechanism", name.Text).At(name.Position)
 		}
