@@ -1,11 +1,9 @@
 package released
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"dpsql/mechanisms/marginals"
@@ -56,40 +54,6 @@ func (p MarginalsAbout) Answers() string {
 		return p.Estimate + ", tables on demand"
 	}
 	return p.Estimate
-}
-
-// Among returns what sets of columns have in common with some columns, by their places
-// there. No set is within another.
-func Among(sets [][]int, rest []int) [][]int {
-	var all [][]int
-	for _, set := range sets {
-		var places []int
-		for i, c := range rest {
-			if slices.Contains(set, c) {
-				places = append(places, i)
-			}
-		}
-		all = append(all, places)
-	}
-	return Maximal(all)
-}
-
-// Maximal sorts sets, the larger ones first, and returns those that no other one contains, each
-// once.
-func Maximal(all [][]int) [][]int {
-	slices.SortFunc(all, func(a, b []int) int { return cmp.Or(len(b)-len(a), slices.Compare(a, b)) })
-	kept := [][]int{}
-	for _, set := range all {
-		if !slices.ContainsFunc(kept, func(of []int) bool { return within(set, of) }) {
-			kept = append(kept, set)
-		}
-	}
-	return kept
-}
-
-// within reports whether all of a set are in another.
-func within(set, of []int) bool {
-	return !slices.ContainsFunc(set, func(c int) bool { return !slices.Contains(of, c) })
 }
 
 // Fitted adapts a release of marginals. It has an interval for the queries on the columns

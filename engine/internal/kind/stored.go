@@ -5,6 +5,7 @@
 package kind
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -47,7 +48,7 @@ func FittedTable(ctx context.Context, u *query.Universe, r *catalog.Release, pay
 			return nil, nil, err
 		}
 		table, err := release.Fitted(ctx, rest)
-		return table, released.Among(release.Params().Sets, rest), err
+		return table, among(release.Params().Sets, rest), err
 	}
 	fit, err := decodeFit(u, r, payload)
 	if err != nil {
@@ -55,13 +56,47 @@ func FittedTable(ctx context.Context, u *query.Universe, r *catalog.Release, pay
 	}
 	if fit != nil {
 		if r.Using == "marginals" {
-			measured = released.Among(fit.Params().Sets, rest)
+			measured = among(fit.Params().Sets, rest)
 		}
 		if table := fit.Fitted(rest); table != nil {
 			return table, measured, nil
 		}
 	}
 	return nil, nil, sqlerr.New(sqlerr.Invalid, "release %s has no fitted table", r.Name)
+}
+
+// among returns what sets of columns have in common with some columns, by their places
+// there. No set is within another.
+func among(sets [][]int, rest []int) [][]int {
+	var all [][]int
+	for _, set := range sets {
+		var places []int
+		for i, c := range rest {
+			if slices.Contains(set, c) {
+				places = append(places, i)
+			}
+		}
+		all = append(all, places)
+	}
+	return Maximal(all)
+}
+
+// Maximal sorts sets, the larger ones first, and returns those that no other one contains, each
+// once.
+func Maximal(all [][]int) [][]int {
+	slices.SortFunc(all, func(a, b []int) int { return cmp.Or(len(b)-len(a), slices.Compare(a, b)) })
+	kept := [][]int{}
+	for _, set := range all {
+		if !slices.ContainsFunc(kept, func(of []int) bool { return within(set, of) }) {
+			kept = append(kept, set)
+		}
+	}
+	return kept
+}
+
+// within reports whether all of a set are in another.
+func within(set, of []int) bool {
+	return !slices.ContainsFunc(set, func(c int) bool { return !slices.Contains(of, c) })
 }
 
 func decodeFit(u *query.Universe, r *catalog.Release, payload []byte) (fit *marginals.Release, err error) {
