@@ -174,7 +174,7 @@ type byNoise struct {
 }
 
 func (d byNoise) ask(q workload.Query) (answered, error) {
-	draw, err := d.law.Draw(d.src)
+	draw, err := noise.Draw(d.law, d.src)
 	return answered{float64(q.Count + draw), d.margin}, err
 }
 

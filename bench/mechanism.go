@@ -199,7 +199,7 @@ func oneByOne(name string, r role, law func(b budget, k int64) (noise.Law, error
 			return answers{}, err
 		}
 		return eachAlone(w, func(q workload.Query) (float64, error) {
-			draw, err := l.Draw(src)
+			draw, err := noise.Draw(l, src)
 			return float64(q.Count + draw), err
 		})
 	}}
@@ -265,7 +265,7 @@ func planHeavy(cells *big.Int, rows int64, memory uint64, spend budget, src *noi
 	if err != nil {
 		return projection.Params{}, err
 	}
-	draw, err := law.Draw(src)
+	draw, err := noise.Draw(law, src)
 	if err != nil {
 		return projection.Params{}, err
 	}

@@ -122,7 +122,7 @@ func countRows(t *workload.Table, spend budget, src *noise.Source) (rowCount, ac
 	if err != nil {
 		return rowCount{}, 0, err
 	}
-	draw, err := law.Draw(src)
+	draw, err := noise.Draw(law, src)
 	return rowCount{max(1, t.Rows+draw), noise.HalfWidth(law, 1-beta)}, rho - rho/100, err
 }
 

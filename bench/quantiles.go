@@ -190,7 +190,7 @@ func releaseOfAges() quantileWay {
 		return func() ([]float64, []post.Interval, error) {
 			sums := make([]int64, len(counts)+1)
 			for i, c := range counts {
-				draw, err := law.Draw(source)
+				draw, err := noise.Draw(law, source)
 				if err != nil {
 					return nil, nil, err
 				}

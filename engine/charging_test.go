@@ -446,7 +446,7 @@ func fires(t *testing.T, s *engine.Session, w *watch, p smw.Params, unit int64) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		draw, err := law.Draw(src)
+		draw, err := noise.Draw(law, src)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -83,7 +83,7 @@ func lawDraw(t *testing.T, text string) func(uint64) int64 {
 		t.Fatal(err)
 	}
 	return func(seed uint64) int64 {
-		k, err := law.Draw(stream(seed))
+		k, err := noise.Draw(law, stream(seed))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -294,7 +294,7 @@ func mechanismLaws(t *testing.T, s *engine.Session) laws {
 	}, func(seed uint64) (draws [2]int64) {
 		src := stream(seed)
 		for i := range draws {
-			if draws[i], err = nu.Draw(src); err != nil {
+			if draws[i], err = noise.Draw(nu, src); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -14,7 +14,7 @@ func BenchmarkDraw(b *testing.B) {
 			l, s := mustParse(b, text), NewSource()
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := l.Draw(s); err != nil {
+				if _, err := Draw(l, s); err != nil {
 					b.Fatal(err)
 				}
 			}

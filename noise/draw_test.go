@@ -14,9 +14,14 @@ import (
 
 func drawMany(t testing.TB, l Law, s *Source, n int) []int64 {
 	t.Helper()
+	return drawEach(t, Of(l).Draw, s, n)
+}
+
+func drawEach(t testing.TB, draw func(*Source) (int64, error), s *Source, n int) []int64 {
+	t.Helper()
 	draws := make([]int64, n)
 	for i := range draws {
-		x, err := l.Draw(s)
+		x, err := draw(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,22 +64,22 @@ func TestDraw(t *testing.T) {
 // TestBigPathsAgree draws from the same laws by uint64 and by big.Int; its
 // false-failure rate is twice that of checkLaw, 8e-8.
 func TestBigPathsAgree(t *testing.T) {
-	lap := newLaplace(rat("5/2"))
+	lap := newExactLaplace(rat("5/2"))
 	lap.fits = false
-	checkLaw(t, lap, drawMany(t, lap, stream(t, 200), 50000))
-	gauss := newGaussian(rat("17/3"))
+	checkLaw(t, mustParse(t, "dlap(5/2)"), drawEach(t, lap.draw, stream(t, 200), 50000))
+	gauss := newExactGaussian(rat("17/3"))
 	if gauss.fast == nil {
 		t.Fatal("small parameters do not take the fast path")
 	}
 	gauss.fast = nil
 	gauss.proposal.fits = false
-	checkLaw(t, gauss, drawMany(t, gauss, stream(t, 201), 50000))
+	checkLaw(t, mustParse(t, "dgauss(17/3)"), drawEach(t, gauss.draw, stream(t, 201), 50000))
 }
 
 // TestSquare: what fast.square returns is the square of keep, and it returns all that fit 64 bits.
 func TestSquare(t *testing.T) {
 	for _, sigma2 := range []string{"1/4", "1", "17/3", "10007/100", "1000000", "1000000000"} {
-		g := newGaussian(rat(sigma2))
+		g := newExactGaussian(rat(sigma2))
 		for power := range 64 {
 			for _, y := range []uint64{1<<power - 1, 1 << power, 1<<power + 1} {
 				want := new(big.Int).SetUint64(y)
@@ -156,9 +161,9 @@ func TestDrawSurfacesReadErrors(t *testing.T) {
 func drawUntilError(l Law, s *Source, limit int) ([]int64, error) {
 	var draws []int64
 	for range limit {
-		x, err := l.Draw(s)
+		x, err := Draw(l, s)
 		if err != nil {
-			if y, again := l.Draw(s); again != err || x != 0 || y != 0 {
+			if y, again := Draw(l, s); again != err || x != 0 || y != 0 {
 				return draws, nil
 			}
 			return draws, err
@@ -198,7 +203,7 @@ func TestDrawNeverWraps(t *testing.T) {
 		s := stream(t, 7)
 		refused := 0
 		for range 200 {
-			_, err := l.Draw(s)
+			_, err := Draw(l, s)
 			if err == nil {
 				continue
 			}

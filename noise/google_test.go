@@ -89,7 +89,7 @@ func nonZero(t *testing.T, scale *big.Rat, n int, seed uint64) []int64 {
 	l, s := newLaplace(scale), stream(t, seed)
 	draws := make([]int64, 0, n)
 	for len(draws) < n {
-		x, err := l.Draw(s)
+		x, err := Draw(l, s)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,224 +17,80 @@
 package noise
 
 import (
-	"iter"
 	"math"
 	"math/big"
 	"math/bits"
-	"strings"
 
 	"dpsql/sqlerr"
 )
 
-// Law is a probability law on the integers, symmetric about 0. Laws are
-// immutable and safe for concurrent use, as long as each Source is used by one
-// goroutine.
-type Law interface {
-	// Draw returns one exact draw. It fails when the source fails. It also
-	// fails when the drawn value lies outside int64, which has probability
-	// below exp(-9000) for any law of this package.
-	Draw(s *Source) (int64, error)
-	// Variance returns the law's variance.
-	Variance() float64
-	// Tail returns P(X >= k), rounded up. It is never below the true value. It
-	// exceeds the true value by at most 1e-12 of it if that is at least 1e-240,
-	// and by at most 2e-12 of it down to the smallest normal number. Below that
-	// Tail is only an upper bound, and never 0.
-	Tail(k int64) float64
-	// String returns the law in the form that ParseLaw reads. "dlap(5/2)" is
-	// the discrete Laplace law of scale 5/2. "dgauss(17/3)" is the discrete
-	// Gaussian law with variance parameter sigma^2 = 17/3.
-	String() string
+// Sampler draws from one law, exactly. It is immutable and safe for concurrent use,
+// as long as each Source is used by one goroutine.
+type Sampler struct {
+	law   Law
+	exact interface {
+		draw(s *Source) (int64, error)
+	}
 }
 
-// maxSpread is the largest accepted scale or sigma. At this spread a draw lies
-// outside int64 with probability below exp(-9000).
-const maxSpread = 1_000_000_000_000_000
-
-// ParseLaw returns the law whose String is text.
-func ParseLaw(text string) (Law, error) {
-	name, rest, ok := strings.Cut(text, "(")
-	inner, closed := strings.CutSuffix(rest, ")")
-	parameter, valid := parseFraction(inner)
-	if !ok || !closed || !valid {
-		return nil, malformedLaw(text)
+// Of returns the sampler of a law.
+func Of(l Law) Sampler {
+	switch l := l.(type) {
+	case *laplace:
+		return Sampler{l, newExactLaplace(l.scale)}
+	case *gaussian:
+		return Sampler{l, newExactGaussian(l.sigma2)}
 	}
-	var l Law
-	var err error
-	switch name {
-	case "dlap":
-		l, err = NewLaplace(parameter)
-	case "dgauss":
-		l, err = NewGaussian(parameter)
-	default:
-		return nil, malformedLaw(text)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if l.String() != text {
-		return nil, malformedLaw(text)
-	}
-	return l, nil
+	return Sampler{law: l}
 }
 
-func malformedLaw(text string) error {
-	const limit = 80
-	if len(text) > limit {
-		text = text[:limit] + "..."
-	}
-	return sqlerr.New(sqlerr.Invalid, "not a noise law: %q", text).
-		WithHint("write dlap(SCALE) or dgauss(VARIANCE) with a reduced fraction, as in dlap(5/2)")
-}
+// Draw returns one exact draw of a law. It fails when the source fails. It also fails
+// when the drawn value lies outside int64, which has probability below exp(-9000) for
+// any law of this package, and for a law of another package.
+func Draw(l Law, s *Source) (int64, error) { return Of(l).Draw(s) }
 
-// parseFraction reads digits, or digits/digits. big.Rat alone would also read
-// exponents, whose value can be far larger than their text.
-func parseFraction(text string) (*big.Rat, bool) {
-	for _, c := range text {
-		if (c < '0' || c > '9') && c != '/' {
-			return nil, false
-		}
-	}
-	return new(big.Rat).SetString(text)
-}
-
-// checkSpread refuses a parameter that is missing, not positive or above limit.
-func checkSpread(what string, v *big.Rat, limit *big.Int) error {
+// Draw is Draw of the sampler's law. It saves the preparation.
+func (p Sampler) Draw(s *Source) (int64, error) {
 	switch {
-	case v == nil:
-		return sqlerr.New(sqlerr.Invalid, "%s is missing", what)
-	case v.Sign() <= 0:
-		return sqlerr.New(sqlerr.Invalid, "%s must be above 0", what)
-	case v.Cmp(new(big.Rat).SetInt(limit)) > 0:
-		return sqlerr.New(sqlerr.Invalid, "%s must be at most %s", what, limit)
+	case s.drawer != nil:
+		return s.drawer.Drawn(p.law), nil
+	case p.exact == nil:
+		return 0, sqlerr.New(sqlerr.Internal, "no noise of a law of another package")
 	}
-	return nil
+	return p.exact.draw(s)
 }
 
-// HalfWidth returns the smallest w >= 0 with P(|X| <= w) >= confidence. A noisy
-// count lies within w of the true one with at least that probability. For laws
-// of this package the result is exactly that integer: enclosures decide what
-// floating point cannot. For other laws it is as good as their Tail. The laws
-// are unbounded, so for a confidence of 1 or more, or NaN, the result is
-// math.MaxInt64.
-func HalfWidth(l Law, confidence float64) int64 {
-	if !(confidence < 1) {
-		return math.MaxInt64
-	}
-	below, above := int64(-1), int64(1) // not reached at below
-	for !Within(l, above-1, confidence) {
-		if above > math.MaxInt64/2 {
-			return math.MaxInt64
-		}
-		below, above = above-1, 2*above
-	}
-	for above--; above-below > 1; {
-		middle := below + (above-below)/2
-		if Within(l, middle, confidence) {
-			above = middle
-		} else {
-			below = middle
-		}
-	}
-	return above
-}
-
-// Within reports whether P(|X| <= w) >= confidence, that is whether the
-// half-width is at most w. It computes one tail, where HalfWidth searches.
-func Within(l Law, w int64, confidence float64) bool {
-	if !(confidence < 1) || w < 0 {
-		return false
-	}
-	if confidence <= 0 {
-		return true
-	}
-	// Tail's promise leaves 2e-12, and 1 - confidence is rounded once.
-	outside, miss := 2*l.Tail(w+1), 1-confidence
-	if outside <= miss*(1-1e-15) {
-		return true
-	}
-	exact, ok := l.(enclosed)
-	if !ok {
-		return outside <= miss
-	}
-	if outside*(1-3e-12) > miss {
-		return false
-	}
-	return reachedExactly(exact, w, confidence)
-}
-
-// maxEnclosureBits is the precision at which reachedExactly gives up, if P(|X|
-// <= w) and the confidence agree to this many bits. No such pair is known. The
-// result is then the wider one.
-const maxEnclosureBits = 1 << 12
-
-func reachedExactly(l enclosed, w int64, confidence float64) bool {
-	target := new(big.Rat).SetFloat64(confidence)
-	for bits := uint(64); bits <= maxEnclosureBits; bits *= 2 {
-		if c := l.within(w, bits).compare(target); c != 0 {
-			return c > 0
-		}
-	}
-	return false
-}
-
-// gaussian is the discrete Gaussian law P(k) ∝ exp(-k²/(2 sigma²)), with
+// exactGaussian draws from the discrete Gaussian law P(k) ∝ exp(-k²/(2 sigma²)), with
 // sigma² = n/d in lowest terms and t = floor(sigma) + 1.
-type gaussian struct {
-	sigma2   *big.Rat
-	proposal *laplace // discrete Laplace of scale t
-	step, n  *big.Int // step = d t
-	denom    *big.Int // 2 n d t²
+type exactGaussian struct {
+	proposal *exactLaplace // discrete Laplace of scale t
+	step, n  *big.Int      // step = d t
+	denom    *big.Int      // 2 n d t²
 	fast     *fastGaussian
-	approx   float64 // sigma², for tails
-	norm     float64 // the sum of exp(-k²/(2 sigma²)) over all k
 }
 
-// fastGaussian holds the parameters of a gaussian that fit uint64.
+// fastGaussian holds the parameters of an exactGaussian that fit uint64.
 type fastGaussian struct{ step, n, denom uint64 }
 
-// NewGaussian returns the discrete Gaussian law with P(k) proportional to
-// exp(-k²/(2 sigma2)). Adding a draw to a count of the given sensitivity is
-// sensitivity²/(2 sigma2)-zCDP (CKS20). sigma2 must be above 0 and
-// at most 1e30. Draws are fastest while the numerator and denominator of
-// sigma2 are so small that 2 n d t² (see the type) fits 64 bits.
-func NewGaussian(sigma2 *big.Rat) (Law, error) {
-	limit := big.NewInt(maxSpread)
-	if err := checkSpread("the variance of discrete Gaussian noise", sigma2, limit.Mul(limit, limit)); err != nil {
-		return nil, err
-	}
-	return newGaussian(sigma2), nil
-}
-
-func newGaussian(sigma2 *big.Rat) *gaussian {
-	g := &gaussian{sigma2: new(big.Rat).Set(sigma2)}
-	n, d := g.sigma2.Num(), g.sigma2.Denom()
+func newExactGaussian(sigma2 *big.Rat) *exactGaussian {
+	n, d := sigma2.Num(), sigma2.Denom()
 	t := new(big.Int).Quo(n, d)
 	t.Add(t.Sqrt(t), big.NewInt(1))
-	g.proposal = newLaplace(new(big.Rat).SetInt(t))
-	g.n = n
-	g.step = new(big.Int).Mul(d, t)
+	g := &exactGaussian{proposal: newExactLaplace(new(big.Rat).SetInt(t)), n: n, step: new(big.Int).Mul(d, t)}
 	g.denom = new(big.Int).Mul(n, t)
 	g.denom.Lsh(g.denom.Mul(g.denom, g.step), 1)
 	if g.denom.IsUint64() {
 		g.fast = &fastGaussian{g.step.Uint64(), n.Uint64(), g.denom.Uint64()}
 	}
-	g.approx, _ = sigma2.Float64()
-	g.norm = gaussianNorm(g.approx)
 	return g
 }
 
-func (g *gaussian) String() string { return "dgauss(" + g.sigma2.RatString() + ")" }
-
-// Draw is CKS20, Algorithm 3: a discrete Laplace proposal y of scale t, kept
+// draw is CKS20, Algorithm 3: a discrete Laplace proposal y of scale t, kept
 // with probability exp(-(|y| - sigma²/t)² / (2 sigma²)). Over the common
 // denominator that exponent is (|y| d t - n)² / (2 n d t²).
-func (g *gaussian) Draw(s *Source) (int64, error) {
-	if s.drawer != nil {
-		return s.drawer.Drawn(g), nil
-	}
+func (g *exactGaussian) draw(s *Source) (int64, error) {
 	for {
-		y, err := g.proposal.Draw(s)
+		y, err := g.proposal.draw(s)
 		if err != nil {
 			return 0, err
 		}
@@ -248,7 +104,7 @@ func (g *gaussian) Draw(s *Source) (int64, error) {
 	}
 }
 
-func (g *gaussian) keep(s *Source, y int64) (bool, error) {
+func (g *exactGaussian) keep(s *Source, y int64) (bool, error) {
 	magnitude := uint64(max(y, -y))
 	if g.fast != nil {
 		if square, ok := g.fast.square(magnitude); ok {
@@ -275,139 +131,26 @@ func (f *fastGaussian) square(magnitude uint64) (uint64, bool) {
 	return x, hi == 0
 }
 
-// Variance sums the series while sigma² is small. From 4 on the variance
-// differs from sigma² by less than 1e-30 of it (Poisson summation).
-func (g *gaussian) Variance() float64 {
-	if g.approx >= 4 {
-		return g.approx
-	}
-	var sum float64
-	for k := 1.0; k < 80; k++ {
-		sum += 2 * k * k * math.Exp(-k*k/(2*g.approx))
-	}
-	return sum / g.norm
-}
-
-// sumLimit is the largest sigma² for which discrete Gaussian tails are summed
-// term by term. Above it the Euler-Maclaurin formula is more accurate than
-// needed.
-const sumLimit = 256 * 256
-
-// roundUp returns an upper bound of a number that v approximates with the given
-// relative error. The last term covers the loss of digits below 2^-1022.
-func roundUp(v, relative float64) float64 {
-	return v*(1+relative) + 2*math.SmallestNonzeroFloat64
-}
-
-// reflectTail returns P(X >= k) for k <= 0 as 1 - P(X >= 1-k).
-func reflectTail(l Law, k int64) float64 {
-	if k <= -math.MaxInt64 { // 1-k does not fit, and 1 is as close as can be
-		return 1
-	}
-	return min(1, math.Nextafter(1-l.Tail(1-k)*(1-1e-12), 2))
-}
-
-// Tail sums positive terms up to sigma = 256. Above, it uses the
-// Euler-Maclaurin formula with three correction terms, whose error is then
-// below 1e-13 of the result wherever that is at least 1e-307.
-func (g *gaussian) Tail(k int64) float64 {
-	if k <= 0 {
-		return reflectTail(g, k)
-	}
-	at := float64(k)
-	x := at * at / (2 * g.approx)
-	tail := g.tailIntegral
-	if g.approx <= sumLimit {
-		tail = g.tailSum
-	}
-	return roundUp(tail(at, x), 8e-16*(8+x))
-}
-
-// tailSum adds P(j) for j = k, k+1, ... with Kahan's correction, until a term
-// no longer counts; the terms fall faster than a geometric series by then.
-func (g *gaussian) tailSum(k, _ float64) float64 {
-	var sum, lost float64
-	twice := 2 * g.approx
-	for j := k; ; j++ {
-		term := math.Exp(-j * j / twice)
-		y := term - lost
-		t := sum + y
-		lost = (t - sum) - y
-		sum = t
-		if term <= sum*1e-20 {
-			return sum / g.norm
-		}
-	}
-}
-
-// tailIntegral is ∫_k^∞ f + f(k)/2 + f(k) (h₁/12 - h₃/720 + h₅/30240), where
-// (-1)ⁿ hₙ f is the n-th derivative of f(t) = exp(-t²/(2 sigma²)).
-func (g *gaussian) tailIntegral(k, x float64) float64 {
-	h1 := k / g.approx
-	h2 := h1*h1 - 1/g.approx
-	h3 := h1*h2 - 2*h1/g.approx
-	h4 := h1*h3 - 3*h2/g.approx
-	h5 := h1*h4 - 4*h3/g.approx
-	at := math.Exp(-x) / g.norm
-	return math.Erfc(k/math.Sqrt(2*g.approx))/2 + at*(0.5+h1/12-h3/720+h5/30240)
-}
-
-// gaussianNorm is the sum of exp(-k²/(2 sigma²)) over all integers. From
-// sigma² = 4 on it is the integral over the line within 1e-30.
-func gaussianNorm(sigma2 float64) float64 {
-	if sigma2 >= 4 {
-		return math.Sqrt(2 * math.Pi * sigma2)
-	}
-	sum := 0.0
-	for k := 80.0; k > 0; k-- {
-		sum += math.Exp(-k * k / (2 * sigma2))
-	}
-	return 1 + 2*sum
-}
-
-// laplace is the discrete Laplace law P(k) = (1-a)/(1+a) a^|k| with
+// exactLaplace draws from the discrete Laplace law P(k) = (1-a)/(1+a) a^|k| with
 // a = exp(-1/scale), scale = num/den in lowest terms.
-type laplace struct {
+type exactLaplace struct {
 	scale    *big.Rat
-	num, den uint64  // the scale, when fits
-	fits     bool    // both parts of the scale fit uint64
-	approx   float64 // the scale, for tails
+	num, den uint64 // the scale, when fits
+	fits     bool   // both parts of the scale fit uint64
 }
 
-// NewLaplace returns the discrete Laplace law with P(k) proportional to
-// exp(-|k|/scale). With scale = sensitivity/epsilon, adding a draw to a count
-// is epsilon-differentially private. The scale must be above 0 and at most
-// 1e15.
-func NewLaplace(scale *big.Rat) (Law, error) {
-	if err := checkSpread("the scale of discrete Laplace noise", scale, big.NewInt(maxSpread)); err != nil {
-		return nil, err
-	}
-	return newLaplace(scale), nil
-}
-
-func newLaplace(scale *big.Rat) *laplace {
-	l := &laplace{scale: new(big.Rat).Set(scale)}
+func newExactLaplace(scale *big.Rat) *exactLaplace {
+	l := &exactLaplace{scale: scale}
 	if l.fits = scale.Num().IsUint64() && scale.Denom().IsUint64(); l.fits {
 		l.num, l.den = scale.Num().Uint64(), scale.Denom().Uint64()
 	}
-	l.approx, _ = scale.Float64()
 	return l
 }
 
-func (l *laplace) String() string { return "dlap(" + l.scale.RatString() + ")" }
-
-func (l *laplace) Variance() float64 {
-	a, rest := math.Exp(-1/l.approx), -math.Expm1(-1/l.approx)
-	return 2 * a / (rest * rest)
-}
-
-// Draw is CKS20, Algorithm 2, with t and s the numerator and denominator of the
+// draw is CKS20, Algorithm 2, with t and s the numerator and denominator of the
 // scale. It draws a geometric magnitude and a sign, and draws again on "minus
 // zero".
-func (l *laplace) Draw(s *Source) (int64, error) {
-	if s.drawer != nil {
-		return s.drawer.Drawn(l), nil
-	}
+func (l *exactLaplace) draw(s *Source) (int64, error) {
 	for {
 		magnitude, err := l.magnitude(s)
 		if err != nil {
@@ -426,7 +169,7 @@ func (l *laplace) Draw(s *Source) (int64, error) {
 }
 
 // magnitude draws k >= 0 with probability proportional to exp(-k/scale).
-func (l *laplace) magnitude(s *Source) (int64, error) {
+func (l *exactLaplace) magnitude(s *Source) (int64, error) {
 	if !l.fits {
 		return l.magnitudeBig(s)
 	}
@@ -467,7 +210,7 @@ func quotient(u, t, v, d uint64) (int64, error) {
 }
 
 // magnitudeBig is magnitude for scales whose parts do not fit uint64.
-func (l *laplace) magnitudeBig(s *Source) (int64, error) {
+func (l *exactLaplace) magnitudeBig(s *Source) (int64, error) {
 	t, d := l.scale.Num(), l.scale.Denom()
 	for {
 		u, err := s.belowBig(t)
@@ -510,34 +253,3 @@ func (s *Source) geometric() (uint64, error) {
 func errTooLarge() error {
 	return sqlerr.New(sqlerr.Internal, "a noise draw does not fit 64 bits")
 }
-
-// Tail is the closed form a^k/(1+a) for k >= 1.
-func (l *laplace) Tail(k int64) float64 {
-	if k <= 0 {
-		return reflectTail(l, k)
-	}
-	x := float64(k) / l.approx
-	return roundUp(math.Exp(-x)/(1+math.Exp(-1/l.approx)), 5e-16*(8+x))
-}
-
-// within encloses P(|X| <= k) = 1 - 2 a^(k+1)/(1+a).
-func (l *laplace) within(k int64, bits uint) interval {
-	one := intervalInt(1, bits+guardBits)
-	steps := new(big.Rat).SetInt(new(big.Int).Add(big.NewInt(k), big.NewInt(1)))
-	power := expNeg(steps.Quo(steps, l.scale), one.bits)
-	return one.sub(power.double().div(one.add(l.ratio(one.bits)))).round(bits)
-}
-
-// cumulative encloses P(|X| <= k) for k = 0, 1, ...
-func (l *laplace) cumulative(bits uint) iter.Seq2[int, interval] {
-	return func(yield func(int, interval) bool) {
-		one := intervalInt(1, bits+guardBits)
-		a := l.ratio(one.bits)
-		rest := a.double().div(one.add(a))
-		for k := 0; yield(k, one.sub(rest)); k++ {
-			rest = rest.mul(a)
-		}
-	}
-}
-
-func (l *laplace) ratio(bits uint) interval { return expNeg(new(big.Rat).Inv(l.scale), bits) }

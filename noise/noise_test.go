@@ -168,10 +168,9 @@ func TestHalfWidthEdges(t *testing.T) {
 // A uniform law on -2 ... 2 that this package does not know.
 type uniform struct{}
 
-func (uniform) Draw(*Source) (int64, error) { return 0, nil }
-func (uniform) Variance() float64           { return 2 }
-func (uniform) String() string              { return "uniform" }
-func (uniform) Tail(k int64) float64        { return min(1, max(0, float64(3-k)/5)) }
+func (uniform) Variance() float64    { return 2 }
+func (uniform) String() string       { return "uniform" }
+func (uniform) Tail(k int64) float64 { return min(1, max(0, float64(3-k)/5)) }
 
 func TestHalfWidthOfAnotherLaw(t *testing.T) {
 	for c, want := range map[float64]int64{0.1: 0, 0.3: 1, 0.59: 1, 0.61: 2, 0.9: 2} {

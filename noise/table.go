@@ -30,7 +30,8 @@ const (
 // through a table. It is immutable and safe for concurrent use with separate
 // sources.
 //
-// Claim: the draws follow the law exactly, like those of Law.Draw. Let F(k) = P(|X| <= k) and U uniform on [0, 1). The magnitude with
+// Claim: the draws follow the law exactly, like those of a Sampler. Let
+// F(k) = P(|X| <= k) and U uniform on [0, 1). The magnitude with
 // F(k-1) <= U < F(k) has the law of |X|, and with an independent fair sign it
 // has the law of X. Let u be the first 63 bits of U and c(k) = floor(2^63 F(k)),
 // which the constructor takes from enclosures of F(k) narrow enough to prove
@@ -128,10 +129,11 @@ func (t *Table) index() {
 // law's exact sampler. Only the source can cause an error; what the slice holds must then
 // not be used.
 func OneByOne(l Law) func(dst []int64, s *Source) error {
+	each := Of(l)
 	return func(dst []int64, s *Source) error {
 		for i := range dst {
 			var err error
-			if dst[i], err = l.Draw(s); err != nil {
+			if dst[i], err = each.Draw(s); err != nil {
 				return err
 			}
 		}

@@ -42,7 +42,7 @@ func (m MWEM) Answer(size uint64, queries []query.Query, counts []int64, src *no
 		if err != nil {
 			return nil, err
 		}
-		draw, err := law.Draw(src)
+		draw, err := noise.Draw(law, src)
 		if err != nil {
 			return nil, err
 		}

@@ -66,7 +66,7 @@ func (m *PMW) Answer(q query.Query, trueCount int64, p PMWParams, src *noise.Sou
 	if err != nil {
 		return 0, false, err
 	}
-	draw, err := law.Draw(src)
+	draw, err := noise.Draw(law, src)
 	if err != nil {
 		return 0, false, err
 	}

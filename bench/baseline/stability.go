@@ -35,7 +35,7 @@ func NewStability(cells iter.Seq2[query.Element, int64], law noise.Law, threshol
 		if c == 0 {
 			continue
 		}
-		draw, err := law.Draw(src)
+		draw, err := noise.Draw(law, src)
 		if err != nil {
 			return nil, err
 		}

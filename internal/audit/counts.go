@@ -100,7 +100,7 @@ func distributionAs(name string, p direct.Plan, c direct.Cumulative, unit int64)
 // noisy shows a count that is n in D, with noise.
 func noisy(law noise.Law, n, unit int64) func(bool, *noise.Source) (Output, error) {
 	return func(changed bool, src *noise.Source) (Output, error) {
-		draw, err := law.Draw(src)
+		draw, err := noise.Draw(law, src)
 		return Output{rows(n, unit, changed) + draw}, err
 	}
 }

@@ -26,11 +26,11 @@ func (c clipped) parts(n int64) (light, excess int64) {
 // release returns both parts with noise.
 func (c clipped) release(n int64, src *noise.Source) (Output, error) {
 	light, excess := c.parts(n)
-	first, err := c.law.Draw(src)
+	first, err := noise.Draw(c.law, src)
 	if err != nil {
 		return Output{}, err
 	}
-	second, err := c.law.Draw(src)
+	second, err := noise.Draw(c.law, src)
 	return Output{light + first, excess + second}, err
 }
 
@@ -77,12 +77,12 @@ func calibrated(c Claim) int64 {
 // excess. A cell without rows is in no table, so nothing is drawn for it.
 func (h histogram) release(n int64, src *noise.Source) (Output, error) {
 	light, excess := h.parts(n)
-	draw, err := h.law.Draw(src)
+	draw, err := noise.Draw(h.law, src)
 	o := Output{light + draw}
 	if err != nil || n == 0 || excess == 0 && !h.fromZero {
 		return o, err
 	}
-	if draw, err = h.law.Draw(src); excess+draw >= h.threshold {
+	if draw, err = noise.Draw(h.law, src); excess+draw >= h.threshold {
 		o[1], o[2] = 1, excess+draw
 	}
 	return o, err

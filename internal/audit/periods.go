@@ -69,7 +69,7 @@ func (p periodsOf) audited(name string, claim Claim) (Case, error) {
 				return o, err
 			}
 		}
-		draw, err := p.span.Draw(src)
+		draw, err := noise.Draw(p.span, src)
 		if err != nil {
 			return o, err
 		}
@@ -78,7 +78,7 @@ func (p periodsOf) audited(name string, claim Claim) (Case, error) {
 		if o[0] > 3 { // the next question follows from an answer about period 0
 			again = other
 		}
-		draw, err = again.Draw(src)
+		draw, err = noise.Draw(again, src)
 		o[3] = t.count(1) + draw
 		return o, err
 	}

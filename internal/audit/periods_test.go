@@ -106,7 +106,7 @@ func TestQuestionChosenByRows(t *testing.T) {
 		if changed { // has more rows in period 0
 			law = coarse
 		}
-		draw, err := law.Draw(src)
+		draw, err := noise.Draw(law, src)
 		o[3] = 4 + draw
 		return o, err
 	}

@@ -32,7 +32,7 @@ type svt struct {
 type answers struct{ pattern, number int64 }
 
 func (s svt) run(queries []int64, src *noise.Source) (answers, error) {
-	rho, err := s.rho.Draw(src)
+	rho, err := noise.Draw(s.rho, src)
 	a, count := answers{pattern: 1}, 0
 	for _, q := range queries {
 		if err != nil {
@@ -40,7 +40,7 @@ func (s svt) run(queries []int64, src *noise.Source) (answers, error) {
 		}
 		nu := int64(0)
 		if s.nu != nil {
-			if nu, err = s.nu.Draw(src); err != nil {
+			if nu, err = noise.Draw(s.nu, src); err != nil {
 				break
 			}
 		}
@@ -53,7 +53,7 @@ func (s svt) run(queries []int64, src *noise.Source) (answers, error) {
 			a.number = q + nu
 		}
 		if s.refresh {
-			rho, err = s.rho.Draw(src)
+			rho, err = noise.Draw(s.rho, src)
 		}
 		if count++; count == s.cutoff {
 			break

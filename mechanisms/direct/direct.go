@@ -76,6 +76,6 @@ func SigmaSquared(units, sensitivity int64) *big.Rat {
 // Answer returns the true count plus noise. An error means that the random
 // source failed; no draw may then be shown.
 func (p Plan) Answer(count int64, src *noise.Source) (int64, error) {
-	draw, err := p.Law.Draw(src)
+	draw, err := noise.Draw(p.Law, src)
 	return count + draw, err
 }

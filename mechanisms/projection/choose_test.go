@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"testing"
 
+	"dpsql/noise"
 	"dpsql/sqlerr"
 )
 
@@ -116,7 +117,7 @@ func TestPredictedCellErrors(t *testing.T) {
 				answer := float64(noisy + o.Params.Heavy.Clip)
 				if !heavy {
 					hashed++
-					draw, err := o.Params.Law.Draw(src)
+					draw, err := noise.Draw(o.Params.Law, src)
 					if err != nil {
 						t.Fatal(err)
 					}

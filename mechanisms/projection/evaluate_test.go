@@ -120,7 +120,11 @@ func TestTwinWithExplicitMatrix(t *testing.T) {
 		for _, law := range []noise.Law{silent{}, laplace(t, 200, 1)} {
 			t.Run(c.name+" "+law.String(), func(t *testing.T) {
 				c.p.Law = law
-				b, err := NewBuilder(c.u, c.p, src)
+				from := src
+				if law.Variance() == 0 {
+					from = scripted(t)
+				}
+				b, err := NewBuilder(c.u, c.p, from)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -657,7 +661,7 @@ func TestWalkStops(t *testing.T) {
 // TestAnswerIsCancelled: an answer whose context is done by then is an error, and no part of a sum.
 func TestAnswerIsCancelled(t *testing.T) {
 	const n = 3 * checkInterval
-	src, _ := seeded(t)
+	src := scripted(t)
 	for _, c := range []struct {
 		p Params
 		u *query.Universe

@@ -16,8 +16,7 @@ func TestGolden(t *testing.T) {
 			if p.Rows == 1 {
 				p.Transform, p.Independence = Sparse, 0
 			}
-			src, _ := seeded(t)
-			r := build(t, line(t, 10), p, src, counts{7: 1}.cells())
+			r := build(t, line(t, 10), p, scripted(t), counts{7: 1}.cells())
 			for i := range p.Rows {
 				norm += math.Pow(math.Abs(float64(r.sketch.at(i))), power)
 			}

@@ -165,7 +165,7 @@ func (p Params) judge(count int64, src *noise.Source) (light int64, noisy int64,
 
 // noised returns count plus a draw.
 func noised(count int64, law noise.Law, src *noise.Source) (int64, error) {
-	draw, err := law.Draw(src)
+	draw, err := noise.Draw(law, src)
 	if err != nil {
 		return 0, noRandomness()
 	}

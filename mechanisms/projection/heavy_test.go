@@ -207,11 +207,11 @@ func TestPublication(t *testing.T) {
 		}
 	}
 	eager := Params{Transform: Sparse, Rows: 4, Law: always(1 << 30), Heavy: Heavy{Form: Clipped, Clip: clip, Threshold: 1}}
-	if r := build(t, u, eager, src, counts{3: clip + 1, 4: clip, 5: 1, 6: 0}.cells()); r.Published() != 1 {
+	if r := build(t, u, eager, scripted(t), counts{3: clip + 1, 4: clip, 5: 1, 6: 0}.cells()); r.Published() != 1 {
 		t.Errorf("%d cells are published, want the one with an excess", r.Published())
 	}
 	named := Params{Transform: Sparse, Rows: 4, Law: silent{}, Heavy: Heavy{Form: Named, Threshold: 1, NameLaw: always(1 << 30)}}
-	if r := build(t, u, named, src, counts{3: 1, 4: 0}.cells()); r.Published() != 1 || r.heavy[0].noisy != 1 {
+	if r := build(t, u, named, scripted(t), counts{3: 1, 4: 0}.cells()); r.Published() != 1 || r.heavy[0].noisy != 1 {
 		t.Errorf("published %v, want cell 3 with its second draw", r.heavy)
 	}
 }
@@ -219,9 +219,9 @@ func TestPublication(t *testing.T) {
 // always is the law of one value.
 type always int64
 
-func (a always) Draw(*noise.Source) (int64, error) { return int64(a), nil }
-func (a always) Variance() float64                 { return 1 }
-func (a always) String() string                    { return "always" }
+func (a always) value() int64      { return int64(a) }
+func (a always) Variance() float64 { return 1 }
+func (a always) String() string    { return "always" }
 func (a always) Tail(k int64) float64 {
 	if k <= int64(a) {
 		return 1
@@ -393,14 +393,14 @@ func TestNamedKeysAreCovered(t *testing.T) {
 // one is the law that is always 1.
 type one struct{ silent }
 
-func (one) Draw(*noise.Source) (int64, error) { return 1, nil }
+func (one) value() int64 { return 1 }
 
 // TestNoisedFits: a count that its noise takes beyond 64 bits is refused, and none below is.
 func TestNoisedFits(t *testing.T) {
-	if got, err := noised(math.MaxInt64-1, one{}, nil); got != math.MaxInt64 || err != nil {
+	if got, err := noised(math.MaxInt64-1, one{}, scripted(t)); got != math.MaxInt64 || err != nil {
 		t.Errorf("the largest count is %d, %v", got, err)
 	}
-	if got, err := noised(math.MaxInt64, one{}, nil); err == nil {
+	if got, err := noised(math.MaxInt64, one{}, scripted(t)); err == nil {
 		t.Errorf("a count beyond it is %d", got)
 	}
 }

@@ -38,12 +38,26 @@ func seeded(t testing.TB) (*noise.Source, *rand.Rand) {
 	return noise.NewSourceFrom(rand.NewChaCha8(seed)), rand.New(rand.NewChaCha8(data))
 }
 
+// scripted returns a source that draws from each of the laws below its one value.
+func scripted(t testing.TB) *noise.Source {
+	t.Helper()
+	var seed [32]byte
+	crand.Read(seed[:])
+	t.Logf("seed %x", seed)
+	return noise.NewSourceFrom(script{rand.NewChaCha8(seed)})
+}
+
+type script struct{ *rand.ChaCha8 }
+
+// Drawn decides a draw from a law of one value.
+func (script) Drawn(l noise.Law) int64 { return l.(interface{ value() int64 }).value() }
+
 // silent is the law that is always 0.
 type silent struct{}
 
-func (silent) Draw(*noise.Source) (int64, error) { return 0, nil }
-func (silent) Variance() float64                 { return 0 }
-func (silent) String() string                    { return "silent" }
+func (silent) value() int64      { return 0 }
+func (silent) Variance() float64 { return 0 }
+func (silent) String() string    { return "silent" }
 func (silent) Tail(k int64) float64 {
 	if k <= 0 {
 		return 1

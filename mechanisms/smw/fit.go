@@ -98,7 +98,7 @@ func addNoise(counts []int64, law noise.Law, bulk *noise.Table, src *noise.Sourc
 	for i, n := range counts {
 		if bulk == nil {
 			var err error
-			if draws[i], err = law.Draw(src); err != nil {
+			if draws[i], err = noise.Draw(law, src); err != nil {
 				return err
 			}
 		}

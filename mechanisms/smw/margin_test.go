@@ -93,7 +93,7 @@ func TestSimultaneousBoundHoldsInSimulation(t *testing.T) {
 func spread(t *testing.T, l noise.Law, n int, src *noise.Source) (low, high int64) {
 	low, high = math.MaxInt64, math.MinInt64
 	for range n {
-		v := must(l.Draw(src))(t)
+		v := must(noise.Draw(l, src))(t)
 		low, high = min(low, v), max(high, v)
 	}
 	return low, high

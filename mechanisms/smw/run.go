@@ -31,7 +31,7 @@ func StartRun(p Params, src *noise.Source) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	tau, err := law.Draw(src)
+	tau, err := noise.Draw(law, src)
 	if err != nil {
 		return Run{}, err
 	}
@@ -132,7 +132,7 @@ func (r *Run) Test(trueCount, hypothesis int64, src *noise.Source) (Outcome, err
 
 // count takes the count of the query that fired anew.
 func (r *Run) count(trueCount int64, src *noise.Source) (Outcome, error) {
-	draw, err := r.recountLaw.Draw(src)
+	draw, err := noise.Draw(r.recountLaw, src)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -141,7 +141,7 @@ func (r *Run) count(trueCount int64, src *noise.Source) (Outcome, error) {
 
 // above tests d + ν ≥ T + τ with a fresh ν, and returns d + ν − τ if it holds.
 func (r *Run) above(d int64, src *noise.Source) (gap int64, fired bool, err error) {
-	nu, err := r.nu.Draw(src)
+	nu, err := noise.Draw(r.nu, src)
 	if err != nil {
 		return 0, false, err
 	}

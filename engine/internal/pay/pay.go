@@ -509,7 +509,7 @@ func (d *Desk) RowCount(ctx context.Context, b *Bill, from Opener, t *view.Table
 	if err != nil {
 		return n, about, err
 	}
-	draw, err := law.Draw(d.Random())
+	draw, err := noise.Draw(law, d.Random())
 	if err != nil {
 		return n, about, ErrRandom()
 	}
