@@ -20,14 +20,14 @@ import (
 var arrows = map[string][]string{
 	".":                       {"driver"},
 	"cmd/dpsql":               {"cmd/dpsql/internal/host", "cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/audit", "internal/exporter", "query", "server", "sqlerr", "sqlfront/syntax"},
-	"internal/audit":          {"accounting", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "period", "query", "source", "sqlerr"},
+	"internal/audit":          {"accounting", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/law", "period", "query", "source", "sqlerr"},
 	"driver":                  {"engine", "query", "sqlerr"},
 	"server":                  {"engine", "query", "scram", "server/pgcatalog", "sqlerr"},
 	"server/pgcatalog":        {"sqlerr"}, // plain data comes in: it cannot reach the file
 	"engine":                  {"accounting", "catalog", "engine/internal/answer", "engine/internal/declare", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/draft", "internal/exporter", "internal/importer", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise", "period", "query", "scram", "source", "sqlerr", "sqlfront", "sqlfront/syntax", "surround"},
-	"engine/internal/answer":  {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/slots", "engine/internal/view", "internal/places", "internal/released", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "period", "post", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
-	"engine/internal/declare": {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/released", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "period", "query", "scram", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
-	"engine/internal/pay":     {"accounting", "catalog", "engine/internal/view", "mechanisms/direct", "noise", "period", "source", "sqlerr"},
+	"engine/internal/answer":  {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/slots", "engine/internal/view", "internal/places", "internal/released", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/law", "period", "post", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
+	"engine/internal/declare": {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/released", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/law", "period", "query", "scram", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
+	"engine/internal/pay":     {"accounting", "catalog", "engine/internal/view", "mechanisms/direct", "noise", "noise/law", "period", "source", "sqlerr"},
 	"engine/internal/rows":    {"catalog", "engine/internal/pay", "engine/internal/schemas", "engine/internal/view", "mechanisms/smw", "noise", "period", "query", "source", "source/postgres", "sqlerr"},
 	"engine/internal/schemas": {"catalog", "engine/internal/view", "internal/places", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"engine/internal/slots":   {"internal/places", "sqlerr"},
@@ -46,20 +46,20 @@ var arrows = map[string][]string{
 	"internal/admissions":     {},
 	"internal/mutate":         {}, // it changes sources, and runs go
 	"internal/released":       {"mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "post", "query", "sqlerr"},
-	"engine/internal/kind":    {"catalog", "internal/released", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "query", "sqlerr"},
+	"engine/internal/kind":    {"catalog", "internal/released", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise/law", "query", "sqlerr"},
 	"internal/seeds":          {}, // any test draws with them
 	"internal/typecheck":      {}, // it reads sources
 	"catalog":                 {"accounting", "catalog/internal/ledger", "period", "query", "sqlerr"},
 	"catalog/internal/ledger": {"accounting", "period"},
-	"mechanisms/direct":       {"noise", "query", "sqlerr"},
-	"mechanisms/marginals":    {"noise", "query", "sqlerr"},
-	"mechanisms/projection":   {"noise", "query", "sqlerr"},
-	"mechanisms/smw":          {"noise", "query", "sqlerr"},
+	"mechanisms/direct":       {"noise", "noise/law", "query", "sqlerr"},
+	"mechanisms/marginals":    {"noise", "noise/law", "query", "sqlerr"},
+	"mechanisms/projection":   {"noise", "noise/law", "query", "sqlerr"},
+	"mechanisms/smw":          {"noise", "noise/law", "query", "sqlerr"},
 	"examples/ask":            {"."}, // an ordinary program over database/sql
 	"examples/office":         {"internal/admissions"},
 	"examples/plot":           {".", "sqlerr"},
-	"bench":                   {"accounting", "bench/baseline", "bench/report", "bench/workload", "engine", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "post", "query", "internal/pgtest"},
-	"bench/baseline":          {"mechanisms/smw", "noise", "query"},
+	"bench":                   {"accounting", "bench/baseline", "bench/report", "bench/workload", "engine", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/law", "post", "query", "internal/pgtest"},
+	"bench/baseline":          {"mechanisms/smw", "noise", "noise/law", "query"},
 	"bench/report":            {},
 	"bench/workload":          {"query"},
 	"clients":                 {},
@@ -70,7 +70,8 @@ var arrows = map[string][]string{
 	"clients/programs/gorm":   {},
 	"clients/programs/hello":  {},
 	"accounting":              {"sqlerr"},
-	"noise":                   {"sqlerr"},
+	"noise":                   {"noise/law", "sqlerr"},
+	"noise/law":               {"sqlerr"},
 	"query":                   {"calendar", "sqlerr"},
 	"calendar":                {},
 	"period":                  {"calendar", "query", "sqlerr"},
@@ -88,6 +89,8 @@ var arrows = map[string][]string{
 	"internal/scratch": {},
 	// It holds packages to published figures, in their tests.
 	"accounting/goldentest": {},
+	// It adds up the weights of laws in many digits, for tests.
+	"noise/law/lawtest": {},
 }
 
 // testArrows says what a package's tests may import beyond that.
@@ -98,7 +101,7 @@ var testArrows = map[string][]string{
 
 	"catalog":          {"internal/scratch"},
 	"driver":           {"internal/pgtest"},
-	"engine":           {"internal/pgtest", "internal/scratch", "mechanisms/marginals", "mechanisms/projection", "post", "server"}, // a server's clock is what a user has
+	"engine":           {"internal/pgtest", "internal/scratch", "mechanisms/marginals", "mechanisms/projection", "noise/law", "post", "server"}, // a server's clock is what a user has
 	"server":           {"internal/pgtest", "internal/scratch"},
 	"source/postgres":  {"internal/pgtest", "internal/scratch"},
 	"server/pgcatalog": {"internal/pgtest"},
@@ -107,10 +110,11 @@ var testArrows = map[string][]string{
 	"accounting":            {"accounting/goldentest"},
 	"internal/audit":        {"accounting/goldentest"},
 	"mechanisms/direct":     {"accounting/goldentest"},
-	"internal/released":     {"noise"}, // its tests draw releases
+	"internal/released":     {"noise", "noise/law"}, // its tests draw releases
 	"mechanisms/marginals":  {"accounting"},
 	"mechanisms/projection": {"accounting/goldentest"},
-	"noise":                 {"accounting/goldentest"},
+	"noise":                 {"noise/law/lawtest"},
+	"noise/law":             {"accounting/goldentest", "noise/law/lawtest"},
 }
 
 // kept says which packages may use an import from outside the module, or one

@@ -8,7 +8,7 @@ import (
 	"dpsql/bench/report"
 	"dpsql/bench/workload"
 	"dpsql/mechanisms/smw"
-	"dpsql/noise"
+	"dpsql/noise/law"
 )
 
 // support plots the error against the sparsity m, for queries that list cells of
@@ -62,7 +62,7 @@ func (b *bench) buckets() uint64 { return size[uint64](b, 1<<23, 1<<14) }
 
 // exactNoise returns √(m·Var DLap(1/ε)), the error of a table of unlimited size.
 func exactNoise(spend budget, m int) float64 {
-	law, err := noise.NewLaplace(spend.epsilonScale())
+	law, err := law.NewLaplace(spend.epsilonScale())
 	if err != nil {
 		return math.NaN()
 	}

@@ -12,6 +12,7 @@ import (
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
+	"dpsql/noise/law"
 )
 
 // answered is the answer to a query of an analyst.
@@ -168,7 +169,7 @@ func unguarded(name string, r smw.Request) way {
 
 // byNoise answers each query by itself.
 type byNoise struct {
-	law    noise.Law
+	law    law.Law
 	margin float64
 	src    *noise.Source
 }
@@ -183,11 +184,11 @@ func (byNoise) learning() learned { return learned{} }
 // directly is the product's direct answers: k counts with discrete Gaussian noise.
 func directly() way {
 	return way{name: "direct answers", begin: func(_ *workload.Table, spend budget, k int, src *noise.Source) (oracle, error) {
-		law, err := spend.gaussian(int64(k))
+		l, err := spend.gaussian(int64(k))
 		if err != nil {
 			return nil, err
 		}
-		return byNoise{law, float64(noise.HalfWidth(law, 0.95)), src}, nil
+		return byNoise{l, float64(law.HalfWidth(l, 0.95)), src}, nil
 	}}
 }
 

@@ -13,6 +13,7 @@ import (
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
+	"dpsql/noise/law"
 )
 
 // degree is how many columns a measured marginal has, the product's default.
@@ -29,7 +30,7 @@ func marginalsParams(t *workload.Table, degree int, spend budget) (p marginals.P
 		return p, err
 	}
 	p.Sigma2, _ = sigma2.Float64()
-	p.Law, err = noise.NewGaussian(sigma2)
+	p.Law, err = law.NewGaussian(sigma2)
 	return p, err
 }
 

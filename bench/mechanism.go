@@ -12,6 +12,7 @@ import (
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 )
 
@@ -39,25 +40,25 @@ func (b budget) epsilonScale() *big.Rat { return new(big.Rat).Inv(b.epsilon.Rat(
 
 // laplace returns discrete Laplace noise of scale parts/ε: each of parts counts is
 // (ε/parts)-differentially private.
-func (b budget) laplace(parts int64) (noise.Law, error) {
-	return noise.NewLaplace(new(big.Rat).Mul(big.NewRat(parts, 1), b.epsilonScale()))
+func (b budget) laplace(parts int64) (law.Law, error) {
+	return law.NewLaplace(new(big.Rat).Mul(big.NewRat(parts, 1), b.epsilonScale()))
 }
 
 // gaussian returns discrete Gaussian noise with which parts counts together cost ρ.
-func (b budget) gaussian(parts int64) (noise.Law, error) {
+func (b budget) gaussian(parts int64) (law.Law, error) {
 	sigma2 := new(big.Rat).Quo(big.NewRat(parts, 2), b.rho().Rat())
-	return noise.NewGaussian(sigma2)
+	return law.NewGaussian(sigma2)
 }
 
 // denseGaussian returns the discrete Gaussian noise of each coordinate of √T·A·D. One
 // row changes all T of them by 1.
-func denseGaussian(rows uint64, b budget) (noise.Law, error) {
+func denseGaussian(rows uint64, b budget) (law.Law, error) {
 	sigma2, err := accounting.DiscreteSigmaSquared(b.epsilon, b.delta,
 		accounting.Vector{Dimensions: int64(rows), SquaredSensitivity: int64(rows)})
 	if err != nil {
 		return nil, err
 	}
-	return noise.NewGaussian(sigma2)
+	return law.NewGaussian(sigma2)
 }
 
 // mechanism is a way to answer a workload, with fresh noise each time, within a budget.
@@ -166,7 +167,7 @@ func paperDense(rows uint64) mechanism {
 		if err != nil {
 			return projection.Params{}, err
 		}
-		law, err := noise.NewLaplace(scale)
+		law, err := law.NewLaplace(scale)
 		return dense(rows, law), err
 	})
 	m.most = denseQueries
@@ -186,13 +187,13 @@ func gaussianDense(rows uint64) mechanism {
 // denseQueries bounds the queries of a dense release. Each answer takes time m·T.
 const denseQueries = 50
 
-func dense(rows uint64, law noise.Law) projection.Params {
+func dense(rows uint64, law law.Law) projection.Params {
 	return projection.Params{Transform: projection.Dense, Rows: rows, Law: law, Bulk: true,
 		Independence: projection.PaperIndependence(1e6, float64(rows), 0.05)}
 }
 
 // oneByOne answers each query by itself, all of them within the budget.
-func oneByOne(name string, r role, law func(b budget, k int64) (noise.Law, error)) mechanism {
+func oneByOne(name string, r role, law func(b budget, k int64) (law.Law, error)) mechanism {
 	return mechanism{name: name, role: r, answer: func(w *workload.Workload, spend budget, src *noise.Source) (answers, error) {
 		l, err := law(spend, int64(len(w.Queries)))
 		if err != nil {
@@ -283,9 +284,9 @@ func planHeavy(cells *big.Int, rows int64, memory uint64, spend budget, src *noi
 // heavyOptions lists the ways to treat heavy cells: a clip, with the whole ε for both
 // parts; named cells, for a tenth of ε; and no special treatment.
 func heavyOptions(spend budget) ([]projection.Option, error) {
-	scale := func(part *big.Rat) (noise.Law, float64, error) {
+	scale := func(part *big.Rat) (law.Law, float64, error) {
 		s := new(big.Rat).Quo(spend.epsilonScale(), part)
-		law, err := noise.NewLaplace(s)
+		law, err := law.NewLaplace(s)
 		f, _ := s.Float64()
 		return law, f, err
 	}
@@ -301,7 +302,7 @@ func heavyOptions(spend budget) ([]projection.Option, error) {
 	if err != nil {
 		return nil, err
 	}
-	threshold := func(law noise.Law) int64 { return projection.Threshold(law, 1, spend.delta.Float()) }
+	threshold := func(law law.Law) int64 { return projection.Threshold(law, 1, spend.delta.Float()) }
 	return []projection.Option{
 		{Params: projection.Params{Transform: projection.Sparse, Law: whole,
 			Heavy: projection.Heavy{Form: projection.Clipped, Threshold: threshold(whole)}}, Scale: one},

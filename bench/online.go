@@ -11,6 +11,7 @@ import (
 	"dpsql/mechanisms/direct"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 )
 
@@ -118,12 +119,12 @@ type rowCount struct{ value, bound int64 }
 // of ρ.
 func countRows(t *workload.Table, spend budget, src *noise.Source) (rowCount, accounting.Rho, error) {
 	rho := spend.rho()
-	law, err := noise.NewGaussian(direct.SigmaSquared(int64(rho/100), 1))
+	gaussian, err := law.NewGaussian(direct.SigmaSquared(int64(rho/100), 1))
 	if err != nil {
 		return rowCount{}, 0, err
 	}
-	draw, err := noise.Draw(law, src)
-	return rowCount{max(1, t.Rows+draw), noise.HalfWidth(law, 1-beta)}, rho - rho/100, err
+	draw, err := noise.Draw(gaussian, src)
+	return rowCount{max(1, t.Rows+draw), law.HalfWidth(gaussian, 1-beta)}, rho - rho/100, err
 }
 
 // planOnline completes a request as the engine does, for so many queries of supports up

@@ -12,6 +12,7 @@ import (
 	"dpsql/bench/report"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/post"
 )
 
@@ -182,7 +183,7 @@ func ageOf(p int64) (float64, float64) { return float64(p), float64(p) }
 // releaseOfAges draws identity releases.
 func releaseOfAges() quantileWay {
 	prepare := func(counts []int64, fractions []float64) (func() ([]float64, []post.Interval, error), error) {
-		law, err := noise.ParseLaw(fmt.Sprintf("dlap(%d)", int64(math.Round(1/quantileEpsilon))))
+		law, err := law.Parse(fmt.Sprintf("dlap(%d)", int64(math.Round(1/quantileEpsilon))))
 		if err != nil {
 			return nil, err
 		}

@@ -21,6 +21,7 @@ import (
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -231,7 +232,7 @@ func TestReleasesDrawWhatTheyCharge(t *testing.T) {
 
 // rebuilt compares the release r with the one that a law and a stream of random bits give
 // for the true cells. Heavy cells that a unit causes may be published with probability δ.
-func rebuilt(t *testing.T, s *engine.Session, law string, seed uint64, unit int64, delta accounting.Delta) {
+func rebuilt(t *testing.T, s *engine.Session, paid string, seed uint64, unit int64, delta accounting.Delta) {
 	t.Helper()
 	u, stored := storedRelease(t, s)
 	r, err := projection.Unmarshal(u, stored)
@@ -239,10 +240,10 @@ func rebuilt(t *testing.T, s *engine.Session, law string, seed uint64, unit int6
 		t.Fatal(err)
 	}
 	p := r.Params()
-	if got := p.Law.String(); got != law {
-		t.Errorf("the release draws from %s, and %s was paid for", got, law)
+	if got := p.Law.String(); got != paid {
+		t.Errorf("the release draws from %s, and %s was paid for", got, paid)
 	}
-	if p.Law, err = noise.ParseLaw(law); err != nil {
+	if p.Law, err = law.Parse(paid); err != nil {
 		t.Fatal(err)
 	}
 	if few := float64(unit) * p.Law.Tail(p.Heavy.Threshold-unit); p.Heavy.Form == projection.Clipped && few > delta.Float() {
@@ -263,7 +264,7 @@ func rebuilt(t *testing.T, s *engine.Session, law string, seed uint64, unit int6
 		t.Fatal(err)
 	}
 	if data, err := again.MarshalBinary(); err != nil || !bytes.Equal(data, stored) {
-		t.Errorf("%s: the release is not ten cells of 40 rows with the noise that was paid for (%v)", law, err)
+		t.Errorf("%s: the release is not ten cells of 40 rows with the noise that was paid for (%v)", paid, err)
 	}
 }
 
@@ -309,7 +310,7 @@ func TestMarginalsDrawWhatTheyCharge(t *testing.T) {
 			if got, want := p.Law.String(), "dgauss("+sigma2.RatString()+")"; got != want {
 				t.Errorf("%s: the release draws from %s, and %s was paid for", c.with, got, want)
 			}
-			if p.Law, err = noise.NewGaussian(sigma2); err != nil {
+			if p.Law, err = law.NewGaussian(sigma2); err != nil {
 				t.Fatal(err)
 			}
 			digits := make([]int, 3)
@@ -442,7 +443,7 @@ func fires(t *testing.T, s *engine.Session, w *watch, p smw.Params, unit int64) 
 	tau := lawDraw(t, laplaceFor(t, p.Eps1, unit))(w.seeds[0])
 	src := stream(w.seeds[1])
 	next := func(epsilon *big.Rat) int64 {
-		law, err := noise.ParseLaw(laplaceFor(t, epsilon, unit))
+		law, err := law.Parse(laplaceFor(t, epsilon, unit))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/sqlerr"
 )
 
@@ -71,7 +72,7 @@ func TestDiscover(t *testing.T) {
 // all of them would be found, or none.
 func TestDiscoverDrawsWhatItCharges(t *testing.T) {
 	t.Parallel()
-	law, err := noise.NewLaplace(big.NewRat(2*2, 1)) // L/ε
+	law, err := law.NewLaplace(big.NewRat(2*2, 1)) // L/ε
 	if err != nil {
 		t.Fatal(err)
 	}

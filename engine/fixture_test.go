@@ -19,6 +19,7 @@ import (
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -166,7 +167,7 @@ func countNow(db *engine.DB, r answer.Request, columns []int, narrow query.Query
 type quiet struct{ *rand.ChaCha8 }
 
 // Drawn decides a draw from any law.
-func (quiet) Drawn(noise.Law) int64 { return 0 }
+func (quiet) Drawn(law.Law) int64 { return 0 }
 
 // quieten makes a database draw no noise.
 func quieten(db *engine.DB) {

@@ -12,7 +12,7 @@ import (
 	"dpsql/engine"
 	"dpsql/internal/seeds"
 	"dpsql/mechanisms/direct"
-	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/post"
 	"dpsql/sqlerr"
 )
@@ -150,7 +150,7 @@ func TestMeansAreCovered(t *testing.T) {
 		return post.Answer{Value: value, Error: func(confidence float64) (post.Interval, bool) {
 			key := confidence + float64(plan.Rho)
 			if widths[key] == 0 {
-				widths[key] = float64(noise.HalfWidth(plan.Law, confidence))
+				widths[key] = float64(law.HalfWidth(plan.Law, confidence))
 			}
 			return post.Within(widths[key]), true
 		}}
@@ -415,7 +415,7 @@ func TestVariancesAreCovered(t *testing.T) {
 			answers = append(answers, post.Answer{Value: value, Error: func(confidence float64) (post.Interval, bool) {
 				key := [2]float64{float64(i), confidence}
 				if widths[key] == 0 {
-					widths[key] = float64(noise.HalfWidth(plan.Law, confidence))
+					widths[key] = float64(law.HalfWidth(plan.Law, confidence))
 				}
 				return post.Within(widths[key]), true
 			}})

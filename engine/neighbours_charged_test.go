@@ -19,6 +19,7 @@ import (
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 )
 
@@ -78,7 +79,7 @@ func seedWhere(t *testing.T, holds func(seed uint64) bool) uint64 {
 // lawDraw returns the first draw of a law, given in text.
 func lawDraw(t *testing.T, text string) func(uint64) int64 {
 	t.Helper()
-	law, err := noise.ParseLaw(text)
+	law, err := law.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func histogramDraw(t *testing.T, s *engine.Session) func(uint64) [3]int64 {
 	if err := json.Unmarshal(r.Params, &about); err != nil {
 		t.Fatal(err)
 	}
-	law, err := noise.ParseLaw(about.Law)
+	law, err := law.Parse(about.Law)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +282,7 @@ func mechanismLaws(t *testing.T, s *engine.Session) laws {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nu, err := noise.NewLaplace(new(big.Rat).Quo(big.NewRat(2, 1), p.Eps2))
+	nu, err := law.NewLaplace(new(big.Rat).Quo(big.NewRat(2, 1), p.Eps2))
 	if err != nil {
 		t.Fatal(err)
 	}

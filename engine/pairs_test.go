@@ -7,7 +7,7 @@ import (
 
 	"dpsql/internal/seeds"
 	"dpsql/mechanisms/direct"
-	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/post"
 	"dpsql/sqlerr"
 )
@@ -102,7 +102,7 @@ func TestPairsAreCovered(t *testing.T) {
 			out := p.Run([]post.Group{{Answers: answersWithin(values, func(i int, confidence float64) float64 {
 				key := [2]float64{float64(i), confidence}
 				if widths[key] == 0 {
-					widths[key] = float64(noise.HalfWidth(laws[i].Law, confidence))
+					widths[key] = float64(law.HalfWidth(laws[i].Law, confidence))
 				}
 				return widths[key]
 			})}}, 0.95)

@@ -12,7 +12,7 @@ import (
 	"dpsql/engine"
 	"dpsql/engine/internal/answer"
 	"dpsql/mechanisms/direct"
-	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -246,9 +246,9 @@ func TestDirectMarginsAreMeasured(t *testing.T) {
 		if math.Abs(got-float64(p.Width)) > max(1, 0.02*got) || float64(p.Width) > r.Accuracy {
 			t.Errorf("%+v: measured ±%.0f, stated ±%d", r, got, p.Width)
 		}
-		law, err := noise.ParseLaw(p.Law.String())
-		if err != nil || float64(noise.HalfWidth(law, r.Confidence)) != float64(p.Width) {
-			t.Errorf("%+v: a stored answer states ±%d, a new one ±%d", r, noise.HalfWidth(law, r.Confidence), p.Width)
+		l, err := law.Parse(p.Law.String())
+		if err != nil || float64(law.HalfWidth(l, r.Confidence)) != float64(p.Width) {
+			t.Errorf("%+v: a stored answer states ±%d, a new one ±%d", r, law.HalfWidth(l, r.Confidence), p.Width)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"dpsql/internal/released"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -158,14 +159,14 @@ func TestRemeasuredAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	law, err := p.FiredLaw()
-	if err != nil || law == nil {
-		t.Fatalf("law %v, %v", law, err)
+	l, err := p.FiredLaw()
+	if err != nil || l == nil {
+		t.Fatalf("law %v, %v", l, err)
 	}
 	if len(history(t, s, "live")) != 1 {
 		t.Fatal("heavy did not fire")
 	}
-	want := float64(noise.HalfWidth(law, 0.95))
+	want := float64(law.HalfWidth(l, 0.95))
 	if got := r.Answer.Margins[0][0]; got != want || p.SimultaneousBound(0.05) <= int64(want) {
 		t.Errorf("margin %v, want %v, below the bound for all answers %d", got, want, p.SimultaneousBound(0.05))
 	}
@@ -186,7 +187,7 @@ func TestRemeasuredAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, a := range stored {
-		if wanted, _ := json.Marshal(law.String()); string(a.Law) != string(wanted) {
+		if wanted, _ := json.Marshal(l.String()); string(a.Law) != string(wanted) {
 			t.Errorf("the stored law is %s, want %s", a.Law, wanted)
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"dpsql/internal/seeds"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -277,7 +278,7 @@ func predicted(t *testing.T, s *engine.Session, d data, name string) (square, sl
 	if err := json.Unmarshal(v.Release(name).Params, &p); err != nil {
 		t.Fatal(err)
 	}
-	law, err := noise.ParseLaw(p.Law)
+	law, err := law.Parse(p.Law)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,12 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"dpsql/noise/law"
+	"dpsql/noise/law/lawtest"
 	"dpsql/sqlerr"
 )
 
-func drawMany(t testing.TB, l Law, s *Source, n int) []int64 {
+func drawMany(t testing.TB, l law.Law, s *Source, n int) []int64 {
 	t.Helper()
 	return drawEach(t, Of(l).Draw, s, n)
 }
@@ -64,10 +66,10 @@ func TestDraw(t *testing.T) {
 // TestBigPathsAgree draws from the same laws by uint64 and by big.Int; its
 // false-failure rate is twice that of checkLaw, 8e-8.
 func TestBigPathsAgree(t *testing.T) {
-	lap := newExactLaplace(rat("5/2"))
+	lap := newExactLaplace(lawtest.Rat("5/2"))
 	lap.fits = false
 	checkLaw(t, mustParse(t, "dlap(5/2)"), drawEach(t, lap.draw, stream(t, 200), 50000))
-	gauss := newExactGaussian(rat("17/3"))
+	gauss := newExactGaussian(lawtest.Rat("17/3"))
 	if gauss.fast == nil {
 		t.Fatal("small parameters do not take the fast path")
 	}
@@ -79,7 +81,7 @@ func TestBigPathsAgree(t *testing.T) {
 // TestSquare: what fast.square returns is the square of keep, and it returns all that fit 64 bits.
 func TestSquare(t *testing.T) {
 	for _, sigma2 := range []string{"1/4", "1", "17/3", "10007/100", "1000000", "1000000000"} {
-		g := newExactGaussian(rat(sigma2))
+		g := newExactGaussian(lawtest.Rat(sigma2))
 		for power := range 64 {
 			for _, y := range []uint64{1<<power - 1, 1 << power, 1<<power + 1} {
 				want := new(big.Int).SetUint64(y)
@@ -158,7 +160,7 @@ func TestDrawSurfacesReadErrors(t *testing.T) {
 }
 
 // drawUntilError draws until the first error and checks that it stays.
-func drawUntilError(l Law, s *Source, limit int) ([]int64, error) {
+func drawUntilError(l law.Law, s *Source, limit int) ([]int64, error) {
 	var draws []int64
 	for range limit {
 		x, err := Draw(l, s)
@@ -199,11 +201,14 @@ func TestQuotient(t *testing.T) {
 func TestDrawNeverWraps(t *testing.T) {
 	huge := new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), 70))
 	big1 := new(big.Rat).SetInt(new(big.Int).SetUint64(1 << 63))
-	for _, l := range []Law{newLaplace(huge), newLaplace(big1), newGaussian(new(big.Rat).Mul(huge, huge))} {
+	for name, draw := range map[string]func(*Source) (int64, error){
+		"dlap(2^70)": newExactLaplace(huge).draw, "dlap(2^63)": newExactLaplace(big1).draw,
+		"dgauss(2^140)": newExactGaussian(new(big.Rat).Mul(huge, huge)).draw,
+	} {
 		s := stream(t, 7)
 		refused := 0
 		for range 200 {
-			_, err := Draw(l, s)
+			_, err := draw(s)
 			if err == nil {
 				continue
 			}
@@ -215,7 +220,7 @@ func TestDrawNeverWraps(t *testing.T) {
 		// At scale 2^63 a draw is refused with probability 0.37, at the others
 		// nearly always: 35 of 200 or fewer have probability 3e-9.
 		if refused <= 35 {
-			t.Errorf("%s: %d of 200 draws refused", l, refused)
+			t.Errorf("%s: %d of 200 draws refused", name, refused)
 		}
 	}
 }
@@ -233,21 +238,13 @@ func chacha(seed uint64) *rand.ChaCha8 {
 	return rand.NewChaCha8(key)
 }
 
-func rat(text string) *big.Rat {
-	r, ok := new(big.Rat).SetString(text)
-	if !ok {
-		panic("not a rational: " + text)
-	}
-	return r
-}
-
-func mustParse(t testing.TB, text string) enclosed {
+func mustParse(t testing.TB, text string) law.Enclosed {
 	t.Helper()
-	l, err := ParseLaw(text)
+	l, err := law.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return l.(enclosed)
+	return l.(law.Enclosed)
 }
 
 // checkLaw tests draws against the law: chi-squared over about 80 bins, the
@@ -255,7 +252,7 @@ func mustParse(t testing.TB, text string) enclosed {
 // sampler with probability 4e-8 at most: 3e-8 for the chi-squared test, made at
 // 1e-8 as its approximation is not exact, 1e-9 for each tail by Chernoff, and 2e-9
 // for the sum, held to 6 standard deviations. So a test may check 25 laws.
-func checkLaw(t *testing.T, l Law, draws []int64) {
+func checkLaw(t *testing.T, l law.Law, draws []int64) {
 	t.Helper()
 	checkChiSquared(t, l, draws)
 	for _, p := range []float64{0.3, 1e-2, 1e-3, 1e-4} {
@@ -264,7 +261,7 @@ func checkLaw(t *testing.T, l Law, draws []int64) {
 	checkSum(t, l, draws)
 }
 
-func checkChiSquared(t *testing.T, l Law, draws []int64) {
+func checkChiSquared(t *testing.T, l law.Law, draws []int64) {
 	t.Helper()
 	bins := newBins(l, float64(len(draws)))
 	counts := make([]float64, len(bins))
@@ -296,7 +293,7 @@ type bin struct {
 // newBins cuts each side of the law into at most 40 bins of at least 20 (on a
 // side with little mass: all of it) expected draws, so that no draw lies
 // outside.
-func newBins(l Law, n float64) []bin {
+func newBins(l law.Law, n float64) []bin {
 	bins := []bin{{0, 0, n * (1 - 2*l.Tail(1))}}
 	side := l.Tail(1)
 	least := max(side/40, 20/n)
@@ -316,7 +313,7 @@ func newBins(l Law, n float64) []bin {
 }
 
 // lastAbove returns the smallest k with Tail(k+1) <= p.
-func lastAbove(l Law, p float64) int64 {
+func lastAbove(l law.Law, p float64) int64 {
 	lo, hi := int64(-1), int64(math.MaxInt64-1)
 	for hi-lo > 1 {
 		middle := lo + (hi-lo)/2
@@ -331,7 +328,7 @@ func lastAbove(l Law, p float64) int64 {
 
 // checkTails compares the number of draws at or beyond the k whose tail is
 // about p, on both sides, with what chance allows.
-func checkTails(t *testing.T, l Law, draws []int64, p float64) {
+func checkTails(t *testing.T, l law.Law, draws []int64, p float64) {
 	t.Helper()
 	k := max(1, lastAbove(l, p))
 	var up, down float64
@@ -367,7 +364,7 @@ func divergence(a, b float64) float64 {
 	return term(a, b) + term(1-a, 1-b)
 }
 
-func checkSum(t *testing.T, l Law, draws []int64) {
+func checkSum(t *testing.T, l law.Law, draws []int64) {
 	t.Helper()
 	var sum float64
 	for _, x := range draws {
@@ -381,65 +378,4 @@ func checkSum(t *testing.T, l Law, draws []int64) {
 	if z := sum / math.Sqrt(n*l.Variance()); math.Abs(z) > 6 {
 		t.Errorf("%s: the sum of %.0f draws is %.1f standard deviations from 0", l, n, z)
 	}
-}
-
-// floatBits is the precision of the naive sums below.
-const floatBits = 1400
-
-func float(x float64) *big.Float { return new(big.Float).SetPrec(floatBits).SetFloat64(x) }
-
-// naiveExpNeg returns exp(-x) as 1/exp(x/2^s)^(2^s) by the plain series.
-func naiveExpNeg(x *big.Rat) *big.Float {
-	y := float(0).SetRat(x)
-	s := 0
-	for ; y.Cmp(float(0.5)) > 0; s++ {
-		y.Quo(y, float(2))
-	}
-	sum, term := float(1), float(1)
-	for n := 1; n < 400; n++ {
-		term.Mul(term, y).Quo(term, float(float64(n)))
-		sum.Add(sum, term)
-	}
-	for ; s > 0; s-- {
-		sum.Mul(sum, sum)
-	}
-	return sum.Quo(float(1), sum)
-}
-
-// naiveTails returns P(X >= k) for k = 0 ... n by adding up the weights from the
-// far end; terms is where the sum starts and must be well beyond n.
-func naiveTails(l Law, n, terms int) []*big.Float {
-	weights := naiveWeights(l, terms)
-	tails := make([]*big.Float, n+1)
-	sum := float(0)
-	for k := terms; k >= 0; k-- {
-		sum.Add(sum, weights[k])
-		if k <= n {
-			tails[k] = float(0).Set(sum)
-		}
-	}
-	total := float(0).Add(sum, sum)
-	total.Sub(total, weights[0])
-	for _, tail := range tails {
-		tail.Quo(tail, total)
-	}
-	return tails
-}
-
-func naiveWeights(l Law, terms int) []*big.Float {
-	weights := make([]*big.Float, terms+1)
-	weights[0] = float(1)
-	ratio, square := float(0), float(1)
-	switch l := l.(type) {
-	case *laplace:
-		ratio = naiveExpNeg(new(big.Rat).Inv(l.scale))
-	case *gaussian:
-		ratio = naiveExpNeg(new(big.Rat).Inv(new(big.Rat).Mul(big.NewRat(2, 1), l.sigma2)))
-		square.Mul(ratio, ratio)
-	}
-	for k := 1; k <= terms; k++ {
-		weights[k] = float(0).Mul(weights[k-1], ratio)
-		ratio = float(0).Mul(ratio, square)
-	}
-	return weights
 }

@@ -1,12 +1,14 @@
 package noise
 
 import (
-	"math"
 	"math/big"
 	"testing"
 
 	google "github.com/google/differential-privacy/go/v3/noise"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"dpsql/noise/law"
+	"dpsql/noise/law/lawtest"
 )
 
 // google/differential-privacy adds Laplace noise to an integer by rounding
@@ -33,7 +35,7 @@ func googleDraws(t *testing.T, n int, rows int64, epsilon float64) []int64 {
 // twoSamples returns the p-value of the chi-squared test that two samples have the
 // same law. The samples have equal size and no zeros. The bins have equal shares
 // under l.
-func twoSamples(l Law, a, b []int64) float64 {
+func twoSamples(l law.Law, a, b []int64) float64 {
 	var statistic, cells float64
 	for _, bin := range newBins(l, float64(len(a))) {
 		var x, y float64
@@ -70,9 +72,9 @@ func TestLaplaceAgainstGoogle(t *testing.T) {
 		scale.Quo(new(big.Rat).SetInt64(c.rows), scale)
 		theirs := googleDraws(t, n, c.rows, c.epsilon)
 		ours := nonZero(t, scale, n, 700+uint64(i))
-		l := newLaplace(scale)
+		l := mustLaplace(t, scale)
 		p := twoSamples(l, ours, theirs)
-		less := twoSamples(l, nonZero(t, new(big.Rat).Mul(scale, rat("3/4")), n, 750+uint64(i)), theirs)
+		less := twoSamples(l, nonZero(t, new(big.Rat).Mul(scale, lawtest.Rat("3/4")), n, 750+uint64(i)), theirs)
 		t.Logf("%d rows at epsilon %v: p = %.3g, with 3/4 of the scale p = %.3g", c.rows, c.epsilon, p, less)
 		if p < 1e-8 {
 			t.Errorf("%s and google's noise for %d rows at epsilon %v differ: p = %g", l, c.rows, c.epsilon, p)
@@ -86,7 +88,7 @@ func TestLaplaceAgainstGoogle(t *testing.T) {
 // nonZero returns draws of discrete Laplace noise but 0.
 func nonZero(t *testing.T, scale *big.Rat, n int, seed uint64) []int64 {
 	t.Helper()
-	l, s := newLaplace(scale), stream(t, seed)
+	l, s := mustLaplace(t, scale), stream(t, seed)
 	draws := make([]int64, 0, n)
 	for len(draws) < n {
 		x, err := Draw(l, s)
@@ -100,44 +102,11 @@ func nonZero(t *testing.T, scale *big.Rat, n int, seed uint64) []int64 {
 	return draws
 }
 
-// TestHalfWidthAgainstGoogle compares half-widths with another implementation's
-// confidence intervals, which are those of the continuous laws, rounded: they
-// differ by one at most.
-func TestHalfWidthAgainstGoogle(t *testing.T) {
-	for _, epsilon := range []float64{2, 1, 0.25, 0.01, 1e-4} {
-		for _, rows := range []int64{1, 4} {
-			for _, alpha := range []float64{0.5, 0.1, 0.05, 0.001, 1e-9} {
-				scale := new(big.Rat).SetFloat64(epsilon)
-				l, err := NewLaplace(scale.Quo(new(big.Rat).SetInt64(rows), scale))
-				if err != nil {
-					t.Fatal(err)
-				}
-				theirs, err := google.Laplace().ComputeConfidenceIntervalInt64(0, 1, rows, epsilon, 0, alpha)
-				if err != nil {
-					t.Fatal(err)
-				}
-				sameWidth(t, l, alpha, theirs)
-
-				const delta = 1e-6
-				sigma := google.SigmaForGaussian(1, float64(rows), epsilon, delta)
-				square := new(big.Rat).SetFloat64(sigma * sigma)
-				if l, err = NewGaussian(square); err != nil {
-					t.Fatal(err)
-				}
-				theirs, err = google.Gaussian().ComputeConfidenceIntervalInt64(0, 1, rows, epsilon, delta, alpha)
-				if err != nil {
-					t.Fatal(err)
-				}
-				sameWidth(t, l, alpha, theirs)
-			}
-		}
-	}
-}
-
-func sameWidth(t *testing.T, l Law, alpha float64, theirs google.ConfidenceInterval) {
+func mustLaplace(t *testing.T, scale *big.Rat) law.Law {
 	t.Helper()
-	ours := float64(HalfWidth(l, 1-alpha))
-	if math.Abs(ours-theirs.UpperBound) > 1 || theirs.LowerBound != -theirs.UpperBound {
-		t.Errorf("%s at %g: half-width %v, google has %+v", l, alpha, ours, theirs)
+	l, err := law.NewLaplace(scale)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return l
 }

@@ -1,6 +1,6 @@
 // Package noise draws the integer noise that makes answers private: exact
-// samplers for the discrete Laplace and the discrete Gaussian law, a table
-// sampler for bulk use, and exact statements about the tails of both.
+// samplers for the discrete Laplace and the discrete Gaussian law of package law, and
+// a table sampler for bulk use. Whoever imports it can draw; whoever does not cannot.
 //
 // What it promises: every draw follows the stated law exactly, given uniform
 // random bits. Parameters are rationals, and no floating point number takes
@@ -21,33 +21,34 @@ import (
 	"math/big"
 	"math/bits"
 
+	"dpsql/noise/law"
 	"dpsql/sqlerr"
 )
 
 // Sampler draws from one law, exactly. It is immutable and safe for concurrent use,
 // as long as each Source is used by one goroutine.
 type Sampler struct {
-	law   Law
+	law   law.Law
 	exact interface {
 		draw(s *Source) (int64, error)
 	}
 }
 
 // Of returns the sampler of a law.
-func Of(l Law) Sampler {
+func Of(l law.Law) Sampler {
 	switch l := l.(type) {
-	case *laplace:
-		return Sampler{l, newExactLaplace(l.scale)}
-	case *gaussian:
-		return Sampler{l, newExactGaussian(l.sigma2)}
+	case *law.Laplace:
+		return Sampler{l, newExactLaplace(l.Scale())}
+	case *law.Gaussian:
+		return Sampler{l, newExactGaussian(l.Sigma2())}
 	}
 	return Sampler{law: l}
 }
 
 // Draw returns one exact draw of a law. It fails when the source fails. It also fails
 // when the drawn value lies outside int64, which has probability below exp(-9000) for
-// any law of this package, and for a law of another package.
-func Draw(l Law, s *Source) (int64, error) { return Of(l).Draw(s) }
+// any law of package law, and for a law of another package.
+func Draw(l law.Law, s *Source) (int64, error) { return Of(l).Draw(s) }
 
 // Draw is Draw of the sampler's law. It saves the preparation.
 func (p Sampler) Draw(s *Source) (int64, error) {

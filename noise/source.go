@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"math/bits"
 
+	"dpsql/noise/law"
 	"dpsql/sqlerr"
 )
 
@@ -45,7 +46,7 @@ func NewSourceFrom(r io.Reader) *Source {
 
 // drawer is a reader that decides whole draws, instead of the bits they are
 // made of. Only tests have one.
-type drawer interface{ Drawn(Law) int64 }
+type drawer interface{ Drawn(law.Law) int64 }
 
 // Uint64 returns 64 uniform bits.
 func (s *Source) Uint64() (uint64, error) {

@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"testing"
 
+	"dpsql/noise/law/lawtest"
 	"dpsql/sqlerr"
 )
 
@@ -177,7 +178,7 @@ func TestBelowRejects(t *testing.T) {
 func TestBelowBig(t *testing.T) {
 	s := stream(t, 4)
 	const draws = 30000
-	for _, n := range []*big.Int{big.NewInt(3), big.NewInt(257 * 3), rat("300000000000000000000000000001").Num()} {
+	for _, n := range []*big.Int{big.NewInt(3), big.NewInt(257 * 3), lawtest.Rat("300000000000000000000000000001").Num()} {
 		thirds := [3]float64{}
 		for range draws {
 			u, err := s.belowBig(n)

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"math/bits"
 
+	"dpsql/noise/law"
 	"dpsql/sqlerr"
 )
 
@@ -43,7 +44,7 @@ const (
 // beyond it is part of the undecided case: nothing is truncated and nothing is
 // rounded. The argument takes the source's bits to be uniform and independent.
 type Table struct {
-	law   enclosed
+	law   law.Enclosed
 	cdf   []uint64 // c(k)
 	guide []uint16 // guide[g]: the first k with c(k) >= g·2^shift
 	shift uint     // u >> shift is u's place in the guide
@@ -52,30 +53,30 @@ type Table struct {
 // NewTable returns a table for l, which must come from this package. It refuses
 // laws that need more than 2^16 magnitudes: a scale above about 1500, a sigma
 // above about 7500.
-func NewTable(l Law) (*Table, error) {
-	law, ok := l.(enclosed)
+func NewTable(l law.Law) (*Table, error) {
+	exact, ok := l.(law.Enclosed)
 	if !ok {
 		return nil, sqlerr.New(sqlerr.Internal, "no noise table for a law of another package")
 	}
-	if law.Variance() > hopelessVariance {
-		return nil, errTableTooLarge(law)
+	if exact.Variance() > hopelessVariance {
+		return nil, errTableTooLarge(exact)
 	}
-	cdf, err := thresholds(law)
+	cdf, err := thresholds(exact)
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{law: law, cdf: cdf}
+	t := &Table{law: exact, cdf: cdf}
 	t.index()
 	return t, nil
 }
 
-func errTableTooLarge(l Law) error {
+func errTableTooLarge(l law.Law) error {
 	return sqlerr.New(sqlerr.Unsupported, "a noise table for %s would need more than %d entries", l, maxTable).
 		WithHint("draw from the law itself")
 }
 
 // thresholds returns c(0), c(1), ..., up to 2^63 - 1.
-func thresholds(l enclosed) ([]uint64, error) {
+func thresholds(l law.Enclosed) ([]uint64, error) {
 	for precision := uint(2 * magnitudeBits); ; precision *= 2 {
 		cdf, decided := thresholdsAt(l, precision)
 		switch {
@@ -91,12 +92,13 @@ func thresholds(l enclosed) ([]uint64, error) {
 // thresholdsAt is thresholds at one precision. It returns false when that
 // leaves an entry undecided, and returns a list that has not ended at maxTable
 // entries as it is.
-func thresholdsAt(l enclosed, precision uint) ([]uint64, bool) {
+func thresholdsAt(l law.Enclosed, precision uint) ([]uint64, bool) {
 	var cdf []uint64
 	last := big.NewInt(1<<magnitudeBits - 1)
-	for k, f := range l.cumulative(precision) {
-		lo := new(big.Int).Rsh(f.lo, f.bits-magnitudeBits)
-		hi := new(big.Int).Rsh(f.hi, f.bits-magnitudeBits)
+	for k, f := range l.Cumulative(precision) {
+		lo, hi, bits := f.Ends()
+		lo = new(big.Int).Rsh(lo, bits-magnitudeBits)
+		hi = new(big.Int).Rsh(hi, bits-magnitudeBits)
 		if hi.Cmp(last) > 0 { // F(k) < 1, whatever the enclosure says
 			hi = last
 		}
@@ -128,7 +130,7 @@ func (t *Table) index() {
 // OneByOne returns a function that overwrites a slice with independent draws of the
 // law's exact sampler. Only the source can cause an error; what the slice holds must then
 // not be used.
-func OneByOne(l Law) func(dst []int64, s *Source) error {
+func OneByOne(l law.Law) func(dst []int64, s *Source) error {
 	each := Of(l)
 	return func(dst []int64, s *Source) error {
 		for i := range dst {
@@ -143,7 +145,7 @@ func OneByOne(l Law) func(dst []int64, s *Source) error {
 
 // InBulk is OneByOne from a Table, unless the law is too wide for one. Both samplers are
 // exact; a table is quicker.
-func InBulk(l Law) func(dst []int64, s *Source) error {
+func InBulk(l law.Law) func(dst []int64, s *Source) error {
 	t, err := NewTable(l)
 	if err != nil {
 		return OneByOne(l)
@@ -224,14 +226,15 @@ func (t *Table) refine(word uint64, s *Source) (int64, error) {
 
 // locate returns the k with F(k-1) <= U < F(k) for every U in [u, u+1)/2^n. It
 // returns false if there is no such k, or the enclosure cannot tell.
-func locate(l enclosed, u *big.Int, n uint) (int64, bool) {
-	for k, f := range l.cumulative(n) {
-		lo := new(big.Int).Lsh(u, f.bits-n)
+func locate(l law.Enclosed, u *big.Int, n uint) (int64, bool) {
+	for k, f := range l.Cumulative(n) {
+		least, most, bits := f.Ends()
+		lo := new(big.Int).Lsh(u, bits-n)
 		hi := new(big.Int).Add(u, big.NewInt(1))
 		switch {
-		case hi.Lsh(hi, f.bits-n).Cmp(f.lo) <= 0:
+		case hi.Lsh(hi, bits-n).Cmp(least) <= 0:
 			return int64(k), true
-		case lo.Cmp(f.hi) < 0:
+		case lo.Cmp(most) < 0:
 			return 0, false
 		}
 	}

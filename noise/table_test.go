@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"dpsql/noise/law"
+	"dpsql/noise/law/lawtest"
 	"dpsql/sqlerr"
 )
 
@@ -39,7 +41,7 @@ func TestFill(t *testing.T) {
 func naiveThresholds(tails []*big.Float, n int) []uint64 {
 	c := make([]uint64, n)
 	for k := range c {
-		p := float(1)
+		p := lawtest.Float(1)
 		p.Sub(p, tails[k+1]).Sub(p, tails[k+1])
 		c[k], _ = p.SetMantExp(p, magnitudeBits).Uint64()
 	}
@@ -50,7 +52,7 @@ func TestThresholdsAgainstSums(t *testing.T) {
 	for _, text := range []string{"dlap(1/100)", "dlap(1)", "dlap(5/2)", "dlap(10)", "dgauss(1/4)", "dgauss(17/3)", "dgauss(2500)"} {
 		table := mustTable(t, text)
 		n := len(table.cdf)
-		want := naiveThresholds(naiveTails(table.law, n, 2*n+100), n)
+		want := naiveThresholds(lawtest.Tails(table.law, n, 2*n+100), n)
 		for k, c := range table.cdf {
 			if c != want[k] {
 				t.Fatalf("%s: threshold %d is %d, want %d", text, k, c, want[k])
@@ -179,7 +181,7 @@ func TestNewTableRefuses(t *testing.T) {
 			t.Errorf("%s: error %v, want code unsupported", text, err)
 		}
 	}
-	if _, err := NewTable(uniform{}); err == nil {
+	if _, err := NewTable(foreign{mustParse(t, "dlap(1)")}); err == nil {
 		t.Error("a law of another package was accepted")
 	}
 	if _, err := NewTable(nil); err == nil {
@@ -244,11 +246,11 @@ func checkRefined(t *testing.T, table *Table, word, more uint64, want int64) {
 func TestLocateFollowsTheTail(t *testing.T) {
 	for _, text := range []string{"dlap(5/2)", "dgauss(17/3)"} {
 		table := mustTable(t, text)
-		tails := naiveTails(table.law, 300, 1500)
+		tails := lawtest.Tails(table.law, 300, 1500)
 		for _, k := range []int{0, 1, 5, len(table.cdf), len(table.cdf) + 3} {
 			const bits = 600
 			for _, side := range []int64{-1, 1} { // just below and above F(k)
-				u := float(1)
+				u := lawtest.Float(1)
 				u.Sub(u, tails[k+1]).Sub(u, tails[k+1])
 				scaled, _ := u.SetMantExp(u, bits).Int(nil)
 				scaled.Add(scaled, big.NewInt(side))
@@ -274,5 +276,15 @@ func TestRefineSurfacesReadErrors(t *testing.T) {
 		if err := table.Fill(make([]int64, 1), s); sqlerr.CodeOf(err) != sqlerr.IO {
 			t.Errorf("%d bytes behind an open word: error %v, want code io", extra, err)
 		}
+	}
+}
+
+// foreign is a law of another package.
+type foreign struct{ law.Law }
+
+// TestNoNoiseOfAnotherLaw: a law that is not of package law has tails, and no draws.
+func TestNoNoiseOfAnotherLaw(t *testing.T) {
+	if _, err := Draw(foreign{mustParse(t, "dlap(1)")}, stream(t, 1)); sqlerr.CodeOf(err) != sqlerr.Internal {
+		t.Errorf("a draw of a law of another package: %v", err)
 	}
 }

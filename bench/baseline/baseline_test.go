@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 )
 
@@ -46,8 +47,8 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-func laplace(t *testing.T, scale int64) noise.Law {
-	law, err := noise.NewLaplace(big.NewRat(scale, 1))
+func laplace(t *testing.T, scale int64) law.Law {
+	law, err := law.NewLaplace(big.NewRat(scale, 1))
 	if err != nil {
 		t.Fatal(err)
 	}

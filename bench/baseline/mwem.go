@@ -5,6 +5,7 @@ import (
 	"math/big"
 
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 )
 
@@ -27,7 +28,7 @@ type MWEM struct {
 func (m MWEM) Answer(size uint64, queries []query.Query, counts []int64, src *noise.Source) ([]float64, error) {
 	a := newDistribution(size)
 	average := make([]float64, len(queries))
-	law, err := noise.NewLaplace(new(big.Rat).SetFloat64(2 * float64(m.Rounds) / m.Epsilon))
+	law, err := law.NewLaplace(new(big.Rat).SetFloat64(2 * float64(m.Rounds) / m.Epsilon))
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 )
 
@@ -62,7 +63,7 @@ func (m *PMW) Answer(q query.Query, trueCount int64, p PMWParams, src *noise.Sou
 	if float64(m.Updates) > p.Updates {
 		return 0, false, nil
 	}
-	law, err := noise.NewLaplace(ceilRat(p.Sigma * float64(m.rows)))
+	law, err := law.NewLaplace(ceilRat(p.Sigma * float64(m.rows)))
 	if err != nil {
 		return 0, false, err
 	}

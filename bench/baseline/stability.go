@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 )
 
@@ -29,7 +30,7 @@ func StabilityThreshold(epsilon, delta float64) int64 {
 
 // NewStability publishes the cells of a coded universe. The cells must come by
 // ascending code, and the law must be DLap(1/ε).
-func NewStability(cells iter.Seq2[query.Element, int64], law noise.Law, threshold int64, src *noise.Source) (*Stability, error) {
+func NewStability(cells iter.Seq2[query.Element, int64], law law.Law, threshold int64, src *noise.Source) (*Stability, error) {
 	s := &Stability{upTo: []int64{0}}
 	for x, c := range cells {
 		if c == 0 {

@@ -16,6 +16,7 @@ import (
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/sqlerr"
 )
 
@@ -262,7 +263,7 @@ func TestThresholdAgainstGoogle(t *testing.T) {
 // time.
 type model struct {
 	params  smw.Params
-	tau, nu noise.Law
+	tau, nu law.Law
 }
 
 // newModel returns the model of one run of the given ε and a unit of one row.

@@ -4,7 +4,7 @@ import (
 	"math/big"
 
 	"dpsql/accounting"
-	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -49,9 +49,9 @@ func concentrated(r accounting.Rho, d accounting.Delta) Claim {
 }
 
 // laplaceFor returns discrete Laplace noise of scale L/ε.
-func laplaceFor(e accounting.Epsilon, unit int64) (noise.Law, error) {
+func laplaceFor(e accounting.Epsilon, unit int64) (law.Law, error) {
 	scale := new(big.Rat).SetInt64(unit)
-	return noise.NewLaplace(scale.Quo(scale, e.Rat()))
+	return law.NewLaplace(scale.Quo(scale, e.Rat()))
 }
 
 // rows returns the number of rows of a cell that has inD of them in D and a unit more

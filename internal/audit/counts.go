@@ -4,6 +4,7 @@ import (
 	"dpsql/accounting"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/sqlerr"
 )
 
@@ -98,7 +99,7 @@ func distributionAs(name string, p direct.Plan, c direct.Cumulative, unit int64)
 }
 
 // noisy shows a count that is n in D, with noise.
-func noisy(law noise.Law, n, unit int64) func(bool, *noise.Source) (Output, error) {
+func noisy(law law.Law, n, unit int64) func(bool, *noise.Source) (Output, error) {
 	return func(changed bool, src *noise.Source) (Output, error) {
 		draw, err := noise.Draw(law, src)
 		return Output{rows(n, unit, changed) + draw}, err
@@ -117,7 +118,7 @@ func rowCount(unit int64) (Case, error) {
 
 // interactiveRowCount is N̂ with discrete Gaussian noise, as mechanisms buy it.
 func interactiveRowCount(unit int64) (Case, error) {
-	law, err := noise.NewGaussian(direct.SigmaSquared(int64(someRho), unit))
+	law, err := law.NewGaussian(direct.SigmaSquared(int64(someRho), unit))
 	return Case{
 		Name: "number of rows, by ρ", Claim: concentrated(someRho, someDelta), Shows: []string{"rows"},
 		Run: atLeastOne(noisy(law, 0, unit)),

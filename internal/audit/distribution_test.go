@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"dpsql/mechanisms/direct"
-	"dpsql/noise"
+	"dpsql/noise/law"
 )
 
 // TestCatchesDistributionWithTheNoiseOfCounts audits a distribution whose noise is that of L
@@ -17,7 +17,7 @@ func TestCatchesDistributionWithTheNoiseOfCounts(t *testing.T) {
 		t.Fatal("no plan")
 	}
 	var err error
-	if wrong.Law, err = noise.NewGaussian(direct.SigmaSquared(wrong.Rho, 1)); err != nil {
+	if wrong.Law, err = law.NewGaussian(direct.SigmaSquared(wrong.Rho, 1)); err != nil {
 		t.Fatal(err)
 	}
 	broken := distributionAs("distribution, shift 1 for numbers of 256", wrong, c, 1)

@@ -9,7 +9,7 @@ import (
 	"dpsql/accounting/goldentest"
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
-	"dpsql/noise"
+	"dpsql/noise/law"
 )
 
 // TestGolden compares thresholds, and the sparse vector technique in its six forms,
@@ -48,7 +48,7 @@ func TestGolden(t *testing.T) {
 
 // goldenLaw returns the noise of a golden figure about thresholds, with lattice points
 // to one. Its scale or sigma is given, or follows from its ε.
-func goldenLaw(t testing.TB, in goldentest.Inputs, lattice float64) noise.Law {
+func goldenLaw(t testing.TB, in goldentest.Inputs, lattice float64) law.Law {
 	t.Helper()
 	linf := in.Or("linf", 1)
 	switch {
@@ -78,10 +78,10 @@ func gaussianSigma(epsilon, delta float64) float64 {
 	return high
 }
 
-func dgauss(t testing.TB, sigma float64) noise.Law {
+func dgauss(t testing.TB, sigma float64) law.Law {
 	t.Helper()
 	s := new(big.Rat).SetFloat64(sigma)
-	l, err := noise.NewGaussian(s.Mul(s, s))
+	l, err := law.NewGaussian(s.Mul(s, s))
 	if err != nil {
 		t.Fatal(err)
 	}

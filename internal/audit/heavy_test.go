@@ -8,13 +8,14 @@ import (
 
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
+	"dpsql/noise/law"
 )
 
 // clipped is a literal model of the split of one cell's count at a clip into a light
 // part and a heavy excess. Both share one ε, because a row changes only one of them by
 // one.
 type clipped struct {
-	law     noise.Law // noise of both parts, discrete Laplace of scale 1/ε
+	law     law.Law // noise of both parts, discrete Laplace of scale 1/ε
 	clip    int64
 	overlap int64 // by how much the two parts overlap: 0 is right
 }

@@ -6,6 +6,7 @@ import (
 	"dpsql/accounting"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/period"
 	"dpsql/query"
 	"dpsql/source"
@@ -24,11 +25,11 @@ const (
 // of period 0 said. D′ has L more rows of a unit in period 0, and the unit has L rows in period
 // 1 in both. The claim is what was charged to period 0: the first release and the count over both.
 type periodsOf struct {
-	limit    int64     // L
-	key      []byte    // of the table, which chooses the rows that are kept
-	span     noise.Law // of the count over both
-	together bool      // broken: L rows are kept of a unit, and not of each of its periods
-	unbound  bool      // broken: the releases have the rows of all periods
+	limit    int64   // L
+	key      []byte  // of the table, which chooses the rows that are kept
+	span     law.Law // of the count over both
+	together bool    // broken: L rows are kept of a unit, and not of each of its periods
+	unbound  bool    // broken: the releases have the rows of all periods
 }
 
 // budgetsOfPeriods is the case of the history as dpsql runs it.
@@ -37,7 +38,7 @@ func budgetsOfPeriods(unit int64) (Case, error) {
 	if err != nil {
 		return Case{}, err
 	}
-	law, err := noise.NewGaussian(sigma2)
+	law, err := law.NewGaussian(sigma2)
 	if err != nil {
 		return Case{}, err
 	}
@@ -64,7 +65,7 @@ func (p periodsOf) audited(name string, claim Claim) (Case, error) {
 	}
 	c.Run = func(changed bool, src *noise.Source) (o Output, err error) {
 		t := tables[rows(0, 1, changed)]
-		for n, law := range []noise.Law{own, other} {
+		for n, law := range []law.Law{own, other} {
 			if o[n], err = t.parts[n].release(law, src); err != nil {
 				return o, err
 			}
@@ -133,7 +134,7 @@ func (p periodsOf) keep(changed bool) (k kept, err error) {
 }
 
 // release builds the release of a part and returns its count.
-func (p part) release(law noise.Law, src *noise.Source) (int64, error) {
+func (p part) release(law law.Law, src *noise.Source) (int64, error) {
 	b, err := projection.NewBuilder(p.universe, projection.Params{Transform: projection.Identity, Rows: 1, Law: law}, src)
 	if err != nil {
 		return 0, err

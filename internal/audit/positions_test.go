@@ -16,6 +16,7 @@ import (
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 )
 
@@ -23,7 +24,7 @@ import (
 // needs in each of them.
 type stored struct {
 	name string
-	law  noise.Law
+	law  law.Law
 	draw func(src *noise.Source) ([]int64, error) // the numbers less the true ones
 }
 
@@ -98,7 +99,7 @@ func everyStored(t *testing.T) (all []stored) {
 			t.Fatal(err)
 		}
 	}
-	add := func(name string, law noise.Law, draw func(src *noise.Source) ([]int64, error)) {
+	add := func(name string, law law.Law, draw func(src *noise.Source) ([]int64, error)) {
 		all = append(all, stored{name, law, draw})
 	}
 
@@ -166,7 +167,7 @@ func everyStored(t *testing.T) (all []stored) {
 		must(err)
 		variance := direct.SigmaSquared(int64(someRho), unit)
 		variance.Mul(variance, big.NewRat(int64(len(smw.PriorTables(u))), 1))
-		law, err := noise.NewGaussian(variance)
+		law, err := law.NewGaussian(variance)
 		must(err)
 		add("prior", law, func(src *noise.Source) (all []int64, err error) {
 			tables := smw.PriorTables(u)
@@ -182,8 +183,8 @@ func everyStored(t *testing.T) (all []stored) {
 	r.Remeasure, r.MaxWeight = true, 9
 	run, err := smw.Plan(r)
 	must(err)
-	scaled := func(epsilon *big.Rat) noise.Law { // for what changes by L·W
-		law, err := noise.NewLaplace(new(big.Rat).Quo(big.NewRat(9*unit, 1), epsilon))
+	scaled := func(epsilon *big.Rat) law.Law { // for what changes by L·W
+		law, err := law.NewLaplace(new(big.Rat).Quo(big.NewRat(9*unit, 1), epsilon))
 		must(err)
 		return law
 	}
@@ -220,14 +221,14 @@ func everyStored(t *testing.T) (all []stored) {
 		if !ok {
 			t.Fatal("no plan")
 		}
-		law, err := noise.NewGaussian(direct.SigmaSquared(p.Rho, r.Sensitivity))
+		of, err := law.NewGaussian(direct.SigmaSquared(p.Rho, r.Sensitivity))
 		must(err)
 		if r.Answers > 1 {
 			variance := direct.SigmaSquared(p.Rho, 1)
-			law, err = noise.NewGaussian(variance.Mul(variance, big.NewRat(r.Answers, 1)))
+			of, err = law.NewGaussian(variance.Mul(variance, big.NewRat(r.Answers, 1)))
 			must(err)
 		}
-		add(name, law, func(src *noise.Source) ([]int64, error) {
+		add(name, of, func(src *noise.Source) ([]int64, error) {
 			var all [3]int64
 			for i := range all {
 				n, err := p.Answer(100, src)
@@ -243,13 +244,13 @@ func everyStored(t *testing.T) (all []stored) {
 }
 
 // gaussianOf is discrete Gaussian noise for a vector at the claim of the releases.
-func gaussianOf(t *testing.T, dimensions, squared int64) noise.Law {
+func gaussianOf(t *testing.T, dimensions, squared int64) law.Law {
 	t.Helper()
 	sigma2, err := accounting.DiscreteSigmaSquared(oneEpsilon, someDelta, accounting.Vector{Dimensions: dimensions, SquaredSensitivity: squared})
 	if err != nil {
 		t.Fatal(err)
 	}
-	law, err := noise.NewGaussian(sigma2)
+	law, err := law.NewGaussian(sigma2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 )
 
@@ -46,7 +47,7 @@ func denseRelease(unit int64) (Case, error) {
 	if err != nil {
 		return Case{}, err
 	}
-	law, err := noise.NewGaussian(sigma2)
+	law, err := law.NewGaussian(sigma2)
 	if err != nil {
 		return Case{}, err
 	}
@@ -63,7 +64,7 @@ func paperRelease(unit int64) (Case, error) {
 	if err != nil {
 		return Case{}, err
 	}
-	law, err := noise.NewLaplace(scale.Mul(scale, big.NewRat(unit, 1)))
+	law, err := law.NewLaplace(scale.Mul(scale, big.NewRat(unit, 1)))
 	if err != nil {
 		return Case{}, err
 	}
@@ -94,7 +95,7 @@ func marginalsAs(name string, columns int, squared, unit int64) (Case, error) {
 	if err != nil {
 		return c, err
 	}
-	law, err := noise.NewGaussian(sigma2)
+	law, err := law.NewGaussian(sigma2)
 	if err != nil {
 		return c, err
 	}

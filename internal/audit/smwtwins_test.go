@@ -8,6 +8,7 @@ import (
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
+	"dpsql/noise/law"
 )
 
 // count is the true count of every query in D. D′ has a unit more.
@@ -250,7 +251,7 @@ func TestPriorChargedAsOneTable(t *testing.T) {
 	}
 	sigma2 := direct.SigmaSquared(int64(someRho), 1)
 	tables := len(smw.PriorTables(u))
-	law, err := noise.NewGaussian(sigma2)
+	law, err := law.NewGaussian(sigma2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +277,7 @@ func TestPriorChargedAsOneTable(t *testing.T) {
 }
 
 // sums returns the law of the sum of n draws.
-func sums(l noise.Law, n int) map[int64]float64 {
+func sums(l law.Law, n int) map[int64]float64 {
 	law := map[int64]float64{0: 1}
 	for range n {
 		next := make(map[int64]float64)
@@ -318,7 +319,7 @@ func TestRemeasuredByTheComparedDraw(t *testing.T) {
 // identity is the identity release of the shipped cases with discrete Laplace noise of
 // scale 1/epsilon, on a unit of the given number of rows, claiming ε = 2. Its suspect
 // is a cell 0 of at most D's 3 rows.
-func identity(t *testing.T, name string, epsilon float64, unit int64) (Case, noise.Law) {
+func identity(t *testing.T, name string, epsilon float64, unit int64) (Case, law.Law) {
 	t.Helper()
 	law := dlap(t, 1/epsilon)
 	c, err := release(name, Claim{Epsilon: 2}, projection.Params{Transform: projection.Identity, Rows: cells, Law: law}, unit)
@@ -348,7 +349,7 @@ func TestReleaseWithHalfTheNoise(t *testing.T) {
 func TestCountWithHalfTheNoise(t *testing.T) {
 	t.Parallel()
 	const from = 22
-	law, err := noise.NewGaussian(direct.SigmaSquared(4*int64(someRho), 1))
+	law, err := law.NewGaussian(direct.SigmaSquared(4*int64(someRho), 1))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"dpsql/accounting"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
+	"dpsql/noise/law"
 )
 
 // svt is the sparse vector technique with integer noise, in the six forms that Lyu, Su
@@ -20,11 +21,11 @@ import (
 // Their queries may change in both directions between neighbours, as counts and their
 // negatives do.
 type svt struct {
-	rho     noise.Law // noise of the threshold
-	nu      noise.Law // noise of the queries; nil for none
-	cutoff  int       // c; 0 for no limit
-	numeric bool      // give q + ν with ⊤
-	refresh bool      // draw ρ anew after ⊤
+	rho     law.Law // noise of the threshold
+	nu      law.Law // noise of the queries; nil for none
+	cutoff  int     // c; 0 for no limit
+	numeric bool    // give q + ν with ⊤
+	refresh bool    // draw ρ anew after ⊤
 }
 
 // answers is a sequence of ⊥ (0) and ⊤ (1), as the digits of a binary number after a
@@ -66,7 +67,7 @@ func (s svt) run(queries []int64, src *noise.Source) (answers, error) {
 // ε₂ = ε − ε₁; Δ = 1.
 func algorithm(t testing.TB, number int, epsilon float64, c int) svt {
 	e1, e2, k := epsilon/2, epsilon/2, float64(c)
-	law := func(scale float64) noise.Law { return dlap(t, scale) }
+	law := func(scale float64) law.Law { return dlap(t, scale) }
 	switch number {
 	case 1: // theirs: ε-differentially private
 		return svt{rho: law(1 / e1), nu: law(2 * k / e2), cutoff: c}
@@ -85,9 +86,9 @@ func algorithm(t testing.TB, number int, epsilon float64, c int) svt {
 	return svt{}
 }
 
-func dlap(t testing.TB, scale float64) noise.Law {
+func dlap(t testing.TB, scale float64) law.Law {
 	t.Helper()
-	l, err := noise.NewLaplace(new(big.Rat).SetFloat64(scale))
+	l, err := law.NewLaplace(new(big.Rat).SetFloat64(scale))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,10 +144,10 @@ func (s svt) passes(q, r int64) float64 {
 }
 
 // mass returns P(X = k).
-func mass(l noise.Law, k int64) float64 { return l.Tail(k) - l.Tail(k+1) }
+func mass(l law.Law, k int64) float64 { return l.Tail(k) - l.Tail(k+1) }
 
 // values returns all integers within 40 deviations.
-func values(l noise.Law) []int64 {
+func values(l law.Law) []int64 {
 	most := int64(40*math.Sqrt(l.Variance())) + 40
 	var all []int64
 	for k := -most; k <= most; k++ {

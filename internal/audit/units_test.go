@@ -5,6 +5,7 @@ import (
 
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
+	"dpsql/noise/law"
 )
 
 // TestUnitsAsIfInOneGroup is broken: it answers the numbers of units of 16 groups with the
@@ -64,7 +65,7 @@ func TestMarginalsTwins(t *testing.T) {
 }
 
 // sumAbove returns the probability that the sum of n draws is above a limit.
-func sumAbove(law noise.Law, n int, limit int64) float64 {
+func sumAbove(law law.Law, n int, limit int64) float64 {
 	const most = 60 // beyond it a draw has a probability below 1e-100
 	sum := map[int64]float64{0: 1}
 	for range n {

@@ -8,6 +8,7 @@ import (
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 )
 
@@ -31,7 +32,7 @@ func TestTheBetterEstimateAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	law, err := noise.NewLaplace(big.NewRat(1, 2))
+	law, err := law.NewLaplace(big.NewRat(1, 2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +114,7 @@ func TestRestCovers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	law, err := noise.NewLaplace(big.NewRat(3, 1))
+	law, err := law.NewLaplace(big.NewRat(3, 1))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"dpsql/noise"
+	"dpsql/noise/law"
 )
 
 // Cumulative measures the numbers of rows at places in a row, so that the number of rows up
@@ -161,14 +161,14 @@ func (c Cumulative) most() (two, one float64) {
 // Bound returns a width that the error of (1−q)·below − q·above at a place exceeds with
 // at most a probability on each side. It returns false for noise that is not discrete
 // Gaussian with σ² ≥ 1.
-func (c Cumulative) Bound(law noise.Law, place int64, q, miss float64) (float64, bool) {
+func (c Cumulative) Bound(law law.Law, place int64, q, miss float64) (float64, bool) {
 	variance, ok := sigmaSquared(law)
 	two, one := c.spread(place, q)
 	return math.Sqrt(variance)*two*normal(miss) + one, ok && variance >= 1
 }
 
 // Most returns the largest Bound of any place and q.
-func (c Cumulative) Most(law noise.Law, miss float64) (float64, bool) {
+func (c Cumulative) Most(law law.Law, miss float64) (float64, bool) {
 	variance, ok := sigmaSquared(law)
 	two, one := c.most()
 	return math.Sqrt(variance)*two*normal(miss) + one, ok && variance >= 1
@@ -194,7 +194,7 @@ func PlanForCumulative(each []Cumulative, misses []float64, accuracy float64, se
 	}
 	rho := max(1, int64(units))
 	variance := SigmaSquared(rho, sensitivity)
-	law, err := noise.NewGaussian(variance.Mul(variance, new(big.Rat).SetInt64(norm)))
+	law, err := law.NewGaussian(variance.Mul(variance, new(big.Rat).SetInt64(norm)))
 	if err != nil {
 		return Plan{}, false
 	}
@@ -210,7 +210,7 @@ func PlanForCumulative(each []Cumulative, misses []float64, accuracy float64, se
 }
 
 // sigmaSquared returns the σ² of a law of Gaussian noise, which may be more than its variance.
-func sigmaSquared(law noise.Law) (float64, bool) {
+func sigmaSquared(law law.Law) (float64, bool) {
 	text, ok := strings.CutPrefix(law.String(), "dgauss(")
 	r, ok2 := new(big.Rat).SetString(strings.TrimSuffix(text, ")"))
 	if !ok || !ok2 {

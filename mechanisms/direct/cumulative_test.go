@@ -7,6 +7,7 @@ import (
 
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
+	"dpsql/noise/law"
 )
 
 // TestCumulativeOfExactCounts measures counts and reads them back: without noise nothing is
@@ -45,7 +46,7 @@ func TestCumulativeOfExactCounts(t *testing.T) {
 			}
 		}
 		if p, ok := direct.PlanForCumulative([]direct.Cumulative{c}, []float64{0.01}, 1000, 1); ok {
-			law, _ := noise.NewGaussian(direct.SigmaSquared(p.Rho, 1))
+			law, _ := law.NewGaussian(direct.SigmaSquared(p.Rho, 1))
 			if ratio := p.Law.Variance() / law.Variance() / float64(norm(0)); math.Abs(ratio-1) > 1e-9 {
 				t.Errorf("%d places: the plan pays for %g of the shift", places, ratio)
 			}

@@ -15,6 +15,7 @@ import (
 	"sort"
 
 	"dpsql/noise"
+	"dpsql/noise/law"
 )
 
 // Unit is the number of units in a ρ of 1: like the ledger, plans count ρ in
@@ -36,28 +37,28 @@ type Request struct {
 
 // Plan is the law and the cost of a direct answer.
 type Plan struct {
-	Rho   int64     // its cost, in units of ρ
-	Law   noise.Law // its noise: discrete Gaussian with σ² = Δ²/(2ρ), exactly
-	Width int64     // its half-width, in counts
+	Rho   int64   // its cost, in units of ρ
+	Law   law.Law // its noise: discrete Gaussian with σ² = Δ²/(2ρ), exactly
+	Width int64   // its half-width, in counts
 }
 
 // PlanFor returns the cheapest plan for a request. It returns false when no
 // noise is small enough.
 func PlanFor(r Request) (Plan, bool) {
 	wanted := int64(math.Min(r.Accuracy, 1<<52))
-	try := func(units int64) (noise.Law, bool) {
-		law, err := noise.NewGaussian(r.sigmaSquared(units))
-		return law, err == nil && noise.Within(law, wanted, r.Confidence)
+	try := func(units int64) (law.Law, bool) {
+		l, err := law.NewGaussian(r.sigmaSquared(units))
+		return l, err == nil && law.Within(l, wanted, r.Confidence)
 	}
 	units := 1 + int64(sort.Search(int(maxRho), func(i int) bool {
 		_, ok := try(int64(i) + 1)
 		return ok
 	}))
-	law, ok := try(units)
+	l, ok := try(units)
 	if !ok {
 		return Plan{}, false
 	}
-	return Plan{units, law, noise.HalfWidth(law, r.Confidence)}, true
+	return Plan{units, l, law.HalfWidth(l, r.Confidence)}, true
 }
 
 // sigmaSquared returns σ² for ρ in Units.

@@ -7,6 +7,7 @@ import (
 
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
+	"dpsql/noise/law"
 )
 
 // TestCheapestPlan reaches the accuracy, and would miss it for one unit less.
@@ -22,11 +23,11 @@ func TestCheapestPlan(t *testing.T) {
 		if p.Rho == 1 {
 			continue
 		}
-		law, err := noise.NewGaussian(direct.SigmaSquared(p.Rho-1, r.Sensitivity))
+		less, err := law.NewGaussian(direct.SigmaSquared(p.Rho-1, r.Sensitivity))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w := noise.HalfWidth(law, r.Confidence); float64(w) <= r.Accuracy {
+		if w := law.HalfWidth(less, r.Confidence); float64(w) <= r.Accuracy {
 			t.Errorf("%+v: ρ = %d units suffices, one less gives ±%d too", r, p.Rho, w)
 		}
 	}

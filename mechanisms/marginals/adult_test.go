@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 )
 
@@ -165,7 +166,7 @@ func BenchmarkBuild(b *testing.B) {
 // aim of 7.8 it would be 9 of these away: at most one failure in 10^9 runs of a right program.
 func TestIdentityFit(t *testing.T) {
 	u, table := adult6(t)
-	law, err := noise.NewLaplace(big.NewRat(1, 1))
+	law, err := law.NewLaplace(big.NewRat(1, 1))
 	if err != nil {
 		t.Fatal(err)
 	}

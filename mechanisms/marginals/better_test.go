@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 )
 
@@ -19,7 +20,7 @@ func TestBetterThanCells(t *testing.T) {
 		scale *big.Rat
 	}{"Adult": {adult6, big.NewRat(1, 1)}, "diamonds": {diamonds, big.NewRat(1, 3)}} {
 		u, table := c.table(t)
-		law, err := noise.NewLaplace(c.scale)
+		law, err := law.NewLaplace(c.scale)
 		if err != nil {
 			t.Fatal(err)
 		}

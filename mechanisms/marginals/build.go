@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -122,7 +123,7 @@ func (r *Release) fit(ctx context.Context, report func(share float64)) ([]float6
 //
 // Its margins are not those of the noise, unless the law is Gaussian: who has the cells
 // has better ones.
-func FitCells(ctx context.Context, u *query.Universe, law noise.Law, cells []int64, report func(share float64)) (*Release, error) {
+func FitCells(ctx context.Context, u *query.Universe, law law.Law, cells []int64, report func(share float64)) (*Release, error) {
 	p := Params{Sets: OfDegree(u, len(u.Columns())), Law: law, Sigma2: law.Variance()}
 	if err := p.check(u); err != nil {
 		return nil, err
@@ -165,7 +166,7 @@ func (p Params) chooser(columns int) chooser {
 }
 
 // perturb adds an independent draw of the law to every cell.
-func perturb(ctx context.Context, marginals [][]int64, law noise.Law, src *noise.Source) error {
+func perturb(ctx context.Context, marginals [][]int64, law law.Law, src *noise.Source) error {
 	fill := noise.InBulk(law)
 	for _, cells := range marginals {
 		if err := contextError(ctx); err != nil {

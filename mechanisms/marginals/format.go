@@ -10,7 +10,7 @@ import (
 	"math"
 	"slices"
 
-	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -229,7 +229,7 @@ func UnmarshalOnDemand(u *query.Universe, data []byte) (*OnDemand, error) {
 
 // measured returns the parameters in the header, and room for the cells of the marginals.
 func (h header) measured(u *query.Universe) (p Params, noisy [][]int64, err error) {
-	law, err := noise.ParseLaw(h.Law)
+	law, err := law.Parse(h.Law)
 	if err != nil {
 		return p, nil, damaged("its law cannot be read")
 	}

@@ -17,6 +17,7 @@ import (
 	"dpsql/accounting"
 	"dpsql/internal/seeds"
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 )
 
@@ -47,7 +48,7 @@ func universe(t testing.TB, sizes ...int) *query.Universe {
 // params returns parameters for sets with the noise of a parameter σ².
 func params(t testing.TB, sets [][]int, sigma2 *big.Rat) Params {
 	t.Helper()
-	law, err := noise.NewGaussian(sigma2)
+	law, err := law.NewGaussian(sigma2)
 	if err != nil {
 		t.Fatal(err)
 	}

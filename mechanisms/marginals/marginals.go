@@ -34,7 +34,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -62,7 +62,7 @@ type Params struct {
 	Sets [][]int
 	// Law is the noise of one cell, already scaled by the sensitivity: discrete Gaussian,
 	// or of FitCells any.
-	Law noise.Law
+	Law law.Law
 	// Sigma2 is the variance parameter of the law, or of FitCells its variance, in counts².
 	Sigma2 float64
 	// Unbiased has queries on the columns of one measured marginal answered by the

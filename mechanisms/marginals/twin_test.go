@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 )
 
@@ -259,7 +259,7 @@ func TestMarginsAreTheorems(t *testing.T) {
 		sigma2 int64
 		terms  int
 	}{{1, 1}, {1, 5}, {4, 3}, {20, 1}, {20, 8}, {357, 1}, {357, 4}} {
-		law, err := noise.NewGaussian(big.NewRat(c.sigma2, 1))
+		law, err := law.NewGaussian(big.NewRat(c.sigma2, 1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +277,7 @@ func TestMarginsAreTheorems(t *testing.T) {
 }
 
 // sumWithin returns P(|X₁ + … + Xₙ| <= w) for independent draws of a law.
-func sumWithin(law noise.Law, n int, w float64) float64 {
+func sumWithin(law law.Law, n int, w float64) float64 {
 	reach := int(12 * math.Sqrt(law.Variance()))
 	one := make([]float64, 2*reach+1)
 	for k := range one {

@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"math/bits"
 
-	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/sqlerr"
 )
 
@@ -41,7 +41,7 @@ const worthwhile = 1.02 * 1.02
 
 // RowsWithin returns how many coordinates with noise of the law fit into memory
 // bytes, nearly all of them in words as small as the noise allows.
-func RowsWithin(memory uint64, law noise.Law) uint64 {
+func RowsWithin(memory uint64, law law.Law) uint64 {
 	return min(memory/uint64(widthFor(law.Variance())), MaxRows)
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -117,7 +118,7 @@ func TestTwinWithExplicitMatrix(t *testing.T) {
 		{"sparse, no codes", text, Params{Transform: Sparse, Rows: 11}, []query.Query{pinned}},
 		{"dense, no codes", text, Params{Transform: Dense, Rows: 70, Independence: 4}, []query.Query{pinned}},
 	} {
-		for _, law := range []noise.Law{silent{}, laplace(t, 200, 1)} {
+		for _, law := range []law.Law{silent{}, laplace(t, 200, 1)} {
 			t.Run(c.name+" "+law.String(), func(t *testing.T) {
 				c.p.Law = law
 				from := src

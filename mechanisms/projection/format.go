@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -202,7 +202,7 @@ func (r *Release) decodeParams(b []byte) error {
 		return damaged("it is over other columns or domains")
 	}
 	var err error
-	if r.p.Law, err = noise.ParseLaw(string(b[paramsSize:])); err != nil {
+	if r.p.Law, err = law.Parse(string(b[paramsSize:])); err != nil {
 		return damaged("its noise law cannot be read")
 	}
 	if r.p.check(r.u) != nil || r.p.Transform != Dense && r.p.Independence != 0 {
@@ -324,7 +324,7 @@ func (r *Release) decodeHeavy(b []byte, present bool) error {
 	}
 	if text > 0 {
 		var err error
-		if h.NameLaw, err = noise.ParseLaw(string(b[19 : 19+text])); err != nil {
+		if h.NameLaw, err = law.Parse(string(b[19 : 19+text])); err != nil {
 			return damaged("the noise law of its heavy cells cannot be read")
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -71,7 +72,7 @@ type Heavy struct {
 	// to reach; at least 1.
 	Threshold int64
 	// NameLaw is the noise of the first step when Named, else nil.
-	NameLaw noise.Law
+	NameLaw law.Law
 }
 
 // check refuses parameters that contradict each other.
@@ -102,13 +103,13 @@ const maxClip = 1 << 40
 //
 // A cell that a unit brings about has at most L rows and there are at most L
 // of them, so none is published but with probability δ.
-func Threshold(law noise.Law, unit int64, delta float64) int64 { return unit + rare(law, unit, delta) }
+func Threshold(law law.Law, unit int64, delta float64) int64 { return unit + rare(law, unit, delta) }
 
 // rare returns the least k ≥ 0 with n·P(ν ≥ k) ≤ δ, or one more where that cannot be told in
 // floating point. Tail is rounded up. The two factors outweigh the rounding of the products and
 // of δ, which is at most 2^-53 of each, so what is compared is never below the left side and
 // never above the right one.
-func rare(law noise.Law, n int64, delta float64) int64 {
+func rare(law law.Law, n int64, delta float64) int64 {
 	few := func(k int64) bool { return float64(n)*law.Tail(k)*(1+1e-15) <= delta*(1-1e-15) }
 	low, high := int64(-1), int64(1) // few fails at low
 	for !few(high) {
@@ -164,7 +165,7 @@ func (p Params) judge(count int64, src *noise.Source) (light int64, noisy int64,
 }
 
 // noised returns count plus a draw.
-func noised(count int64, law noise.Law, src *noise.Source) (int64, error) {
+func noised(count int64, law law.Law, src *noise.Source) (int64, error) {
 	draw, err := noise.Draw(law, src)
 	if err != nil {
 		return 0, noRandomness()
@@ -226,7 +227,7 @@ type lift struct {
 var noLift = lift{from: math.MaxInt64}
 
 // liftOf returns the lift of a clipped release, and noLift for other releases.
-func (h Heavy) liftOf(law noise.Law) lift {
+func (h Heavy) liftOf(law law.Law) lift {
 	if h.Form != Clipped {
 		return noLift
 	}

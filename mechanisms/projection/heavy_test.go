@@ -9,14 +9,14 @@ import (
 	"strconv"
 	"testing"
 
-	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
 // clipped returns parameters of a sketch with heavy cells above a clip, at
 // ε = 1/scale and δ.
-func clipped(t testing.TB, rows uint64, clip int64, scale noise.Law, delta float64) Params {
+func clipped(t testing.TB, rows uint64, clip int64, scale law.Law, delta float64) Params {
 	t.Helper()
 	return Params{Transform: Sparse, Rows: rows, Law: scale, Bulk: true,
 		Heavy: Heavy{Form: Clipped, Clip: clip, Threshold: Threshold(scale, 1, delta)}}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 )
 
@@ -50,7 +51,7 @@ func scripted(t testing.TB) *noise.Source {
 type script struct{ *rand.ChaCha8 }
 
 // Drawn decides a draw from a law of one value.
-func (script) Drawn(l noise.Law) int64 { return l.(interface{ value() int64 }).value() }
+func (script) Drawn(l law.Law) int64 { return l.(interface{ value() int64 }).value() }
 
 // silent is the law that is always 0.
 type silent struct{}
@@ -65,9 +66,9 @@ func (silent) Tail(k int64) float64 {
 	return 0
 }
 
-func laplace(t testing.TB, num, den int64) noise.Law {
+func laplace(t testing.TB, num, den int64) law.Law {
 	t.Helper()
-	l, err := noise.NewLaplace(big.NewRat(num, den))
+	l, err := law.NewLaplace(big.NewRat(num, den))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"dpsql/noise"
+	"dpsql/noise/law"
 )
 
 // Discovery finds keys that enough units have. Nobody need know them before.
@@ -28,13 +29,13 @@ import (
 // privately", 2009), with units in place of rows. Noisy counts are not published, and what is, is
 // sorted: the order in which rows were read does not show.
 type Discovery struct {
-	Law       noise.Law // of ν: discrete Laplace noise of scale L/ε
-	Threshold int64     // t, at least 1
+	Law       law.Law // of ν: discrete Laplace noise of scale L/ε
+	Threshold int64   // t, at least 1
 }
 
 // NewDiscovery returns the discovery with the noise of a law, for units of at most so many keys,
 // and δ. The threshold is for counts of units.
-func NewDiscovery(law noise.Law, unit int64, delta float64) Discovery {
+func NewDiscovery(law law.Law, unit int64, delta float64) Discovery {
 	return Discovery{Law: law, Threshold: 1 + rare(law, unit, delta)}
 }
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 )
 
@@ -378,7 +378,7 @@ type coordinate struct {
 }
 
 // noiseOf returns the law of noise alone.
-func noiseOf(law noise.Law) *coordinate {
+func noiseOf(law law.Law) *coordinate {
 	c := &coordinate{variance: law.Variance()}
 	c.tail = func(k int64) float64 {
 		if k <= 0 {

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -121,23 +121,23 @@ func TestDenseMarginCoversAlignedQuery(t *testing.T) {
 func TestMarginsAreTight(t *testing.T) {
 	src, _ := seeded(t)
 	u := line(t, 1<<40)
-	law := laplace(t, 1, 1)
+	l := laplace(t, 1, 1)
 	d := counts{}
 	for i := range uint64(1000) {
 		d[i*i*i] = int64(i % 5)
 	}
 	var releases []*Release
 	for range 7 {
-		releases = append(releases, build(t, u, Params{Transform: Sparse, Rows: 1 << 20, Law: law, Bulk: true}, src, d.cells()))
+		releases = append(releases, build(t, u, Params{Transform: Sparse, Rows: 1 << 20, Law: l, Bulk: true}, src, d.cells()))
 	}
 	for _, c := range []struct {
 		q    query.Query
 		want float64
 	}{
-		{among(u, 12345), float64(noise.HalfWidth(law, 0.95))},
-		{between(t, u, 1000, 1063), 1.96 * math.Sqrt(64*law.Variance())},
-		{between(t, u, 1000, 1064), 1.96 * math.Sqrt(65*law.Variance())},
-		{between(t, u, 5000, 5999), 1.96 * math.Sqrt(1000*law.Variance())},
+		{among(u, 12345), float64(law.HalfWidth(l, 0.95))},
+		{between(t, u, 1000, 1063), 1.96 * math.Sqrt(64*l.Variance())},
+		{between(t, u, 1000, 1064), 1.96 * math.Sqrt(65*l.Variance())},
+		{between(t, u, 5000, 5999), 1.96 * math.Sqrt(1000*l.Variance())},
 	} {
 		least := math.Inf(1)
 		for _, r := range releases {
@@ -316,7 +316,7 @@ func TestIdentityMarginsAreExact(t *testing.T) {
 }
 
 // foldedSum returns P(S = k), k = 0, 1, …, of a sum of m draws of a law.
-func foldedSum(law noise.Law, m int64) []float64 {
+func foldedSum(law law.Law, m int64) []float64 {
 	const reach = 1500
 	one, sum := make([]float64, 2*reach+1), make([]float64, 2*reach+1)
 	for k := -reach; k <= reach; k++ {

@@ -22,7 +22,7 @@ import (
 	"math/big"
 	"slices"
 
-	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -54,7 +54,7 @@ type Params struct {
 	Rows uint64
 	// Law is the noise of one integer coordinate: of A·D for Identity and
 	// Sparse, of √T·A·D for Dense. It is already scaled by the sensitivity.
-	Law noise.Law
+	Law law.Law
 	// Independence is r of a Dense matrix, which must be even and at least 4:
 	// below 4 the variance of an answer has no bound. Other transforms ignore
 	// it.

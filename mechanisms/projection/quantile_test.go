@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"testing"
 
-	"dpsql/noise"
+	"dpsql/noise/law"
 )
 
 // naiveQuantile convolves the law of Σ factor·X term by term.
@@ -78,20 +78,20 @@ func TestQuantileAgainstNaiveConvolution(t *testing.T) {
 // The quantile of one coordinate is the law's own half-width, and factors are
 // units.
 func TestQuantileOfOneTerm(t *testing.T) {
-	gaussian, err := noise.NewGaussian(big.NewRat(1_000_000_000_000, 1))
+	gaussian, err := law.NewGaussian(big.NewRat(1_000_000_000_000, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, law := range []noise.Law{laplace(t, 1, 2), laplace(t, 1, 1), laplace(t, 25, 1), laplace(t, 1_000_000, 1), gaussian} {
-		r := Release{laws: [2]*coordinate{noiseOf(law), noiseOf(law)}, widths: newWidths()}
+	for _, l := range []law.Law{laplace(t, 1, 2), laplace(t, 1, 1), laplace(t, 25, 1), laplace(t, 1_000_000, 1), gaussian} {
+		r := Release{laws: [2]*coordinate{noiseOf(l), noiseOf(l)}, widths: newWidths()}
 		for _, confidence := range []float64{0.5, 0.9, 0.95, 0.999} {
-			want := float64(noise.HalfWidth(law, confidence))
+			want := float64(law.HalfWidth(l, confidence))
 			got := r.sumQuantile([]factor{{0, 1, 1}}, confidence)
 			if got != want {
-				t.Errorf("%v at %v: %v, half-width %v", law, confidence, got, want)
+				t.Errorf("%v at %v: %v, half-width %v", l, confidence, got, want)
 			}
 			if seven := r.sumQuantile([]factor{{0, 70, 1}}, confidence); seven != 70*want {
-				t.Errorf("70 times %v at %v: %v", law, confidence, seven)
+				t.Errorf("70 times %v at %v: %v", l, confidence, seven)
 			}
 		}
 	}

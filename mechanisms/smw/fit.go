@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -65,7 +66,7 @@ func PriorTables(u *query.Universe) []Table {
 // caller has charged ρ. Everything computed from the tables afterwards is
 // public.
 func Measure(tables []Table, sigma2 *big.Rat, src *noise.Source) error {
-	law, err := noise.NewGaussian(sigma2)
+	law, err := law.NewGaussian(sigma2)
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func Measure(tables []Table, sigma2 *big.Rat, src *noise.Source) error {
 func errSource() error { return sqlerr.New(sqlerr.IO, "the system's random source failed") }
 
 // addNoise adds a draw to each count. Both samplers follow the law exactly.
-func addNoise(counts []int64, law noise.Law, bulk *noise.Table, src *noise.Source) error {
+func addNoise(counts []int64, law law.Law, bulk *noise.Table, src *noise.Source) error {
 	draws := make([]int64, len(counts))
 	if bulk != nil {
 		if err := bulk.Fill(draws, src); err != nil {

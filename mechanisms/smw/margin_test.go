@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dpsql/noise"
+	"dpsql/noise/law"
 )
 
 // noisy returns parameters with noise of the given scales.
@@ -20,7 +21,7 @@ func noisy(tau, nu *big.Rat, b, k int64) Params {
 
 // exactBound returns the smallest x with 2·P(max ν + max τ > x) ≤ γ, summed
 // term by term.
-func exactBound(tau, nu noise.Law, b, k int64, gamma float64) int64 {
+func exactBound(tau, nu law.Law, b, k int64, gamma float64) int64 {
 	reach := int64(60*deviation(tau)) + 20
 	chance := map[int64]float64{}
 	for u := -reach; u < reach; u++ {
@@ -90,7 +91,7 @@ func TestSimultaneousBoundHoldsInSimulation(t *testing.T) {
 	}
 }
 
-func spread(t *testing.T, l noise.Law, n int, src *noise.Source) (low, high int64) {
+func spread(t *testing.T, l law.Law, n int, src *noise.Source) (low, high int64) {
 	low, high = math.MaxInt64, math.MinInt64
 	for range n {
 		v := must(noise.Draw(l, src))(t)

@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"sort"
 
-	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -166,16 +166,16 @@ func (p Params) change() *big.Rat {
 
 // laws returns the discrete Laplace laws of τ, of scale L·W/ε₁, and of ν, of
 // scale 2·L·W/ε₂.
-func (p Params) laws() (tau, nu noise.Law, err error) {
+func (p Params) laws() (tau, nu law.Law, err error) {
 	if p.Eps1 == nil || p.Eps2 == nil || p.Eps1.Sign() <= 0 || p.Eps2.Sign() <= 0 {
 		return nil, nil, sqlerr.New(sqlerr.Corrupt, "smw: the stored parameters lack the ε of a run")
 	}
-	tau, err = noise.NewLaplace(new(big.Rat).Quo(p.change(), p.Eps1))
+	tau, err = law.NewLaplace(new(big.Rat).Quo(p.change(), p.Eps1))
 	if err != nil {
 		return nil, nil, err
 	}
 	twice := new(big.Rat).Add(p.change(), p.change())
-	nu, err = noise.NewLaplace(twice.Quo(twice, p.Eps2))
+	nu, err = law.NewLaplace(twice.Quo(twice, p.Eps2))
 	return tau, nu, err
 }
 
@@ -183,14 +183,14 @@ func (p Params) laws() (tau, nu noise.Law, err error) {
 // anew (Request.Remeasure): discrete Laplace of scale L·W/ε₃. Otherwise it
 // returns nil: the answer is then the gap of the comparison, and given that it
 // fired no law is known for its noise.
-func (p Params) FiredLaw() (noise.Law, error) {
+func (p Params) FiredLaw() (law.Law, error) {
 	if p.Eps3 == nil {
 		return nil, nil
 	}
 	if p.Eps3.Sign() <= 0 {
 		return nil, sqlerr.New(sqlerr.Corrupt, "smw: the stored parameters lack the ε of a run")
 	}
-	return noise.NewLaplace(new(big.Rat).Quo(p.change(), p.Eps3))
+	return law.NewLaplace(new(big.Rat).Quo(p.change(), p.Eps3))
 }
 
 // tauShare is 1/(1 + 2^(2/3)), the share of ε₁ in ε₁ : ε₂ = 1 : 2^(2/3). That
@@ -333,14 +333,14 @@ func (p Params) UnfiredMargin(confidence float64) int64 {
 // selects large noise. An answer that was counted anew does: given that it
 // fired, its half-width is that of the fresh noise.
 func (p Params) FiredMargin(confidence float64) int64 {
-	if law, err := p.FiredLaw(); err == nil && law != nil {
-		return noise.HalfWidth(law, confidence)
+	if fired, err := p.FiredLaw(); err == nil && fired != nil {
+		return law.HalfWidth(fired, confidence)
 	}
 	return p.SimultaneousBound((1 - confidence) * (1 - 1e-12))
 }
 
 // oneSided returns the smallest a ≥ 0 with draws·P(X > a) ≤ gamma.
-func oneSided(l noise.Law, draws, gamma float64) int64 {
+func oneSided(l law.Law, draws, gamma float64) int64 {
 	return leastMultiple(func(a int64) bool { return draws*l.Tail(a+1) <= gamma }, 1, 1)
 }
 
@@ -364,10 +364,10 @@ func addCapped(a, b int64) int64 {
 	return a + b
 }
 
-func deviation(l noise.Law) float64 { return math.Sqrt(l.Variance()) }
+func deviation(l law.Law) float64 { return math.Sqrt(l.Variance()) }
 
 // maximumAbove returns P(max of n draws ≥ y).
-func maximumAbove(l noise.Law, n float64, y int64) float64 {
+func maximumAbove(l law.Law, n float64, y int64) float64 {
 	return -math.Expm1(n * math.Log1p(-l.Tail(y)))
 }
 
@@ -383,7 +383,7 @@ type maxima struct {
 // computed. No γ comes near it.
 const negligible = 1e-40
 
-func newMaxima(l noise.Law, n float64) maxima {
+func newMaxima(l law.Law, n float64) maxima {
 	width := max(int64(deviation(l)/64), 1)
 	top := -8 * int64(deviation(l)) // lower maxima are rounded up to it
 	above := maximumAbove(l, n, top+1)
@@ -404,7 +404,7 @@ func newMaxima(l noise.Law, n float64) maxima {
 // sumAbove returns an upper bound on P(M + M' > x). M is the largest of n draws
 // of l, and M' is the maximum that m describes. A bound above enough is not added
 // up to its end.
-func (m maxima) sumAbove(l noise.Law, n float64, x int64, enough float64) float64 {
+func (m maxima) sumAbove(l law.Law, n float64, x int64, enough float64) float64 {
 	sum := m.beyond
 	for i, top := range m.tops {
 		if sum > enough {

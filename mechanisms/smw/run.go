@@ -2,6 +2,7 @@ package smw
 
 import (
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -11,8 +12,8 @@ import (
 // after its first use.
 type Run struct {
 	params     Params
-	nu         noise.Law
-	recountLaw noise.Law // of the count that is taken when a test fires; nil: none is
+	nu         law.Law
+	recountLaw law.Law // of the count that is taken when a test fires; nil: none is
 	tau        int64
 	ended      bool
 }
@@ -49,7 +50,7 @@ func ResumeRun(p Params, tau int64) (Run, error) {
 	return newRun(p, nu, tau)
 }
 
-func newRun(p Params, nu noise.Law, tau int64) (Run, error) {
+func newRun(p Params, nu law.Law, tau int64) (Run, error) {
 	if p.Threshold < 1 || p.Threshold > limit || tau < -limit || tau > limit {
 		return Run{}, sqlerr.New(sqlerr.Corrupt, "smw: the state of a run is out of range")
 	}

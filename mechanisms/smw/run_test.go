@@ -8,11 +8,12 @@ import (
 	"pgregory.net/rapid"
 
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 )
 
 // point is the probability of one value of a law.
-func point(l noise.Law, k int64) float64 { return l.Tail(k) - l.Tail(k+1) }
+func point(l law.Law, k int64) float64 { return l.Tail(k) - l.Tail(k+1) }
 
 // outcomeLaw returns the exact law of one comparison of a fresh run, c − h = d:
 // the probability of firing with noisy − h = v, and of not firing.
@@ -92,7 +93,7 @@ func TestRemeasuredLaw(t *testing.T) {
 	if total.Add(total, p.Eps3).Cmp(request.RunEpsilon(1)) > 0 {
 		t.Errorf("the shares sum to %v of %v", total, request.RunEpsilon(1))
 	}
-	law := must(p.FiredLaw())(t)
+	l := must(p.FiredLaw())(t)
 	src := newSource(newRand(t))
 	for _, d := range []int64{0, p.Threshold, -2 * p.Threshold} {
 		counts, n := map[int64]int{}, 0
@@ -109,12 +110,12 @@ func TestRemeasuredLaw(t *testing.T) {
 		f, tolerance := 0.0, math.Sqrt(16/(2*float64(n)))
 		for v := int64(-60); v <= 60; v++ {
 			f += float64(counts[v]) / float64(n)
-			if exact := 1 - law.Tail(v+1); math.Abs(f-exact) > tolerance {
+			if exact := 1 - l.Tail(v+1); math.Abs(f-exact) > tolerance {
 				t.Fatalf("d = %d: P(noise ≤ %d) is %v, exactly %v", d, v, f, exact)
 			}
 		}
 	}
-	if w, want := p.FiredMargin(0.95), noise.HalfWidth(law, 0.95); w != want {
+	if w, want := p.FiredMargin(0.95), law.HalfWidth(l, 0.95); w != want {
 		t.Errorf("margin %d, want %d", w, want)
 	}
 	plain := p

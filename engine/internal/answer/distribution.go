@@ -10,7 +10,7 @@ import (
 	"dpsql/internal/released"
 	"dpsql/mechanisms/direct"
 	"dpsql/mechanisms/projection"
-	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -352,7 +352,7 @@ func distributionStored(r Request, a catalog.Answer) (e released.Estimate, margi
 		return e, 0, damaged
 	}
 	c := m.places()
-	law, err := noise.ParseLaw(m.Law)
+	law, err := law.Parse(m.Law)
 	if err != nil || !c.Valid() || int64(len(m.Noisy)) != c.Places {
 		return e, 0, damaged
 	}

@@ -8,6 +8,7 @@ import (
 	"dpsql/internal/released"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 )
 
@@ -26,7 +27,7 @@ func TestGapsOfCells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	law, err := noise.NewLaplace(big.NewRat(2, 1))
+	law, err := law.NewLaplace(big.NewRat(2, 1))
 	if err != nil {
 		t.Fatal(err)
 	}

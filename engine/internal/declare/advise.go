@@ -14,7 +14,7 @@ import (
 	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
-	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
@@ -438,11 +438,11 @@ func (a *Asked) direct(rho, rows int64, confidence float64) (margins []float64) 
 			return nil
 		}
 		squared := direct.SigmaSquared(rho, sensitivity)
-		law, err := noise.NewGaussian(squared.Mul(squared, new(big.Rat).SetInt64(answers)))
+		gaussian, err := law.NewGaussian(squared.Mul(squared, new(big.Rat).SetInt64(answers)))
 		if err != nil {
 			return nil
 		}
-		margins = append(margins, slices.Repeat([]float64{float64(noise.HalfWidth(law, confidence))}, len(queries))...)
+		margins = append(margins, slices.Repeat([]float64{float64(law.HalfWidth(gaussian, confidence))}, len(queries))...)
 	}
 	return margins
 }

@@ -10,7 +10,7 @@ import (
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/projection"
-	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/source"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -59,7 +59,7 @@ func (s *Statement) planDiscovery(st *syntax.CreatePublic, v *view.View) (d disc
 		return d, sqlerr.New(sqlerr.Invalid, "keys cannot be found without a delta").
 			WithHint("give the table a delta, and write WITH (epsilon = 0.1, delta = 1e-8)").At(k.Column.Position)
 	}
-	law, err := noise.NewLaplace(pay.LaplaceScale(d.cost.Epsilon, t.Sensitivity()))
+	law, err := law.NewLaplace(pay.LaplaceScale(d.cost.Epsilon, t.Sensitivity()))
 	if err != nil {
 		return d, err
 	}

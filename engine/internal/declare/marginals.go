@@ -16,7 +16,7 @@ import (
 	"dpsql/internal/released"
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
-	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -113,7 +113,7 @@ func (p *marginalsPlan) unmeasured(wanted [][]int) (names []string) {
 // square over all of them, before the fit, and what those of an identity release of the same
 // columns and ε would, which needs no δ, if there is room for it. The fit about halves the first.
 func (p marginalsPlan) outlook() string {
-	law, err := noise.NewLaplace(pay.LaplaceScale(p.cost.Epsilon, p.table.Sensitivity()))
+	law, err := law.NewLaplace(pay.LaplaceScale(p.cost.Epsilon, p.table.Sensitivity()))
 	if err != nil {
 		return ""
 	}
@@ -159,7 +159,7 @@ func (p *marginalsPlan) calibrate() error {
 		return err
 	}
 	p.params.Sigma2, _ = sigma2.Float64()
-	p.params.Law, err = noise.NewGaussian(sigma2)
+	p.params.Law, err = law.NewGaussian(sigma2)
 	return err
 }
 

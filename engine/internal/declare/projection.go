@@ -13,6 +13,7 @@ import (
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -116,7 +117,7 @@ func deltaShare(a view.Account, e accounting.Epsilon) accounting.Delta {
 // a release is ε-differentially private; with them it is (ε, δ)-differentially private,
 // by the proof at projection.Heavy.
 func planSketch(o *options, p projectionPlan, w wishes, a view.Account) (projectionPlan, error) {
-	law, err := noise.NewLaplace(pay.LaplaceScale(p.cost.Epsilon, p.table.Sensitivity()))
+	law, err := law.NewLaplace(pay.LaplaceScale(p.cost.Epsilon, p.table.Sensitivity()))
 	if err != nil {
 		return p, err
 	}
@@ -323,10 +324,10 @@ func (p projectionPlan) options(w wishes) (options []projection.Option, err erro
 }
 
 // laplace returns noise of scale L over a part of ε, and the scale.
-func (p projectionPlan) laplace(part *big.Rat) (noise.Law, float64, error) {
+func (p projectionPlan) laplace(part *big.Rat) (law.Law, float64, error) {
 	scale := pay.LaplaceScale(p.cost.Epsilon, p.table.Sensitivity())
 	scale.Quo(scale, part)
-	law, err := noise.NewLaplace(scale)
+	law, err := law.NewLaplace(scale)
 	f, _ := scale.Float64()
 	return law, f, err
 }
@@ -354,7 +355,7 @@ func (p projectionPlan) namedHeavy(wishes) (o projection.Option, err error) {
 	if o.Params.Law, o.Scale, err = p.laplace(big.NewRat(9, 10)); err != nil {
 		return o, err
 	}
-	var law noise.Law
+	var law law.Law
 	if law, o.NameScale, err = p.laplace(big.NewRat(1, 10)); err != nil {
 		return o, err
 	}
@@ -362,7 +363,7 @@ func (p projectionPlan) namedHeavy(wishes) (o projection.Option, err error) {
 	return o, nil
 }
 
-func (p projectionPlan) threshold(law noise.Law) int64 {
+func (p projectionPlan) threshold(law law.Law) int64 {
 	return projection.Threshold(law, p.table.Sensitivity(), p.cost.Delta.Float())
 }
 
@@ -412,14 +413,14 @@ func (p projectionPlan) dense(law string, rows uint64, queries int64, beta float
 // coordinate by at most L, so the ℓ2 sensitivity is L√T. The paper's Laplace noise is that
 // of Algorithm 2. It is private by the composition theorem that the paper cites (Dwork,
 // Rothblum and Vadhan 2010). The Gaussian noise is calibrated to (ε, δ).
-func denseLaw(law string, rows uint64, cost accounting.Amount, sensitivity int64) (noise.Law, error) {
+func denseLaw(name string, rows uint64, cost accounting.Amount, sensitivity int64) (law.Law, error) {
 	l := big.NewRat(sensitivity, 1)
-	if law == "laplace" {
+	if name == "laplace" {
 		scale, err := projection.PaperLaplaceScale(rows, cost.Epsilon.Rat(), cost.Delta.Rat())
 		if err != nil {
 			return nil, err
 		}
-		return noise.NewLaplace(scale.Mul(scale, l))
+		return law.NewLaplace(scale.Mul(scale, l))
 	}
 	squared, ok := squaredSensitivity(sensitivity, int64(rows))
 	if !ok {
@@ -431,7 +432,7 @@ func denseLaw(law string, rows uint64, cost accounting.Amount, sensitivity int64
 	if err != nil {
 		return nil, err
 	}
-	return noise.NewGaussian(sigma2)
+	return law.NewGaussian(sigma2)
 }
 
 // squaredSensitivity returns L²·n, the squared ℓ2 sensitivity of n parts of a vector each of

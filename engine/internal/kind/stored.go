@@ -17,7 +17,7 @@ import (
 	"dpsql/internal/released"
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/smw"
-	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -226,11 +226,11 @@ func lawMargin(k MarginKey) MarginResult {
 	if err := json.Unmarshal([]byte(k.Law), &text); err != nil {
 		return MarginResult{Err: errStored()}
 	}
-	law, err := noise.ParseLaw(text)
+	l, err := law.Parse(text)
 	if err != nil {
 		return MarginResult{Err: errStored()}
 	}
-	return MarginResult{Width: float64(noise.HalfWidth(law, k.Confidence))}
+	return MarginResult{Width: float64(law.HalfWidth(l, k.Confidence))}
 }
 
 func errStored() error { return sqlerr.New(sqlerr.Corrupt, "a stored answer cannot be read") }

@@ -20,6 +20,7 @@ import (
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
+	"dpsql/noise/law"
 	"dpsql/period"
 	"dpsql/source"
 	"dpsql/sqlerr"
@@ -544,19 +545,19 @@ func (d *Desk) keepRowCount(ctx context.Context, t *view.Table, n catalog.NHat) 
 
 // RowCountPrice returns what N̂ costs of what a statement is about to spend, a hundredth of
 // ε or ρ, what is left of it, and the law of the noise in N̂.
-func RowCountPrice(about accounting.Amount, sensitivity int64) (cost, left accounting.Amount, law noise.Law, err error) {
+func RowCountPrice(about accounting.Amount, sensitivity int64) (cost, left accounting.Amount, law law.Law, err error) {
 	cost = accounting.Amount{Epsilon: about.Epsilon / 100, Rho: about.Rho / 100}
 	left = accounting.Amount{Epsilon: about.Epsilon - cost.Epsilon, Delta: about.Delta, Rho: about.Rho - cost.Rho}
 	law, err = rowCountLaw(cost, sensitivity)
 	return cost, left, law, err
 }
 
-func rowCountLaw(cost accounting.Amount, sensitivity int64) (noise.Law, error) {
+func rowCountLaw(cost accounting.Amount, sensitivity int64) (law.Law, error) {
 	switch {
 	case cost.Rho > 0:
-		return noise.NewGaussian(direct.SigmaSquared(int64(cost.Rho), sensitivity))
+		return law.NewGaussian(direct.SigmaSquared(int64(cost.Rho), sensitivity))
 	case cost.Epsilon > 0:
-		return noise.NewLaplace(LaplaceScale(cost.Epsilon, sensitivity))
+		return law.NewLaplace(LaplaceScale(cost.Epsilon, sensitivity))
 	}
 	return nil, sqlerr.New(sqlerr.Invalid, "epsilon is too small to count the rows with a hundredth of it").
 		WithHint("give the statement a larger epsilon")
@@ -570,9 +571,9 @@ func LaplaceScale(e accounting.Epsilon, sensitivity int64) *big.Rat {
 // RowCountBound returns e with |N̂ − n| ≤ e except with probability beta. Clamping N̂
 // to at least 1 only brings it nearer.
 func RowCountBound(n catalog.NHat, beta float64) (int64, error) {
-	law, err := noise.ParseLaw(n.Law)
+	l, err := law.Parse(n.Law)
 	if err != nil {
 		return 0, sqlerr.New(sqlerr.Corrupt, "the stored number of rows cannot be read")
 	}
-	return noise.HalfWidth(law, 1-beta), nil
+	return law.HalfWidth(l, 1-beta), nil
 }

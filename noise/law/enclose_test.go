@@ -1,23 +1,25 @@
-package noise
+package law
 
 import (
 	"math"
 	"math/big"
 	"testing"
+
+	"dpsql/noise/law/lawtest"
 )
 
 // holds reports whether x lies in a, and how many bits wide a is at most.
-func holds(a interval, x *big.Float) bool {
-	scaled := float(0).SetMantExp(x, int(a.bits))
-	return float(0).SetInt(a.lo).Cmp(scaled) <= 0 && float(0).SetInt(a.hi).Cmp(scaled) >= 0
+func holds(a Interval, x *big.Float) bool {
+	scaled := lawtest.Float(0).SetMantExp(x, int(a.bits))
+	return lawtest.Float(0).SetInt(a.lo).Cmp(scaled) <= 0 && lawtest.Float(0).SetInt(a.hi).Cmp(scaled) >= 0
 }
 
-func width(a interval) int { return new(big.Int).Sub(a.hi, a.lo).BitLen() }
+func width(a Interval) int { return new(big.Int).Sub(a.hi, a.lo).BitLen() }
 
 func TestExpNegEncloses(t *testing.T) {
 	for _, text := range []string{"0", "1/1000000000000000000000", "1/3", "1", "5/2", "100", "299", "1000"} {
-		x := rat(text)
-		want := naiveExpNeg(x)
+		x := lawtest.Rat(text)
+		want := lawtest.ExpNeg(x)
 		for _, bits := range []uint{16, 64, 300, 1100} {
 			got := expNeg(x, bits)
 			if !holds(got, want) || width(got) > 3 {
@@ -31,7 +33,7 @@ func TestPiEncloses(t *testing.T) {
 	const digits = "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798"
 	for _, bits := range []uint{20, 128, 320} {
 		got := pi(bits)
-		if !holds(got, float(0).SetRat(rat(digits))) || width(got) > 3 {
+		if !holds(got, lawtest.Float(0).SetRat(lawtest.Rat(digits))) || width(got) > 3 {
 			t.Errorf("pi(%d) = [%d, %d]", bits, got.lo, got.hi)
 		}
 	}
@@ -40,7 +42,7 @@ func TestPiEncloses(t *testing.T) {
 func TestBernoulliNumbers(t *testing.T) {
 	b := bernoulliNumbers(12)
 	for n, want := range map[int]string{0: "1", 2: "1/6", 4: "-1/30", 6: "1/42", 8: "-1/30", 10: "5/66", 12: "-691/2730"} {
-		if b[n].Cmp(rat(want)) != 0 {
+		if b[n].Cmp(lawtest.Rat(want)) != 0 {
 			t.Errorf("B%d = %s, want %s", n, b[n], want)
 		}
 	}
@@ -58,8 +60,8 @@ func TestIntervalSigns(t *testing.T) {
 		if v[0] > v[1] || v[2] > v[3] {
 			continue
 		}
-		a := interval{big.NewInt(v[0]), big.NewInt(v[1]), bits}
-		b := interval{big.NewInt(v[2]), big.NewInt(v[3]), bits}
+		a := Interval{big.NewInt(v[0]), big.NewInt(v[1]), bits}
+		b := Interval{big.NewInt(v[2]), big.NewInt(v[3]), bits}
 		p := []float64{float64(v[0] * v[2]), float64(v[0] * v[3]), float64(v[1] * v[2]), float64(v[1] * v[3])}
 		lo := math.Floor(min(p[0], p[1], p[2], p[3]) / 16)
 		hi := math.Ceil(max(p[0], p[1], p[2], p[3]) / 16)
@@ -70,8 +72,8 @@ func TestIntervalSigns(t *testing.T) {
 }
 
 func TestIntervalDivisionAndRoot(t *testing.T) {
-	a := interval{big.NewInt(16), big.NewInt(33), 4} // [1, 33/16]
-	b := interval{big.NewInt(48), big.NewInt(49), 4} // [3, 49/16]
+	a := Interval{big.NewInt(16), big.NewInt(33), 4} // [1, 33/16]
+	b := Interval{big.NewInt(48), big.NewInt(49), 4} // [3, 49/16]
 	if q := a.div(b); q.lo.Int64() != 5 || q.hi.Int64() != 11 {
 		t.Errorf("quotient [%d, %d], want [5, 11]", q.lo, q.hi)
 	}
@@ -91,11 +93,11 @@ func TestEnclosuresAgainstSums(t *testing.T) {
 		"dgauss(255)": 200, "dgauss(256)": 200, "dgauss(1501/2)": 300,
 	} {
 		l := mustParse(t, text)
-		tails := naiveTails(l, n+1, 10*n)
+		tails := lawtest.Tails(l, n+1, 10*n)
 		for _, bits := range []uint{64, 200} {
 			k := 0
-			for _, p := range l.cumulative(bits) {
-				want := float(1)
+			for _, p := range l.Cumulative(bits) {
+				want := lawtest.Float(1)
 				want.Sub(want, tails[k+1]).Sub(want, tails[k+1])
 				if !holds(p, want) || width(p) > int(p.bits-bits) {
 					t.Fatalf("%s: cumulative at %d with %d bits is no narrow enclosure", text, k, bits)

@@ -1,4 +1,4 @@
-package noise
+package law
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/noise/law/lawtest"
 	"dpsql/sqlerr"
 )
 
@@ -15,7 +16,7 @@ func TestParseLawRoundTrip(t *testing.T) {
 		"dlap(5/2)", "dlap(1)", "dlap(1/100)", "dlap(1000000000000000)", "dgauss(17/3)", "dgauss(4)",
 		"dgauss(1000000000000000000000000000000)", "dgauss(1/" + strings.Repeat("9", 100) + ")",
 	} {
-		l, err := ParseLaw(text)
+		l, err := Parse(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 		} else if l.String() != text {
@@ -25,7 +26,7 @@ func TestParseLawRoundTrip(t *testing.T) {
 }
 
 func TestStringReduces(t *testing.T) {
-	for text, r := range map[string]*big.Rat{"dlap(5/2)": rat("2.5"), "dlap(3)": rat("6/2")} {
+	for text, r := range map[string]*big.Rat{"dlap(5/2)": lawtest.Rat("2.5"), "dlap(3)": lawtest.Rat("6/2")} {
 		l, err := NewLaplace(r)
 		if err != nil || l.String() != text {
 			t.Errorf("NewLaplace(%s) = %v, %v; want %s", r, l, err, text)
@@ -41,15 +42,15 @@ func TestParseLawRefuses(t *testing.T) {
 		"dlap(1000000000000001)", "dgauss(1000000000000000000000000000001)", "dgauss(0)", "lap(1)", "dlap(5/2)dlap(5/2)",
 		"dlap(" + strings.Repeat("7", 1000) + ")",
 	} {
-		l, err := ParseLaw(text)
+		l, err := Parse(text)
 		if sqlerr.CodeOf(err) != sqlerr.Invalid {
-			t.Errorf("ParseLaw(%.40q) = %v, %v; want code invalid", text, l, err)
+			t.Errorf("Parse(%.40q) = %v, %v; want code invalid", text, l, err)
 		}
 	}
 }
 
 func TestNewRefuses(t *testing.T) {
-	for _, r := range []*big.Rat{nil, new(big.Rat), rat("-1"), rat("-1/1000"), rat("1e31")} {
+	for _, r := range []*big.Rat{nil, new(big.Rat), lawtest.Rat("-1"), lawtest.Rat("-1/1000"), lawtest.Rat("1e31")} {
 		if _, err := NewLaplace(r); sqlerr.CodeOf(err) != sqlerr.Invalid {
 			t.Errorf("NewLaplace(%v): error %v, want code invalid", r, err)
 		}
@@ -61,7 +62,7 @@ func TestNewRefuses(t *testing.T) {
 
 // TestLawsKeepTheirParameter changes the rational a law was made from.
 func TestLawsKeepTheirParameter(t *testing.T) {
-	r := rat("5/2")
+	r := lawtest.Rat("5/2")
 	a, errA := NewLaplace(r)
 	b, errB := NewGaussian(r)
 	if errA != nil || errB != nil {
@@ -73,12 +74,12 @@ func TestLawsKeepTheirParameter(t *testing.T) {
 	}
 }
 
-func FuzzParseLaw(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, text := range []string{"dlap(5/2)", "dgauss(17/3)", "dlap(1/0)", "dgauss(1e9)", "dlap(()"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		l, err := ParseLaw(text)
+		l, err := Parse(text)
 		if err == nil && l.String() != text {
 			t.Errorf("%q came back as %q", text, l.String())
 		}
@@ -87,8 +88,8 @@ func FuzzParseLaw(f *testing.F) {
 
 // naiveHalfWidth counts up to the first w with 2 P(X >= w+1) <= 1 - confidence.
 func naiveHalfWidth(tails []*big.Float, confidence float64) int64 {
-	miss := float(1)
-	miss.Sub(miss, float(confidence)).Quo(miss, float(2))
+	miss := lawtest.Float(1)
+	miss.Sub(miss, lawtest.Float(confidence)).Quo(miss, lawtest.Float(2))
 	for w := 0; w+1 < len(tails); w++ {
 		if tails[w+1].Cmp(miss) <= 0 {
 			return int64(w)
@@ -105,10 +106,10 @@ func TestHalfWidthAgainstSums(t *testing.T) {
 		"dgauss(255)", "dgauss(256)", "dgauss(1000)",
 	} {
 		l := mustParse(t, text)
-		tails := naiveTails(l, 1000, 3000)
+		tails := lawtest.Tails(l, 1000, 3000)
 		confidences := []float64{math.SmallestNonzeroFloat64, 1e-9, 0.1, 0.5, 0.9, 0.95, 0.99, 0.999999, 1 - 1e-12, 1 - 0x1p-53}
 		for w := 1; w < 30; w++ {
-			step := float(1)
+			step := lawtest.Float(1)
 			step.Sub(step, tails[w]).Sub(step, tails[w])
 			c, _ := step.Float64()
 			confidences = append(confidences, c, math.Nextafter(c, 0), math.Nextafter(c, 1))
@@ -184,14 +185,14 @@ func TestHalfWidthOfAnotherLaw(t *testing.T) {
 func checkTail(t *testing.T, l Law, k int64, want *big.Float) {
 	t.Helper()
 	got := l.Tail(k)
-	excess := float(got)
+	excess := lawtest.Float(got)
 	excess.Sub(excess, want).Quo(excess, want)
 	rel, _ := excess.Float64()
 	limit := 1e-12
 	switch {
-	case want.Cmp(float(0x1p-1021)) < 0:
+	case want.Cmp(lawtest.Float(0x1p-1021)) < 0:
 		limit = math.Inf(1)
-	case want.Cmp(float(1e-240)) < 0:
+	case want.Cmp(lawtest.Float(1e-240)) < 0:
 		limit = 2e-12
 	}
 	if rel < 0 || rel > limit || got <= 0 {
@@ -220,11 +221,11 @@ func TestTailAgainstSums(t *testing.T) {
 		{"dgauss(250001/2)", 13500, 16000},
 	} {
 		l := mustParse(t, c.text)
-		tails := naiveTails(l, c.n, c.terms)
+		tails := lawtest.Tails(l, c.n, c.terms)
 		for k := 0; k <= c.n; k += 1 + k/8 {
 			checkTail(t, l, int64(k), tails[k])
 			if k > 0 {
-				reflected := float(1)
+				reflected := lawtest.Float(1)
 				checkTail(t, l, int64(1-k), reflected.Sub(reflected, tails[k]))
 			}
 		}
@@ -252,9 +253,9 @@ func TestTailAgainstEnclosures(t *testing.T) {
 		for range 10 {
 			k := 1 + int64(r.Float64()*c.far*spread)
 			p := l.within(k-1, c.bits)
-			tail := float(0).SetInt(new(big.Int).Add(p.lo, p.hi))
+			tail := lawtest.Float(0).SetInt(new(big.Int).Add(p.lo, p.hi))
 			tail.SetMantExp(tail, -int(p.bits)-1)
-			tail.Sub(float(1), tail).Quo(tail, float(2))
+			tail.Sub(lawtest.Float(1), tail).Quo(tail, lawtest.Float(2))
 			checkTail(t, l, k, tail)
 		}
 	}
@@ -290,11 +291,11 @@ func TestVarianceAgainstSums(t *testing.T) {
 		"dgauss(399/100)", "dgauss(4)", "dgauss(401/100)", "dgauss(100)",
 	} {
 		l := mustParse(t, text)
-		weights := naiveWeights(l, 100+int(40*math.Sqrt(l.Variance())))
-		sum, total := float(0), float(-1)
+		weights := lawtest.Weights(l, 100+int(40*math.Sqrt(l.Variance())))
+		sum, total := lawtest.Float(0), lawtest.Float(-1)
 		for k, w := range weights {
 			total.Add(total, w).Add(total, w)
-			sum.Add(sum, float(0).Mul(w, float(2*float64(k)*float64(k))))
+			sum.Add(sum, lawtest.Float(0).Mul(w, lawtest.Float(2*float64(k)*float64(k))))
 		}
 		want, _ := sum.Quo(sum, total).Float64()
 		if got := l.Variance(); math.Abs(got-want) > 1e-13*want {
@@ -305,4 +306,13 @@ func TestVarianceAgainstSums(t *testing.T) {
 	if got := l.Variance(); math.Abs(got-2e30) > 1e17 { // 2 scale² - 1/6 + ...
 		t.Errorf("%s: Variance = %g, want 2e30", l, got)
 	}
+}
+
+func mustParse(t testing.TB, text string) Enclosed {
+	t.Helper()
+	l, err := Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.(Enclosed)
 }

@@ -1,4 +1,4 @@
-package noise
+package law
 
 import (
 	"math"
@@ -7,16 +7,17 @@ import (
 	"testing"
 
 	"dpsql/accounting/goldentest"
+	"dpsql/noise/law/lawtest"
 )
 
 // TestGolden holds the laws to published and independently computed figures.
 func TestGolden(t *testing.T) {
-	lawful := func(get func(l enclosed, in goldentest.Inputs) float64) goldentest.Check {
+	lawful := func(get func(l Enclosed, in goldentest.Inputs) float64) goldentest.Check {
 		return goldentest.Exact(func(in goldentest.Inputs) float64 { return get(goldenLaw(in, 1), in) })
 	}
-	pmf := lawful(func(l enclosed, in goldentest.Inputs) float64 { return probability(l, int64(in.Number("k"))) })
-	variance := lawful(func(l enclosed, _ goldentest.Inputs) float64 { return l.Variance() })
-	tail := lawful(func(l enclosed, in goldentest.Inputs) float64 { return l.Tail(int64(in.Number("m"))) })
+	pmf := lawful(func(l Enclosed, in goldentest.Inputs) float64 { return probability(l, int64(in.Number("k"))) })
+	variance := lawful(func(l Enclosed, _ goldentest.Inputs) float64 { return l.Variance() })
+	tail := lawful(func(l Enclosed, in goldentest.Inputs) float64 { return l.Tail(int64(in.Number("m"))) })
 	delta := goldentest.Exact(hockeyStick)
 	goldentest.Run(t, "noise", map[string]goldentest.Check{
 		"discrete_laplace_pmf":       pmf,
@@ -27,10 +28,10 @@ func TestGolden(t *testing.T) {
 		"discrete_laplace_tail_P[X>=m]":        tail,
 		"discrete_gaussian_tail_P[X>=m]":       tail,
 		"discrete_gaussian_tail_P[X>=m]_upper": tail,
-		"discrete_laplace_smallest_m_with_P[|X|>=m]<=alpha": lawful(func(l enclosed, in goldentest.Inputs) float64 {
+		"discrete_laplace_smallest_m_with_P[|X|>=m]<=alpha": lawful(func(l Enclosed, in goldentest.Inputs) float64 {
 			return float64(HalfWidth(l, 1-in.Number("alpha")) + 1)
 		}),
-		"discrete_gaussian_entropy_bits_pmf_sum": lawful(func(l enclosed, _ goldentest.Inputs) (sum float64) {
+		"discrete_gaussian_entropy_bits_pmf_sum": lawful(func(l Enclosed, _ goldentest.Inputs) (sum float64) {
 			for k := int64(-60); k <= 60; k++ {
 				sum += probability(l, k)
 			}
@@ -51,7 +52,7 @@ func TestGolden(t *testing.T) {
 
 // goldenLaw returns the law of a fact, stretched so many times: of a continuous
 // one, b or sigma, the discrete law at a stretch is the rounding.
-func goldenLaw(in goldentest.Inputs, stretch int64) enclosed {
+func goldenLaw(in goldentest.Inputs, stretch int64) Enclosed {
 	s := new(big.Rat).SetInt64(stretch)
 	var l Law
 	var err error
@@ -59,30 +60,30 @@ func goldenLaw(in goldentest.Inputs, stretch int64) enclosed {
 	case in["scale"] != "":
 		l, err = NewLaplace(s.Mul(s, quotientOf(in["scale"])))
 	case in["b"] != "":
-		l, err = NewLaplace(s.Mul(s, rat(in["b"])))
+		l, err = NewLaplace(s.Mul(s, lawtest.Rat(in["b"])))
 	case in["sigma"] != "":
-		s.Mul(s, rat(in["sigma"]))
+		s.Mul(s, lawtest.Rat(in["sigma"]))
 		l, err = NewGaussian(s.Mul(s, s))
 	default:
-		l, err = NewGaussian(s.Mul(s, s).Mul(s, rat(in["sigma2"])))
+		l, err = NewGaussian(s.Mul(s, s).Mul(s, lawtest.Rat(in["sigma2"])))
 	}
 	if err != nil {
 		panic(err)
 	}
-	return l.(enclosed)
+	return l.(Enclosed)
 }
 
 // quotientOf reads "0.3" or "1/0.5".
 func quotientOf(text string) *big.Rat {
 	num, den, ok := strings.Cut(text, "/")
 	if !ok {
-		return rat(num)
+		return lawtest.Rat(num)
 	}
-	return new(big.Rat).Quo(rat(num), rat(den))
+	return new(big.Rat).Quo(lawtest.Rat(num), lawtest.Rat(den))
 }
 
 // probability returns P(X = k) from the enclosures.
-func probability(l enclosed, k int64) float64 {
+func probability(l Enclosed, k int64) float64 {
 	const bits = 200
 	p, share := l.within(max(k, -k), bits), 1.0
 	if k != 0 {
@@ -122,7 +123,7 @@ func hockeyStick(in goldentest.Inputs) (delta float64) {
 
 // lossMass returns the probability of a privacy loss, in units of 1/scale, of
 // noise on a count that grows by sens: (|X − sens| − |X|)/scale is the loss at X.
-func lossMass(l enclosed, in goldentest.Inputs) (mass float64) {
+func lossMass(l Enclosed, in goldentest.Inputs) (mass float64) {
 	sens, loss := int64(in.Number("sens")), int64(in.Number("loss"))
 	for k := int64(-200); k <= 200; k++ {
 		if abs(k-sens)-abs(k) == loss {

@@ -1,4 +1,7 @@
-package noise
+// Package law has the laws of noise as mathematics: variances, tails, quantiles, and
+// enclosures of their distribution functions. It draws nothing, and all of it is public.
+// Package noise draws from these laws.
+package law
 
 import (
 	"iter"
@@ -10,7 +13,7 @@ import (
 )
 
 // Law is a probability law on the integers, symmetric about 0. It draws nothing: a
-// Sampler does. Laws are immutable and safe for concurrent use.
+// noise.Sampler does. Laws are immutable and safe for concurrent use.
 type Law interface {
 	// Variance returns the law's variance.
 	Variance() float64
@@ -19,7 +22,7 @@ type Law interface {
 	// and by at most 2e-12 of it down to the smallest normal number. Below that
 	// Tail is only an upper bound, and never 0.
 	Tail(k int64) float64
-	// String returns the law in the form that ParseLaw reads. "dlap(5/2)" is
+	// String returns the law in the form that Parse reads. "dlap(5/2)" is
 	// the discrete Laplace law of scale 5/2. "dgauss(17/3)" is the discrete
 	// Gaussian law with variance parameter sigma^2 = 17/3.
 	String() string
@@ -29,8 +32,8 @@ type Law interface {
 // outside int64 with probability below exp(-9000).
 const maxSpread = 1_000_000_000_000_000
 
-// ParseLaw returns the law whose String is text.
-func ParseLaw(text string) (Law, error) {
+// Parse returns the law whose String is text.
+func Parse(text string) (Law, error) {
 	name, rest, ok := strings.Cut(text, "(")
 	inner, closed := strings.CutSuffix(rest, ")")
 	parameter, valid := parseFraction(inner)
@@ -131,7 +134,7 @@ func Within(l Law, w int64, confidence float64) bool {
 	if outside <= miss*(1-1e-15) {
 		return true
 	}
-	exact, ok := l.(enclosed)
+	exact, ok := l.(Enclosed)
 	if !ok {
 		return outside <= miss
 	}
@@ -146,7 +149,7 @@ func Within(l Law, w int64, confidence float64) bool {
 // result is then the wider one.
 const maxEnclosureBits = 1 << 12
 
-func reachedExactly(l enclosed, w int64, confidence float64) bool {
+func reachedExactly(l Enclosed, w int64, confidence float64) bool {
 	target := new(big.Rat).SetFloat64(confidence)
 	for bits := uint(64); bits <= maxEnclosureBits; bits *= 2 {
 		if c := l.within(w, bits).compare(target); c != 0 {
@@ -156,8 +159,8 @@ func reachedExactly(l enclosed, w int64, confidence float64) bool {
 	return false
 }
 
-// gaussian is the discrete Gaussian law P(k) ∝ exp(-k²/(2 sigma²)).
-type gaussian struct {
+// Gaussian is the discrete Gaussian law P(k) ∝ exp(-k²/(2 sigma²)).
+type Gaussian struct {
 	sigma2 *big.Rat
 	approx float64 // sigma², for tails
 	norm   float64 // the sum of exp(-k²/(2 sigma²)) over all k
@@ -166,8 +169,8 @@ type gaussian struct {
 // NewGaussian returns the discrete Gaussian law with P(k) proportional to
 // exp(-k²/(2 sigma2)). Adding a draw to a count of the given sensitivity is
 // sensitivity²/(2 sigma2)-zCDP (CKS20). sigma2 must be above 0 and
-// at most 1e30. Draws are fastest while the numerator and denominator of
-// sigma2 are so small that 2 n d t² (see exactGaussian) fits 64 bits.
+// at most 1e30. Package noise draws fastest while numerator and denominator, n and d, are so
+// small that 2 n d t² fits 64 bits, with t = floor(sigma) + 1.
 func NewGaussian(sigma2 *big.Rat) (Law, error) {
 	limit := big.NewInt(maxSpread)
 	if err := checkSpread("the variance of discrete Gaussian noise", sigma2, limit.Mul(limit, limit)); err != nil {
@@ -176,18 +179,21 @@ func NewGaussian(sigma2 *big.Rat) (Law, error) {
 	return newGaussian(sigma2), nil
 }
 
-func newGaussian(sigma2 *big.Rat) *gaussian {
-	g := &gaussian{sigma2: new(big.Rat).Set(sigma2)}
+func newGaussian(sigma2 *big.Rat) *Gaussian {
+	g := &Gaussian{sigma2: new(big.Rat).Set(sigma2)}
 	g.approx, _ = sigma2.Float64()
 	g.norm = gaussianNorm(g.approx)
 	return g
 }
 
-func (g *gaussian) String() string { return "dgauss(" + g.sigma2.RatString() + ")" }
+// Sigma2 returns σ².
+func (g *Gaussian) Sigma2() *big.Rat { return new(big.Rat).Set(g.sigma2) }
+
+func (g *Gaussian) String() string { return "dgauss(" + g.sigma2.RatString() + ")" }
 
 // Variance sums the series while sigma² is small. From 4 on the variance
 // differs from sigma² by less than 1e-30 of it (Poisson summation).
-func (g *gaussian) Variance() float64 {
+func (g *Gaussian) Variance() float64 {
 	if g.approx >= 4 {
 		return g.approx
 	}
@@ -220,7 +226,7 @@ func reflectTail(l Law, k int64) float64 {
 // Tail sums positive terms up to sigma = 256. Above, it uses the
 // Euler-Maclaurin formula with three correction terms, whose error is then
 // below 1e-13 of the result wherever that is at least 1e-307.
-func (g *gaussian) Tail(k int64) float64 {
+func (g *Gaussian) Tail(k int64) float64 {
 	if k <= 0 {
 		return reflectTail(g, k)
 	}
@@ -235,7 +241,7 @@ func (g *gaussian) Tail(k int64) float64 {
 
 // tailSum adds P(j) for j = k, k+1, ... with Kahan's correction, until a term
 // no longer counts; the terms fall faster than a geometric series by then.
-func (g *gaussian) tailSum(k, _ float64) float64 {
+func (g *Gaussian) tailSum(k, _ float64) float64 {
 	var sum, lost float64
 	twice := 2 * g.approx
 	for j := k; ; j++ {
@@ -252,7 +258,7 @@ func (g *gaussian) tailSum(k, _ float64) float64 {
 
 // tailIntegral is ∫_k^∞ f + f(k)/2 + f(k) (h₁/12 - h₃/720 + h₅/30240), where
 // (-1)ⁿ hₙ f is the n-th derivative of f(t) = exp(-t²/(2 sigma²)).
-func (g *gaussian) tailIntegral(k, x float64) float64 {
+func (g *Gaussian) tailIntegral(k, x float64) float64 {
 	h1 := k / g.approx
 	h2 := h1*h1 - 1/g.approx
 	h3 := h1*h2 - 2*h1/g.approx
@@ -275,9 +281,9 @@ func gaussianNorm(sigma2 float64) float64 {
 	return 1 + 2*sum
 }
 
-// laplace is the discrete Laplace law P(k) = (1-a)/(1+a) a^|k| with
+// Laplace is the discrete Laplace law P(k) = (1-a)/(1+a) a^|k| with
 // a = exp(-1/scale).
-type laplace struct {
+type Laplace struct {
 	scale  *big.Rat
 	approx float64 // the scale, for tails
 }
@@ -293,21 +299,24 @@ func NewLaplace(scale *big.Rat) (Law, error) {
 	return newLaplace(scale), nil
 }
 
-func newLaplace(scale *big.Rat) *laplace {
-	l := &laplace{scale: new(big.Rat).Set(scale)}
+func newLaplace(scale *big.Rat) *Laplace {
+	l := &Laplace{scale: new(big.Rat).Set(scale)}
 	l.approx, _ = scale.Float64()
 	return l
 }
 
-func (l *laplace) String() string { return "dlap(" + l.scale.RatString() + ")" }
+// Scale returns the scale.
+func (l *Laplace) Scale() *big.Rat { return new(big.Rat).Set(l.scale) }
 
-func (l *laplace) Variance() float64 {
+func (l *Laplace) String() string { return "dlap(" + l.scale.RatString() + ")" }
+
+func (l *Laplace) Variance() float64 {
 	a, rest := math.Exp(-1/l.approx), -math.Expm1(-1/l.approx)
 	return 2 * a / (rest * rest)
 }
 
 // Tail is the closed form a^k/(1+a) for k >= 1.
-func (l *laplace) Tail(k int64) float64 {
+func (l *Laplace) Tail(k int64) float64 {
 	if k <= 0 {
 		return reflectTail(l, k)
 	}
@@ -316,16 +325,16 @@ func (l *laplace) Tail(k int64) float64 {
 }
 
 // within encloses P(|X| <= k) = 1 - 2 a^(k+1)/(1+a).
-func (l *laplace) within(k int64, bits uint) interval {
+func (l *Laplace) within(k int64, bits uint) Interval {
 	one := intervalInt(1, bits+guardBits)
 	steps := new(big.Rat).SetInt(new(big.Int).Add(big.NewInt(k), big.NewInt(1)))
 	power := expNeg(steps.Quo(steps, l.scale), one.bits)
 	return one.sub(power.double().div(one.add(l.ratio(one.bits)))).round(bits)
 }
 
-// cumulative encloses P(|X| <= k) for k = 0, 1, ...
-func (l *laplace) cumulative(bits uint) iter.Seq2[int, interval] {
-	return func(yield func(int, interval) bool) {
+// Cumulative encloses P(|X| <= k) for k = 0, 1, ...
+func (l *Laplace) Cumulative(bits uint) iter.Seq2[int, Interval] {
+	return func(yield func(int, Interval) bool) {
 		one := intervalInt(1, bits+guardBits)
 		a := l.ratio(one.bits)
 		rest := a.double().div(one.add(a))
@@ -335,4 +344,4 @@ func (l *laplace) cumulative(bits uint) iter.Seq2[int, interval] {
 	}
 }
 
-func (l *laplace) ratio(bits uint) interval { return expNeg(new(big.Rat).Inv(l.scale), bits) }
+func (l *Laplace) ratio(bits uint) Interval { return expNeg(new(big.Rat).Inv(l.scale), bits) }

@@ -1,20 +1,20 @@
-package noise
+package law
 
 import (
 	"iter"
 	"math/big"
 )
 
-// enclosed is a law whose distribution function can be enclosed arbitrarily
+// Enclosed is a law whose distribution function can be enclosed arbitrarily
 // narrowly. Everything here that claims to be exact rests on it. All but the
 // last few of the requested bits are correct.
-type enclosed interface {
+type Enclosed interface {
 	Law
 	// within encloses P(|X| <= k), k >= 0, with the given bits.
-	within(k int64, bits uint) interval
-	// cumulative encloses P(|X| <= k) for k = 0, 1, ..., without end, with
+	within(k int64, bits uint) Interval
+	// Cumulative encloses P(|X| <= k) for k = 0, 1, ..., without end, with
 	// guardBits more than the given bits.
-	cumulative(bits uint) iter.Seq2[int, interval]
+	Cumulative(bits uint) iter.Seq2[int, Interval]
 }
 
 // decayBits is the magnitude below which a weight ends the sum in total, in
@@ -24,8 +24,8 @@ const decayBits = 40
 
 // weights yields enclosures of exp(-k²/(2 sigma²)) for k = 0, 1, ..., each with
 // the factor exp(-(2k+1)/(2 sigma²)) that leads to the next one.
-func (g *gaussian) weights(bits uint) iter.Seq2[interval, interval] {
-	return func(yield func(weight, ratio interval) bool) {
+func (g *Gaussian) weights(bits uint) iter.Seq2[Interval, Interval] {
+	return func(yield func(weight, ratio Interval) bool) {
 		half := new(big.Rat).Mul(g.sigma2, big.NewRat(2, 1))
 		ratio := expNeg(half.Inv(half), bits)
 		square := ratio.mul(ratio)
@@ -38,7 +38,7 @@ func (g *gaussian) weights(bits uint) iter.Seq2[interval, interval] {
 // total encloses the sum of exp(-k²/(2 sigma²)) over all integers. The ratios
 // of successive weights fall, so the sum after a weight w reached by the ratio
 // r is below w/(1-r).
-func (g *gaussian) total(bits uint) interval {
+func (g *Gaussian) total(bits uint) Interval {
 	one := intervalInt(1, bits)
 	sum := intervalInt(0, bits)
 	for weight, ratio := range g.weights(bits) {
@@ -52,9 +52,9 @@ func (g *gaussian) total(bits uint) interval {
 	return sum
 }
 
-// cumulative adds up the weights and divides by their total.
-func (g *gaussian) cumulative(bits uint) iter.Seq2[int, interval] {
-	return func(yield func(int, interval) bool) {
+// Cumulative adds up the weights and divides by their total.
+func (g *Gaussian) Cumulative(bits uint) iter.Seq2[int, Interval] {
+	return func(yield func(int, Interval) bool) {
 		bits := bits + guardBits
 		total := g.total(bits)
 		sum := intervalInt(-1, bits)
@@ -72,7 +72,7 @@ func (g *gaussian) cumulative(bits uint) iter.Seq2[int, interval] {
 // within adds up the weights while sigma is small. From sigma = 16 on it uses
 // the Euler-Maclaurin formula, which can be made as narrow as needed. Far out
 // P(|X| > k) <= 2 exp(-k²/(2 sigma²)) is below the last bit.
-func (g *gaussian) within(k int64, bits uint) interval {
+func (g *Gaussian) within(k int64, bits uint) Interval {
 	at := new(big.Rat).SetInt64(k)
 	x := new(big.Rat).Mul(at, at)
 	x.Quo(x, new(big.Rat).Mul(g.sigma2, big.NewRat(2, 1)))
@@ -82,7 +82,7 @@ func (g *gaussian) within(k int64, bits uint) interval {
 	case g.sigma2.Cmp(big.NewRat(256, 1)) >= 0:
 		return g.withinIntegral(at, x, bits)
 	}
-	for i, p := range g.cumulative(bits) {
+	for i, p := range g.Cumulative(bits) {
 		if int64(i) == k {
 			return p.round(bits)
 		}
@@ -91,9 +91,9 @@ func (g *gaussian) within(k int64, bits uint) interval {
 }
 
 // nearOne returns the enclosure of a probability that is 1 up to the last bit.
-func nearOne(bits uint) interval {
+func nearOne(bits uint) Interval {
 	one := intervalInt(1, bits)
-	return interval{new(big.Int).Sub(one.lo, big.NewInt(1)), one.hi, bits}
+	return Interval{new(big.Int).Sub(one.lo, big.NewInt(1)), one.hi, bits}
 }
 
 // withinIntegral encloses P(|X| <= k) for sigma² >= 256 by the Euler-Maclaurin
@@ -103,7 +103,7 @@ func nearOne(bits uint) interval {
 //
 // divided by Σ_j f(j) = sigma √(2π) (1 + θ), 0 < θ < 3 exp(-2 π² sigma²)
 // (Poisson summation). x = k²/(2 sigma²) must be below bits.
-func (g *gaussian) withinIntegral(k, x *big.Rat, bits uint) interval {
+func (g *Gaussian) withinIntegral(k, x *big.Rat, bits uint) Interval {
 	// The series below grows as exp(x), and so does its error.
 	growth := 2 * uint(floorQuo(x.Num(), x.Denom()).Uint64())
 	work := bits + guardBits + growth
@@ -120,7 +120,7 @@ func (g *gaussian) withinIntegral(k, x *big.Rat, bits uint) interval {
 }
 
 // clampToUnit narrows an enclosure of a probability to [0, 1].
-func clampToUnit(a interval) interval {
+func clampToUnit(a Interval) Interval {
 	if one := intervalInt(1, a.bits); a.hi.Cmp(one.hi) > 0 {
 		a.hi = one.hi
 	}
@@ -133,7 +133,7 @@ func clampToUnit(a interval) interval {
 // erfSeries encloses M = Σ_{n>=0} (2x)ⁿ/(2n+1)!!, for which ∫_0^k f = k e^-x M
 // with x = k²/(2 sigma²). All terms are positive. Once a term is below half the
 // one before, the sum of the terms after it is below it.
-func erfSeries(x *big.Rat, bits uint) interval {
+func erfSeries(x *big.Rat, bits uint) Interval {
 	y := intervalRat(x, bits).double()
 	term := intervalInt(1, bits)
 	sum := term
@@ -143,7 +143,7 @@ func erfSeries(x *big.Rat, bits uint) interval {
 		sum = sum.add(term)
 		limit := new(big.Int).Lsh(big.NewInt(2*n+3), bits)
 		if term.hi.BitLen() <= 8 && half.Cmp(limit) <= 0 {
-			return sum.add(interval{new(big.Int), term.hi, bits})
+			return sum.add(Interval{new(big.Int), term.hi, bits})
 		}
 	}
 }
@@ -153,7 +153,7 @@ func erfSeries(x *big.Rat, bits uint) interval {
 //
 // The n-th derivative of f is (-1)ⁿ hₙ f, where h₀ = 1, h₁ = k/sigma² and
 // hₙ₊₁ = (k hₙ - n hₙ₋₁)/sigma².
-func (g *gaussian) corrections(k *big.Rat, bits, work uint) (interval, interval) {
+func (g *Gaussian) corrections(k *big.Rat, bits, work uint) (Interval, Interval) {
 	m, remainder := g.remainder(bits, work)
 	inverse := new(big.Rat).Inv(g.sigma2)
 	slope := intervalRat(new(big.Rat).Mul(k, inverse), work)
@@ -179,7 +179,7 @@ func (g *gaussian) corrections(k *big.Rat, bits, work uint) (interval, interval)
 // bound |R| <= 2 ζ(2m)/(2π)^2m ∫|f^(2m)|, and by Cramér's bound on Hermite
 // functions |f^(2m)(t)| <= 1.09 √((2m)!) sigma^-2m exp(-t²/(4 sigma²)); together
 // R² <= 256 sigma² (2m)!/(39 sigma²)^2m, as (2π)² > 39.
-func (g *gaussian) remainder(bits, work uint) (int, interval) {
+func (g *Gaussian) remainder(bits, work uint) (int, Interval) {
 	square := new(big.Rat).Mul(g.sigma2, big.NewRat(256, 1))
 	unit := new(big.Rat).Mul(g.sigma2, big.NewRat(39, 1))
 	unit.Inv(unit.Mul(unit, unit))
@@ -192,47 +192,50 @@ func (g *gaussian) remainder(bits, work uint) (int, interval) {
 	}
 }
 
-// interval is a real number known to lie in [lo, hi] / 2^bits. Every operation
+// Interval is a real number known to lie in [lo, hi] / 2^bits. Every operation
 // rounds outwards, so a chain of them proves its result. Operands must have the
 // same number of bits. Operations do not change their operands.
-type interval struct {
+type Interval struct {
 	lo, hi *big.Int
 	bits   uint
 }
+
+// Ends returns the ends of a in units of 2^-bits. They must not be changed.
+func (a Interval) Ends() (lo, hi *big.Int, bits uint) { return a.lo, a.hi, a.bits }
 
 // guardBits is the number of extra bits with which enclosures are computed, so
 // that rounding over 2^16 terms does not reach the requested bits.
 const guardBits = 128
 
-func intervalInt(v int64, bits uint) interval {
+func intervalInt(v int64, bits uint) Interval {
 	x := big.NewInt(v)
 	x.Lsh(x, bits)
-	return interval{x, x, bits}
+	return Interval{x, x, bits}
 }
 
 // intervalRat encloses r.
-func intervalRat(r *big.Rat, bits uint) interval {
+func intervalRat(r *big.Rat, bits uint) Interval {
 	num := new(big.Int).Lsh(r.Num(), bits)
-	return interval{floorQuo(num, r.Denom()), ceilQuo(num, r.Denom()), bits}
+	return Interval{floorQuo(num, r.Denom()), ceilQuo(num, r.Denom()), bits}
 }
 
-func (a interval) add(b interval) interval {
-	return interval{new(big.Int).Add(a.lo, b.lo), new(big.Int).Add(a.hi, b.hi), a.bits}
+func (a Interval) add(b Interval) Interval {
+	return Interval{new(big.Int).Add(a.lo, b.lo), new(big.Int).Add(a.hi, b.hi), a.bits}
 }
 
-func (a interval) sub(b interval) interval {
-	return interval{new(big.Int).Sub(a.lo, b.hi), new(big.Int).Sub(a.hi, b.lo), a.bits}
+func (a Interval) sub(b Interval) Interval {
+	return Interval{new(big.Int).Sub(a.lo, b.hi), new(big.Int).Sub(a.hi, b.lo), a.bits}
 }
 
-func (a interval) double() interval { return a.add(a) }
+func (a Interval) double() Interval { return a.add(a) }
 
 // widen returns a with both ends moved outwards by b's upper end, b >= 0.
-func (a interval) widen(b interval) interval {
-	return interval{new(big.Int).Sub(a.lo, b.hi), new(big.Int).Add(a.hi, b.hi), a.bits}
+func (a Interval) widen(b Interval) Interval {
+	return Interval{new(big.Int).Sub(a.lo, b.hi), new(big.Int).Add(a.hi, b.hi), a.bits}
 }
 
 // mul returns a times b.
-func (a interval) mul(b interval) interval {
+func (a Interval) mul(b Interval) Interval {
 	if a.lo.Sign() >= 0 && b.lo.Sign() >= 0 {
 		return shifted(new(big.Int).Mul(a.lo, b.lo), new(big.Int).Mul(a.hi, b.hi), a.bits)
 	}
@@ -252,43 +255,43 @@ func (a interval) mul(b interval) interval {
 
 // shifted divides exact products of numbers of the given bits by 2^bits. It
 // overwrites its arguments.
-func shifted(lo, hi *big.Int, bits uint) interval {
+func shifted(lo, hi *big.Int, bits uint) Interval {
 	hi.Neg(hi)
 	hi.Rsh(hi, bits)
-	return interval{lo.Rsh(lo, bits), hi.Neg(hi), bits}
+	return Interval{lo.Rsh(lo, bits), hi.Neg(hi), bits}
 }
 
 // div returns a/b for a >= 0 and b > 0.
-func (a interval) div(b interval) interval {
+func (a Interval) div(b Interval) Interval {
 	lo := new(big.Int).Lsh(a.lo, a.bits)
 	hi := new(big.Int).Lsh(a.hi, a.bits)
-	return interval{floorQuo(lo, b.hi), ceilQuo(hi, b.lo), a.bits}
+	return Interval{floorQuo(lo, b.hi), ceilQuo(hi, b.lo), a.bits}
 }
 
 // divInt returns a/n for n > 0.
-func (a interval) divInt(n int64) interval {
+func (a Interval) divInt(n int64) Interval {
 	d := big.NewInt(n)
-	return interval{floorQuo(a.lo, d), ceilQuo(a.hi, d), a.bits}
+	return Interval{floorQuo(a.lo, d), ceilQuo(a.hi, d), a.bits}
 }
 
 // round returns a with fewer bits.
-func (a interval) round(bits uint) interval {
+func (a Interval) round(bits uint) Interval {
 	r := shifted(new(big.Int).Set(a.lo), new(big.Int).Set(a.hi), a.bits-bits)
 	r.bits = bits
 	return r
 }
 
 // sqrt returns the square root of a >= 0.
-func (a interval) sqrt() interval {
+func (a Interval) sqrt() Interval {
 	lo := new(big.Int).Lsh(a.lo, a.bits)
 	hi := new(big.Int).Lsh(a.hi, a.bits)
 	hi.Sqrt(hi)
-	return interval{lo.Sqrt(lo), hi.Add(hi, big.NewInt(1)), a.bits}
+	return Interval{lo.Sqrt(lo), hi.Add(hi, big.NewInt(1)), a.bits}
 }
 
 // compare returns -1 or 1 when all of a lies below or above r, and 0 when r
 // lies within a.
-func (a interval) compare(r *big.Rat) int {
+func (a Interval) compare(r *big.Rat) int {
 	num := new(big.Int).Lsh(r.Num(), a.bits)
 	switch {
 	case new(big.Int).Mul(a.hi, r.Denom()).Cmp(num) < 0:
@@ -310,15 +313,15 @@ func ceilQuo(a, b *big.Int) *big.Int {
 
 // expNeg encloses exp(-x), x >= 0. It takes the alternating Taylor series at
 // x/2^s and squares the result s times.
-func expNeg(x *big.Rat, bits uint) interval {
+func expNeg(x *big.Rat, bits uint) Interval {
 	whole := floorQuo(x.Num(), x.Denom())
 	if whole.Cmp(new(big.Int).SetUint64(uint64(bits))) >= 0 {
-		return interval{new(big.Int), big.NewInt(1), bits} // below e^-bits
+		return Interval{new(big.Int), big.NewInt(1), bits} // below e^-bits
 	}
 	s := uint(whole.BitLen()) + 8
 	scale := new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), s))
 	y := intervalRat(scale.Quo(x, scale), bits+s+16)
-	result := alternating(intervalInt(1, y.bits), func(term interval, n int64) interval {
+	result := alternating(intervalInt(1, y.bits), func(term Interval, n int64) Interval {
 		return term.mul(y).divInt(n)
 	})
 	for ; s > 0; s-- {
@@ -330,7 +333,7 @@ func expNeg(x *big.Rat, bits uint) interval {
 // alternating encloses first - next(first, 1) + next(·, 2) - .... The terms
 // must be positive and fall to 0. The sum of the terms after any term is
 // smaller than the next term.
-func alternating(first interval, next func(term interval, n int64) interval) interval {
+func alternating(first Interval, next func(term Interval, n int64) Interval) Interval {
 	sum, term := first, first
 	for n := int64(1); ; n++ {
 		term = next(term, n)
@@ -346,15 +349,15 @@ func alternating(first interval, next func(term interval, n int64) interval) int
 }
 
 // pi encloses π by Machin's formula, π = 16 arctan(1/5) - 4 arctan(1/239).
-func pi(bits uint) interval {
+func pi(bits uint) Interval {
 	a, b := arctanInverse(5, bits+8), arctanInverse(239, bits+8)
 	return a.double().double().sub(b).double().double().round(bits)
 }
 
 // arctanInverse encloses arctan(1/m) = Σ (-1)ⁿ / ((2n+1) m^(2n+1)).
-func arctanInverse(m int64, bits uint) interval {
+func arctanInverse(m int64, bits uint) Interval {
 	power := intervalInt(1, bits).divInt(m)
-	return alternating(power, func(_ interval, n int64) interval {
+	return alternating(power, func(_ Interval, n int64) Interval {
 		power = power.divInt(m * m)
 		return power.divInt(2*n + 1)
 	})
