@@ -73,14 +73,18 @@ func checkDepth(tokens []Token) error {
 		}
 		if operator || not {
 			if depth > maxNesting || run > maxPrefixes {
-				return t.Unsupported("an expression nested this deeply").
-					WithHint("at most %d parentheses and %d NOTs or signs stand inside each other", maxNesting, maxPrefixes)
+				return errTooDeep(*t)
 			}
 			continue
 		}
 		run = 0
 	}
 	return nil
+}
+
+func errTooDeep(t Token) *sqlerr.Error {
+	return t.Unsupported("an expression nested this deeply").
+		WithHint("at most %d parentheses and %d NOTs or signs stand inside each other", maxNesting, maxPrefixes)
 }
 
 // tokenAt returns a token by its index, and an end outside the statement.

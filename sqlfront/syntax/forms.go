@@ -371,10 +371,14 @@ func (w *rewriter) settings(settings []Option) ([]Option, error) {
 	return settings, err
 }
 
-// readSettings reads name value, or name = value, or name(value), with commas between them
-// or not.
+// readSettings reads settings that are all of the tokens.
 func readSettings(tokens []Token, settings []Option) ([]Option, error) {
-	p := &parser{tokens: tokens}
+	return (&parser{tokens: tokens}).settings(settings)
+}
+
+// settings reads name value, or name = value, or name(value), with commas between them or not,
+// up to the end of the statement.
+func (p *parser) settings(settings []Option) ([]Option, error) {
 	for {
 		name, err := p.name("a setting")
 		if err != nil {
@@ -395,7 +399,7 @@ func readSettings(tokens []Token, settings []Option) ([]Option, error) {
 		if slices.ContainsFunc(settings, func(have Option) bool { return have.Name.Text == name.Text }) {
 			return nil, sqlerr.New(sqlerr.Invalid, "setting %s is given twice", name.Text).At(name.Position)
 		}
-		if settings = append(settings, o); !p.accept(",") && p.peek().Kind == KindEnd {
+		if settings = append(settings, o); !p.accept(",") && (p.peek().Kind == KindEnd || p.peek().Matches(";")) {
 			return settings, nil
 		}
 	}

@@ -18,12 +18,26 @@ func errTooLong() *sqlerr.Error {
 		WithHint("load a long list into a table, declare it with CREATE PUBLIC TABLE, and write IN (SELECT code FROM list), or JOIN list ON t.code = list.code")
 }
 
+// Dialect says whose SQL a text is.
+type Dialect uint8
+
+const (
+	// Native is SQLite's, with the forms of other systems that docs/sql/forms.md lists.
+	Native Dialect = iota
+	// Postgres is PostgreSQL's, as far as its clients ask about the catalog.
+	Postgres
+)
+
 // lexer cuts a statement into tokens.
 type lexer struct {
 	text     string
+	dialect  Dialect
+	arrays   bool // a bracket may open an array, and not only a name
+	open     int  // the number of arrays that are open
 	offset   int  // byte offset of the next token
 	position int  // 1-based character at that offset
 	ascii    bool // the text is ASCII, so that a character is a byte
+	tokens   []Token
 	hints    []hint
 }
 
@@ -39,28 +53,53 @@ func Lex(text string) ([]Token, error) {
 
 // lex is Lex, and returns the comments that have settings.
 func lex(text string) ([]Token, []hint, error) {
-	ascii, err := checkText(text)
-	if err != nil {
+	l := &lexer{text: text}
+	if err := l.run(); err != nil {
 		return nil, nil, err
 	}
-	l := &lexer{text: text, position: 1, ascii: ascii}
-	tokens := make([]Token, 0, len(text)/3+2)
+	last := strings.TrimRight(text, blanks)
+	l.end(max(utf8.RuneCountInString(last), 1))
+	return l.tokens, l.hints, numberParameters(l.tokens)
+}
+
+// Lex returns the tokens of a query in the dialect, as Parse takes them. The last token is the
+// end, placed behind the last character.
+func (d Dialect) Lex(text string) ([]Token, error) {
+	l := &lexer{text: text, dialect: d, arrays: true}
+	if err := l.run(); err != nil {
+		return nil, err
+	}
+	l.end(l.position)
+	if d == Postgres {
+		return l.tokens, nil
+	}
+	return l.tokens, numberParameters(l.tokens)
+}
+
+// run cuts the whole text.
+func (l *lexer) run() (err error) {
+	if l.ascii, err = checkText(l.text); err != nil {
+		return err
+	}
+	l.position = 1
+	l.tokens = make([]Token, 0, len(l.text)/3+2)
 	for {
 		if err := l.skip(); err != nil {
-			return nil, nil, err
+			return err
 		}
-		if l.offset == len(text) {
-			break
+		if l.offset == len(l.text) {
+			return nil
 		}
 		t, err := l.token()
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
-		tokens = append(tokens, t)
+		l.tokens = append(l.tokens, t)
 	}
-	last := strings.TrimRight(text, blanks)
-	tokens = append(tokens, Token{Kind: KindEnd, Position: max(utf8.RuneCountInString(last), 1)})
-	return tokens, l.hints, numberParameters(tokens)
+}
+
+func (l *lexer) end(position int) {
+	l.tokens = append(l.tokens, Token{Kind: KindEnd, Position: position, End: position})
 }
 
 // hintMark begins a comment that has settings of its statement.
@@ -111,10 +150,16 @@ func (l *lexer) skip() error {
 	for l.offset < len(l.text) {
 		rest := l.text[l.offset:]
 		switch {
-		case strings.IndexByte(blanks, rest[0]) >= 0:
+		case strings.IndexByte(blanks, rest[0]) >= 0, rest[0] == '\v' && l.dialect == Postgres:
 			l.advance(1)
 		case strings.HasPrefix(rest, "--"):
 			l.advance(lengthTo(rest, "\n", 2))
+		case strings.HasPrefix(rest, "/*") && l.dialect == Postgres:
+			n := nestedComment(rest)
+			if n < 0 {
+				return sqlerr.New(sqlerr.Malformed, "unterminated comment").At(l.position)
+			}
+			l.advance(n)
 		case strings.HasPrefix(rest, "/*"):
 			n := strings.Index(rest[2:], "*/")
 			if n < 0 {
@@ -153,6 +198,9 @@ func (l *lexer) advance(n int) {
 func (l *lexer) token() (Token, error) {
 	rest := l.text[l.offset:]
 	r, _ := utf8.DecodeRuneInString(rest)
+	if l.dialect == Postgres {
+		return l.postgresToken(r)
+	}
 	switch {
 	case (r == 'x' || r == 'X') && strings.HasPrefix(rest[1:], "'"):
 		return l.quoted(KindBlob, 1, '\'')
@@ -164,8 +212,8 @@ func (l *lexer) token() (Token, error) {
 		return l.quoted(KindString, 0, '\'')
 	case r == '"', r == '`':
 		return l.quoted(KindQuoted, 0, byte(r))
-	case r == '[':
-		return l.quoted(KindQuoted, 0, ']')
+	case r == '[', r == ']':
+		return l.bracket(r == '[')
 	case strings.HasPrefix(rest, "::"):
 		return l.take(KindOperator, 2), nil
 	case r == '?', r == ':', r == '@', r == '$':
@@ -179,6 +227,7 @@ func (l *lexer) take(k Kind, n int) Token {
 	text := l.text[l.offset : l.offset+n]
 	t := Token{Kind: k, Text: text, Value: text, Position: l.position}
 	l.advance(n)
+	t.End = l.position
 	return t
 }
 
@@ -217,6 +266,21 @@ func isLetter(r rune) bool {
 
 func isNamePart(r rune) bool {
 	return isLetter(r) || isDigit(r) || r == '$' || r > unicode.MaxASCII && (unicode.IsMark(r) || unicode.IsNumber(r))
+}
+
+// bracket reads a bracket of an array, which stands behind ARRAY and inside another; else a name.
+func (l *lexer) bracket(open bool) (Token, error) {
+	switch {
+	case !open && l.open > 0:
+		l.open--
+	case open && l.arrays && (l.open > 0 || len(l.tokens) > 0 && l.tokens[len(l.tokens)-1].Matches("ARRAY")):
+		l.open++
+	case open:
+		return l.quoted(KindQuoted, 0, ']')
+	default:
+		return l.operator()
+	}
+	return l.take(KindOperator, 1), nil
 }
 
 // single are the operators of one character that no other starts with.

@@ -1,6 +1,10 @@
 // Package syntax parses the dialect: text into statements, and scripts into
 // texts. It looks up no name and knows no table; sqlfront binds what it parsed.
 //
+// ParseQuery reads any query, in the Native dialect or in PostgreSQL's, as a tree
+// of Nodes that know where they stand. Walk and Replace go through a tree, and
+// String prints it so that it reads back as it was.
+//
 // A SELECT passes through github.com/xwb1989/sqlparser, a MySQL parser, behind
 // a lexer of our own. That parser sees identifiers and literals as numbered
 // placeholders only, so none of its MySQL readings (double-quoted strings,

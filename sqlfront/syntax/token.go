@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/xwb1989/sqlparser"
@@ -34,6 +35,7 @@ type Token struct {
 	Value     string // a string's or identifier's value; else text
 	Upper     string // a word in ASCII upper case, to compare with keywords
 	Position  int    // 1-based character in the statement
+	End       int    // the character behind it
 	Parameter int    // 1-based number of a parameter
 }
 
@@ -134,6 +136,11 @@ func words(text string) map[string]bool {
 		set[w] = true
 	}
 	return set
+}
+
+// wordsOnce returns the set of the words in a text, which is made when it is first asked for.
+func wordsOnce(text string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool { return words(text) })
 }
 
 // reserved are the keywords that SQLite accepts as a name only when quoted.
