@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // function is a function with values as arguments and result.
@@ -68,7 +69,7 @@ type setCall struct {
 // call binds a call.
 func (b *binder) call(s *scope, n call) expr {
 	if n.schema != "" && n.schema != "pg_catalog" && n.schema != "information_schema" {
-		fail(sqlerr.New(sqlerr.Unknown, "function %s.%s does not exist", n.schema, n.name).At(n.at()))
+		fail(sqlerr.New(sqlerr.Unknown, "function %s.%s does not exist", n.schema, n.name).At(n.position))
 	}
 	if n.over != nil {
 		return b.over(s, n)
@@ -77,11 +78,11 @@ func (b *binder) call(s *scope, n call) expr {
 		return b.aggregated(s, n)
 	}
 	if n.distinct || n.order != nil || n.filter != nil || n.star {
-		fail(sqlerr.New(sqlerr.Invalid, "%s is not an aggregate function", n.name).At(n.at()))
+		fail(sqlerr.New(sqlerr.Invalid, "%s is not an aggregate function", n.name).At(n.position))
 	}
 	if setNamed(n.name) != nil {
 		if s.level.noSets != "" {
-			unsupported(n.at(), "a function that returns a set, in %s,", s.level.noSets)
+			unsupported(n.position, "a function that returns a set, in %s,", s.level.noSets)
 		}
 		set := b.set(s, n)
 		i := len(s.level.sets)
@@ -109,14 +110,14 @@ func (b *binder) special(s *scope, n call) (expr, bool) {
 			return expr{}, false
 		}
 		list := args()
-		t := b.alike(list, strings.ToUpper(n.name), n.at())
+		t := b.alike(list, strings.ToUpper(n.name), n.position)
 		return expr{typ: t, eval: chosen(n.name, list)}, true
 	case "nullif":
 		if len(n.args) != 2 {
 			return expr{}, false
 		}
 		l, r := b.expr(s, n.args[0]), b.expr(s, n.args[1])
-		l, r = b.matched(l, r, "=", n.at())
+		l, r = b.matched(l, r, "=", n.position)
 		l, hold := b.held(l)
 		same := comparison(l, "=", r)
 		return expr{typ: l.typ, eval: hold(func(f *frame) any {
@@ -128,21 +129,21 @@ func (b *binder) special(s *scope, n call) (expr, bool) {
 	case "concat", "concat_ws":
 		list := args()
 		for i := range list {
-			list[i] = b.converted(list[i], textOID, n.at())
+			list[i] = b.converted(list[i], textOID, n.position)
 		}
 		return expr{typ: textOID, eval: concat(n.name == "concat_ws", list)}, len(list) > 0
 	case "format":
 		if len(n.args) == 0 {
 			return expr{}, false
 		}
-		return b.format(args(), n.at()), true
+		return b.format(args(), n.position), true
 	case "array_to_string":
 		if len(n.args) != 2 && len(n.args) != 3 {
 			return expr{}, false
 		}
-		return b.arrayToString(args(), n.at()), true
+		return b.arrayToString(args(), n.position), true
 	case "json_build_object":
-		return b.jsonObject(args(), n.at()), true
+		return b.jsonObject(args(), n.position), true
 	}
 	return expr{}, false
 }
@@ -196,10 +197,10 @@ func (b *binder) function(s *scope, n call) expr {
 		for i, a := range args {
 			titles[i] = b.catalog.typeTitle(a.typ)
 		}
-		fail(sqlerr.New(sqlerr.Unknown, "function %s(%s) does not exist", n.name, strings.Join(titles, ", ")).At(n.at()))
+		fail(sqlerr.New(sqlerr.Unknown, "function %s(%s) does not exist", n.name, strings.Join(titles, ", ")).At(n.position))
 	}
 	for i := range args {
-		args[i] = b.implied(args[i], f.args[i], n.at())
+		args[i] = b.implied(args[i], f.args[i], n.position)
 	}
 	out := f.out
 	if out == anyelementOID || out == anyarrayOID {
@@ -256,7 +257,7 @@ func (b *binder) overload(list []*function, args []expr) *function {
 // aggregated binds a call of an aggregate.
 func (b *binder) aggregated(s *scope, n call) expr {
 	if s.level.clause != "" {
-		fail(sqlerr.New(sqlerr.Invalid, "aggregate functions are not allowed in %s", s.level.clause).At(n.at()))
+		fail(sqlerr.New(sqlerr.Invalid, "aggregate functions are not allowed in %s", s.level.clause).At(n.position))
 	}
 	a, out := b.aggregateCall(s, n)
 	i := len(s.level.aggregates)
@@ -274,26 +275,29 @@ func (b *binder) aggregateCall(s *scope, n call) (*aggregate, expr) {
 		a.args = append(a.args, b.expr(s, arg))
 	}
 	if n.star && n.name != "count" {
-		fail(sqlerr.New(sqlerr.Unknown, "function %s() does not exist", n.name).At(n.at()))
+		fail(sqlerr.New(sqlerr.Unknown, "function %s() does not exist", n.name).At(n.position))
 	}
 	for i, k := range n.order {
-		a.order = append(a.order, b.settled(b.expr(s, k.node)))
-		a.keys = append(a.keys, outputKey{len(a.args) + i, k.desc, k.nullsFirst})
+		a.order = append(a.order, b.settled(b.expr(s, k.X)))
+		a.keys = append(a.keys, keyOfTerm(len(a.args)+i, k))
 	}
 	if n.filter != nil {
 		a.filter = b.condition(s, n.filter, "FILTER")
 	}
-	out := aggregateNamed(n.name)(b, a, n.at())
+	out := aggregateNamed(n.name)(b, a, n.position)
 	return a, out
 }
 
 // over binds a window function.
 func (b *binder) over(s *scope, n call) expr {
 	if s.level.clause != "" {
-		fail(sqlerr.New(sqlerr.Invalid, "window functions are not allowed in %s", s.level.clause).At(n.at()))
+		fail(sqlerr.New(sqlerr.Invalid, "window functions are not allowed in %s", s.level.clause).At(n.position))
 	}
-	if n.over.name != "" {
-		unsupported(n.at(), "a named window inside another expression")
+	over := n.over
+	if over.Bare {
+		if over = s.level.named[folded(over.Name)]; over == nil {
+			fail(sqlerr.New(sqlerr.Unknown, "window %q does not exist", folded(n.over.Name)).At(n.position))
+		}
 	}
 	w := &windowCall{name: n.name}
 	out := expr{typ: int8OID}
@@ -301,16 +305,16 @@ func (b *binder) over(s *scope, n call) expr {
 	case aggregateNamed(n.name) != nil:
 		w.aggregate, out = b.aggregateCall(s, n)
 	case !slices.Contains([]string{"row_number", "rank", "dense_rank"}, n.name) || len(n.args) > 0:
-		unsupported(n.at(), "the window function %s", n.name)
+		unsupported(n.position, "the window function %s", n.name)
 	}
 	saved := s.level.noSets
 	s.level.noSets = "a window"
-	for _, p := range n.over.partition {
+	for _, p := range over.Partition {
 		w.partition = append(w.partition, b.settled(b.expr(s, p)))
 	}
-	for i, k := range n.over.order {
-		w.order = append(w.order, b.settled(b.expr(s, k.node)))
-		w.keys = append(w.keys, outputKey{i, k.desc, k.nullsFirst})
+	for i, k := range over.Order {
+		w.order = append(w.order, b.settled(b.expr(s, k.X)))
+		w.keys = append(w.keys, keyOfTerm(i, k))
 	}
 	s.level.noSets = saved
 	w.index = len(s.level.windows)
@@ -334,76 +338,79 @@ func (b *binder) set(s *scope, n call) *setCall {
 	for i, a := range n.args {
 		args[i] = b.expr(s, a)
 	}
-	out := bind(b, args, n.at())
+	out := bind(b, args, n.position)
 	if out == nil {
-		fail(sqlerr.New(sqlerr.Unknown, "function %s with %d such arguments does not exist", n.name, len(args)).At(n.at()))
+		fail(sqlerr.New(sqlerr.Unknown, "function %s with %d such arguments does not exist", n.name, len(args)).At(n.position))
 	}
 	return out
 }
 
 // columnName returns the name that PostgreSQL gives to a column without AS.
-func columnName(n node) string {
-	if s, _ := namedBy(n); s != "" {
+func columnName(e syntax.Expr) string {
+	if s, _ := namedBy(e); s != "" {
 		return s
 	}
 	return "?column?"
 }
 
-// namedBy returns a node's name, and whether it is stronger than that of a cast around it.
-func namedBy(n node) (name string, strong bool) {
-	switch n := n.(type) {
-	case enclosed:
-		return namedBy(n.node)
-	case column:
-		return n.parts[len(n.parts)-1], true
-	case field:
-		if n.name != "*" {
-			return n.name, true
+// namedBy returns an expression's name, and whether it is stronger than that of a cast around it.
+func namedBy(e syntax.Expr) (name string, strong bool) {
+	if c, ok := callOf(e); ok {
+		return c.name, true
+	}
+	switch e := e.(type) {
+	case *syntax.Paren:
+		return namedBy(e.X)
+	case *syntax.Collate:
+		return namedBy(e.X)
+	case *syntax.Column:
+		return folded(e.Path[len(e.Path)-1]), true
+	case *syntax.Field:
+		return folded(e.Name), true
+	case *syntax.Index:
+		return namedBy(e.X)
+	case *syntax.Unary:
+		if _, number := constantOf(e.X); e.Op == "+" && !number {
+			return namedBy(e.X)
 		}
-	case call:
-		return n.name, true
-	case index:
-		return namedBy(n.node)
-	case cast:
-		if name, strong := namedBy(n.node); strong {
+	case *syntax.Literal:
+		if e.Type != nil {
+			return typeOf(&syntax.Type{Path: e.Type}).title(), false
+		}
+	case *syntax.Cast:
+		if name, strong := namedBy(e.X); strong {
 			return name, true
 		}
-		return strings.Trim(n.target.known(), `"`), false
-	case caseOf:
-		if n.otherwise != nil {
-			if name, strong := namedBy(n.otherwise); strong {
+		return typeOf(e.Type).title(), false
+	case *syntax.Case:
+		if e.Else != nil {
+			if name, strong := namedBy(e.Else); strong {
 				return name, true
 			}
 		}
 		return "case", false
-	case subquery:
-		return n.named()
-	case arrayOf:
+	case *syntax.Exists:
+		return "exists", true
+	case *syntax.Subquery:
+		if b, ok := e.Query.Body.(*syntax.Block); ok && len(b.Items) == 1 {
+			if !b.Items[0].As.None() {
+				return folded(b.Items[0].As), true
+			}
+			return namedBy(b.Items[0].X)
+		}
+	case *syntax.Array:
 		return "array", true
-	case rowOf:
+	case *syntax.Tuple:
 		return "row", true
 	}
 	return "", false
 }
 
-// known is the name of a type as PostgreSQL's grammar turns it into one.
-func (t typeName) known() string {
-	if own := spellings[t.name]; own != "" && t.schema == "" {
-		return own
+// title is the name of a type as a column has it: as PostgreSQL's grammar turns it into one.
+func (t typeName) title() string {
+	name := t.name
+	if own := spellings[name]; own != "" && t.schema == "" {
+		name = own
 	}
-	return t.name
-}
-
-func (n subquery) named() (string, bool) {
-	switch n.kind {
-	case "exists", "array":
-		return n.kind, true
-	}
-	if s, ok := n.query.body.(*selection); ok && len(s.items) == 1 {
-		if s.items[0].name != "" {
-			return s.items[0].name, true
-		}
-		return namedBy(s.items[0].node)
-	}
-	return "", false
+	return strings.Trim(name, `"`)
 }

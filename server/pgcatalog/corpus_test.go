@@ -20,6 +20,7 @@ import (
 
 	"dpsql/internal/pgtest"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 var long = flag.Bool("long", false, "ask a PostgreSQL again what it replies")
@@ -120,11 +121,11 @@ func split(sql string) (out []string) {
 	}()
 	runes, from := []rune(sql), 0
 	for _, t := range tokens(sql) {
-		if t.is(";") || t.kind == end {
-			if s := strings.TrimSpace(string(runes[from : t.position-1])); s != "" {
+		if t.Matches(";") || t.Kind == syntax.KindEnd {
+			if s := strings.TrimSpace(string(runes[from : t.Position-1])); s != "" {
 				out = append(out, s)
 			}
-			from = t.position
+			from = t.Position
 		}
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // fault is what fail throws. The package's own functions catch it: the parser, the binder and
@@ -31,64 +32,69 @@ func caught(err *error) {
 	}
 }
 
-// expr binds a node.
-func (b *binder) expr(s *scope, n node) expr {
+// expr binds an expression.
+func (b *binder) expr(s *scope, e syntax.Expr) expr {
 	b.nodes++
-	switch n := n.(type) {
-	case enclosed:
-		return b.expr(s, n.node)
-	case constant:
-		return b.constant(n)
-	case argument:
-		for len(b.parameters) < n.number {
+	if v, ok := constantOf(e); ok {
+		return constant(v)
+	}
+	if c, ok := columnOf(e); ok {
+		return b.column(s, c)
+	}
+	if c, ok := callOf(e); ok {
+		return b.call(s, c)
+	}
+	switch e := e.(type) {
+	case *syntax.Paren:
+		return b.expr(s, e.X)
+	case *syntax.Literal:
+		return b.cast(s, &syntax.Literal{Kind: e.Kind, Value: e.Value}, typeOf(&syntax.Type{Path: e.Type}), e.Pos())
+	case *syntax.Parameter:
+		for len(b.parameters) < e.Number {
 			b.parameters = append(b.parameters, 0)
 		}
-		return b.argument(n.number)
-	case column:
-		return b.column(s, n)
-	case call:
-		return b.call(s, n)
-	case operation:
-		return b.operation(s, n)
-	case logic:
-		return b.logic(s, n)
-	case cast:
-		return b.cast(s, n)
-	case caseOf:
-		return b.caseOf(s, n)
-	case test:
-		return b.test(s, n)
-	case between:
-		x, hold := b.held(b.expr(s, n.node))
-		low := b.operated(x, ">=", b.expr(s, n.low), n.at())
-		high := b.operated(x, "<=", b.expr(s, n.high), n.at())
-		return negatedIf(n.not, expr{typ: boolOID, eval: hold(both(low.eval, high.eval))})
-	case in:
-		return negatedIf(n.not, b.in(s, n))
-	case quantified:
-		return b.quantified(s, n)
-	case subquery:
-		return b.subquery(s, n)
-	case arrayOf:
-		return b.arrayOf(s, n)
-	case index:
-		return b.index(s, n)
-	case field:
-		return b.field(s, n)
-	case rowOf:
-		return b.rowOf(s, n)
-	case distinctFrom:
-		l, r := b.matched(b.expr(s, n.left), b.expr(s, n.right), "=", n.at())
-		return expr{typ: boolOID, eval: func(f *frame) any { return (compareNulls(l.eval(f), r.eval(f), false) != 0) != n.not }}
-	case star:
-		fail(sqlerr.New(sqlerr.Malformed, "syntax error at or near \"*\"").At(n.at()))
+		return b.argument(e.Number)
+	case *syntax.Unary:
+		return b.unary(s, e)
+	case *syntax.Binary:
+		return b.binary(s, e)
+	case *syntax.Cast:
+		return b.cast(s, e.X, typeOf(e.Type), e.Operator)
+	case *syntax.Case:
+		return b.caseOf(s, e)
+	case *syntax.Test:
+		return b.test(s, e)
+	case *syntax.Between:
+		x, hold := b.held(b.expr(s, e.X))
+		low := b.operated(x, ">=", b.expr(s, e.Low), e.Operator)
+		high := b.operated(x, "<=", b.expr(s, e.High), e.Operator)
+		return negatedIf(e.Not, expr{typ: boolOID, eval: hold(both(low.eval, high.eval))})
+	case *syntax.In:
+		return negatedIf(e.Not, b.in(s, e))
+	case *syntax.Subquery:
+		return b.scalar(s, e)
+	case *syntax.Exists:
+		return b.exists(s, e)
+	case *syntax.Array:
+		return b.arrayOf(s, e)
+	case *syntax.Index:
+		return b.index(s, e)
+	case *syntax.Field:
+		return b.field(s, e)
+	case *syntax.Tuple:
+		return b.rowOf(s, e)
+	case *syntax.Collate:
+		return b.expr(s, e.X) // every collation here is that of bytes
+	case *syntax.Star:
+		fail(sqlerr.New(sqlerr.Malformed, "syntax error at or near \"*\"").At(e.Pos()))
 	}
-	fail(sqlerr.New(sqlerr.Internal, "the catalog cannot bind %T", n))
+	unsupported(e.Pos(), "%s", syntax.Excerpt(syntax.Text(e), 40))
 	return expr{}
 }
 
-func (b *binder) constant(n constant) expr {
-	switch v := n.value.(type) {
+// constant returns the expression of a literal's value.
+func constant(value any) expr {
+	switch v := value.(type) {
 	case nil:
 		return expr{typ: unknownOID, untyped: true, isNull: true, eval: func(*frame) any { return nil }}
 	case string:
@@ -101,18 +107,68 @@ func (b *binder) constant(n constant) expr {
 		}
 		return always(int4OID, v)
 	}
-	return always(numericOID, n.value)
+	return always(numericOID, value)
 }
 
-func (b *binder) logic(s *scope, n logic) expr {
-	evals := make([]func(*frame) any, len(n.operands))
-	for i, o := range n.operands {
-		evals[i] = b.condition(s, o, strings.ToUpper(n.operator))
+// unary binds an operator before an operand.
+func (b *binder) unary(s *scope, e *syntax.Unary) expr {
+	switch e.Op {
+	case "NOT":
+		return expr{typ: boolOID, eval: not(b.condition(s, e.X, "NOT"))}
+	case "+":
+		return b.expr(s, e.X)
+	case "-":
+		right := b.expr(s, e.X)
+		if right.untyped {
+			right = b.typed(right, int4OID)
+		}
+		return b.operated(always(right.typ, zero(right.typ)), "-", right, e.Pos())
 	}
-	switch n.operator {
-	case "not":
-		return expr{typ: boolOID, eval: not(evals[0])}
-	case "and":
+	unsupported(e.Pos(), "the prefix operator %s", e.Op)
+	return expr{}
+}
+
+// likes are the operators that LIKE and ILIKE stand for, as PostgreSQL names them.
+var likes = map[string]string{"LIKE": "~~", "ILIKE": "~~*"}
+
+// operatorOf returns an operator as PostgreSQL names it.
+func operatorOf(e *syntax.Binary) string {
+	if e.Op == "!=" {
+		return "<>"
+	}
+	name, ok := likes[e.Op]
+	switch {
+	case ok && e.Not:
+		return "!" + name
+	case ok:
+		return name
+	}
+	return e.Op
+}
+
+// binary binds an operator between two operands.
+func (b *binder) binary(s *scope, e *syntax.Binary) expr {
+	switch {
+	case e.Op == "AND" || e.Op == "OR":
+		return b.logic(s, e)
+	case e.Op == "IS DISTINCT FROM":
+		l, r := b.matched(b.expr(s, e.X), b.expr(s, e.Y), "=", e.Operator)
+		return expr{typ: boolOID, eval: func(f *frame) any { return (compareNulls(l.eval(f), r.eval(f), false) != 0) != e.Not }}
+	case e.Quantifier != "":
+		return b.quantified(s, e)
+	}
+	right := b.expr(s, e.Y)
+	return b.operated(b.expr(s, e.X), operatorOf(e), right, e.Operator)
+}
+
+// logic binds AND and OR.
+func (b *binder) logic(s *scope, e *syntax.Binary) expr {
+	operands := conjoined(e)
+	evals := make([]func(*frame) any, len(operands))
+	for i, o := range operands {
+		evals[i] = b.condition(s, o, e.Op)
+	}
+	if e.Op == "AND" {
 		return expr{typ: boolOID, eval: both(evals...)}
 	}
 	return expr{typ: boolOID, eval: func(f *frame) any {
@@ -161,26 +217,16 @@ func negatedIf(yes bool, e expr) expr {
 	return e
 }
 
-func (b *binder) cast(s *scope, n cast) expr {
-	t := n.target.resolve()
-	e := b.expr(s, n.node)
-	if a, ok := n.node.(arrayOf); ok && len(a.items) == 0 {
+func (b *binder) cast(s *scope, x syntax.Expr, target typeName, at int) expr {
+	t := target.resolve()
+	if a, ok := x.(*syntax.Array); ok && a.Query == nil && len(a.Items) == 0 {
 		return always(t, &array{lower: 1})
 	}
-	e = b.converted(e, t, n.at())
-	if len(n.target.modifiers) == 1 && (t == varcharOID || t == bpcharOID) {
-		if c, ok := n.target.modifiers[0].(constant); ok {
-			if length, ok := c.value.(int64); ok && length > 0 {
-				eval := e.eval
-				e.eval = func(f *frame) any {
-					v := eval(f)
-					if s, ok := v.(string); ok && int64(len(s)) > length {
-						if r := []rune(s); int64(len(r)) > length {
-							return string(r[:length])
-						}
-					}
-					return v
-				}
+	e := b.converted(b.expr(s, x), t, at)
+	if len(target.modifiers) == 1 && (t == varcharOID || t == bpcharOID) {
+		if v, ok := constantOf(target.modifiers[0]); ok {
+			if length, ok := v.(int64); ok && length > 0 {
+				e.eval = shortened(e.eval, length)
 			}
 		}
 	}
@@ -188,30 +234,43 @@ func (b *binder) cast(s *scope, n cast) expr {
 	return e
 }
 
-func (b *binder) caseOf(s *scope, n caseOf) expr {
-	when := make([]func(*frame) any, len(n.when))
+// shortened cuts texts to a number of characters.
+func shortened(eval func(*frame) any, length int64) func(*frame) any {
+	return func(f *frame) any {
+		v := eval(f)
+		if s, ok := v.(string); ok && int64(len(s)) > length {
+			if r := []rune(s); int64(len(r)) > length {
+				return string(r[:length])
+			}
+		}
+		return v
+	}
+}
+
+func (b *binder) caseOf(s *scope, e *syntax.Case) expr {
+	when := make([]func(*frame) any, len(e.Whens))
 	var x expr
 	hold := func(eval func(*frame) any) func(*frame) any { return eval }
-	if n.operand != nil {
-		x, hold = b.held(b.expr(s, n.operand))
+	if e.Of != nil {
+		x, hold = b.held(b.expr(s, e.Of))
 	}
-	for i, w := range n.when {
-		if n.operand == nil {
-			when[i] = b.condition(s, w, "CASE/WHEN")
+	for i, w := range e.Whens {
+		if e.Of == nil {
+			when[i] = b.condition(s, w.If, "CASE/WHEN")
 		} else {
-			when[i] = b.operated(x, "=", b.expr(s, w), w.at()).eval
+			when[i] = b.operated(x, "=", b.expr(s, w.If), at(w.If)).eval
 		}
 	}
-	results := make([]expr, 0, len(n.then)+1)
-	if n.otherwise != nil { // PostgreSQL takes the type of ELSE first
-		results = append(results, b.expr(s, n.otherwise))
+	results := make([]expr, 0, len(e.Whens)+1)
+	if e.Else != nil { // PostgreSQL takes the type of ELSE first
+		results = append(results, b.expr(s, e.Else))
 	} else {
-		results = append(results, b.constant(constant{}))
+		results = append(results, constant(nil))
 	}
-	for _, t := range n.then {
-		results = append(results, b.expr(s, t))
+	for _, w := range e.Whens {
+		results = append(results, b.expr(s, w.Then))
 	}
-	t := b.alike(results, "CASE", n.at())
+	t := b.alike(results, "CASE", e.Pos())
 	return expr{typ: t, fields: results[len(results)-1].fields, eval: hold(func(f *frame) any {
 		for i, w := range when {
 			if w(f) == true {
@@ -222,42 +281,44 @@ func (b *binder) caseOf(s *scope, n caseOf) expr {
 	})}
 }
 
-func (b *binder) test(s *scope, n test) expr {
-	e := b.expr(s, n.node)
-	if n.is == "null" {
-		e = b.settled(e)
-		return expr{typ: boolOID, eval: func(f *frame) any { return (e.eval(f) == nil) != n.not }}
+func (b *binder) test(s *scope, e *syntax.Test) expr {
+	if e.Is == "NULL" {
+		x := b.settled(b.expr(s, e.X))
+		return expr{typ: boolOID, eval: func(f *frame) any { return (x.eval(f) == nil) != e.Not }}
 	}
-	eval := b.boolean(e, "IS "+strings.ToUpper(n.is), n.at())
+	eval := b.boolean(b.expr(s, e.X), "IS "+e.Is, e.Operator)
 	return expr{typ: boolOID, eval: func(f *frame) any {
 		v := eval(f)
-		switch n.is {
-		case "true":
-			return (v == true) != n.not
-		case "false":
-			return (v == false) != n.not
+		switch e.Is {
+		case "TRUE":
+			return (v == true) != e.Not
+		case "FALSE":
+			return (v == false) != e.Not
 		}
-		return (v == nil) != n.not
+		return (v == nil) != e.Not
 	}}
 }
 
-func (b *binder) in(s *scope, n in) expr {
-	if n.query != nil {
-		return b.anyOf(s, n.node, "=", n.query, false, n.at())
+func (b *binder) in(s *scope, e *syntax.In) expr {
+	if sub, ok := e.Set.(*syntax.Subquery); ok {
+		return b.anyOf(s, e.X, "=", sub.Query, false, e.Operator)
 	}
-	x, hold := b.held(b.expr(s, n.node))
-	evals := make([]func(*frame) any, len(n.list))
-	for i, item := range n.list {
-		evals[i] = not(b.operated(x, "=", b.expr(s, item), item.at()).eval)
+	x, hold := b.held(b.expr(s, e.X))
+	list := e.Set.(*syntax.Tuple).Items
+	evals := make([]func(*frame) any, len(list))
+	for i, item := range list {
+		evals[i] = not(b.operated(x, "=", b.expr(s, item), at(item)).eval)
 	}
 	return expr{typ: boolOID, eval: hold(not(both(evals...)))}
 }
 
-func (b *binder) quantified(s *scope, n quantified) expr {
-	if n.query != nil {
-		return b.anyOf(s, n.node, n.operator, n.query, n.all, n.at())
+// quantified is x operator ANY|ALL (array or query).
+func (b *binder) quantified(s *scope, e *syntax.Binary) expr {
+	operator, all := operatorOf(e), e.Quantifier == "ALL"
+	if sub, ok := e.Y.(*syntax.Subquery); ok {
+		return b.anyOf(s, e.X, operator, sub.Query, all, e.Operator)
 	}
-	left, list := b.expr(s, n.node), b.expr(s, n.array)
+	left, list := b.expr(s, e.X), b.expr(s, e.Y)
 	if list.untyped {
 		if left.untyped {
 			left = b.settled(left)
@@ -266,9 +327,9 @@ func (b *binder) quantified(s *scope, n quantified) expr {
 	}
 	element := elementOf(list.typ)
 	if element == 0 {
-		fail(sqlerr.New(sqlerr.Invalid, "op ANY/ALL (array) requires array on right side").At(n.at()))
+		fail(sqlerr.New(sqlerr.Invalid, "op ANY/ALL (array) requires array on right side").At(e.Operator))
 	}
-	return b.anyOfValues(left, n.operator, element, n.all, n.at(), func(f *frame) ([]any, bool) {
+	return b.anyOfValues(left, operator, element, all, e.Operator, func(f *frame) ([]any, bool) {
 		a, ok := list.eval(f).(*array)
 		if !ok {
 			return nil, false
@@ -278,13 +339,13 @@ func (b *binder) quantified(s *scope, n quantified) expr {
 }
 
 // anyOf is x operator ANY (SELECT …).
-func (b *binder) anyOf(s *scope, left node, operator string, q *query, all bool, at int) expr {
+func (b *binder) anyOf(s *scope, left syntax.Expr, operator string, q *syntax.Query, all bool, at int) expr {
 	p := b.nested(s, q)
 	var row expr
 	element := uint32(recordOID)
-	if r, ok := unwrapped(left).(rowOf); ok {
-		if len(p.columns) != len(r.items) {
-			fail(sqlerr.New(sqlerr.Invalid, "subquery has %d columns, and the row before it %d", len(p.columns), len(r.items)).At(at))
+	if r, ok := syntax.Inside(left).(*syntax.Tuple); ok {
+		if len(p.columns) != len(r.Items) {
+			fail(sqlerr.New(sqlerr.Invalid, "subquery has %d columns, and the row before it %d", len(p.columns), len(r.Items)).At(at))
 		}
 		row = b.rowOf(s, r)
 	} else {
@@ -303,16 +364,6 @@ func (b *binder) anyOf(s *scope, left node, operator string, q *query, all bool,
 		}
 		return out, true
 	})
-}
-
-func unwrapped(n node) node {
-	for {
-		e, ok := n.(enclosed)
-		if !ok {
-			return n
-		}
-		n = e.node
-	}
 }
 
 // anyOfValues compares a value with each of a list.
@@ -366,36 +417,31 @@ func (b *binder) held(e expr) (held expr, hold func(eval func(*frame) any) func(
 	}
 }
 
-func (b *binder) subquery(s *scope, n subquery) expr {
-	p := b.nested(s, n.query)
-	if n.kind == "exists" {
-		return expr{typ: boolOID, eval: func(f *frame) any {
-			if !p.correlated {
-				return len(p.collect(f)) > 0
-			}
-			found := false
-			p.each(f, func([]any) bool { found = true; return false })
-			return found
-		}}
-	}
-	if len(p.columns) != 1 {
-		fail(sqlerr.New(sqlerr.Invalid, "subquery must return only one column").At(n.at()))
-	}
-	col := p.columns[0]
-	if n.kind == "array" {
-		t := arrayOfType(col.typ)
-		if t == 0 {
-			unsupported(n.at(), "an array of %s", b.catalog.typeTitle(col.typ))
+func (b *binder) exists(s *scope, e *syntax.Exists) expr {
+	p := b.nested(s, e.Query)
+	return expr{typ: boolOID, eval: func(f *frame) any {
+		if !p.correlated {
+			return len(p.collect(f)) > 0
 		}
-		return expr{typ: t, eval: func(f *frame) any {
-			a := &array{lower: 1}
-			for _, row := range p.collect(f) {
-				a.elements = append(a.elements, row[0])
-			}
-			return a
-		}}
+		found := false
+		p.each(f, func([]any) bool { found = true; return false })
+		return found
+	}}
+}
+
+// oneColumn binds a query that must have one column.
+func (b *binder) oneColumn(s *scope, q *syntax.Query, at int) *plan {
+	p := b.nested(s, q)
+	if len(p.columns) != 1 {
+		fail(sqlerr.New(sqlerr.Invalid, "subquery must return only one column").At(at))
 	}
-	return expr{typ: col.typ, fields: col.fields, eval: func(f *frame) any {
+	return p
+}
+
+// scalar binds a query as a value.
+func (b *binder) scalar(s *scope, e *syntax.Subquery) expr {
+	p := b.oneColumn(s, e.Query, e.Pos())
+	return expr{typ: p.columns[0].typ, fields: p.columns[0].fields, eval: func(f *frame) any {
 		rows := p.collect(f)
 		switch len(rows) {
 		case 0:
@@ -403,22 +449,41 @@ func (b *binder) subquery(s *scope, n subquery) expr {
 		case 1:
 			return rows[0][0]
 		}
-		fail(sqlerr.New(sqlerr.Invalid, "more than one row returned by a subquery used as an expression").At(n.at()))
+		fail(sqlerr.New(sqlerr.Invalid, "more than one row returned by a subquery used as an expression").At(e.Pos()))
 		return nil
 	}}
 }
 
-func (b *binder) arrayOf(s *scope, n arrayOf) expr {
-	items := make([]expr, len(n.items))
-	for i, item := range n.items {
+// arrayOfRows binds ARRAY(SELECT …).
+func (b *binder) arrayOfRows(s *scope, e *syntax.Array) expr {
+	p := b.oneColumn(s, e.Query, e.Pos())
+	t := arrayOfType(p.columns[0].typ)
+	if t == 0 {
+		unsupported(e.Pos(), "an array of %s", b.catalog.typeTitle(p.columns[0].typ))
+	}
+	return expr{typ: t, eval: func(f *frame) any {
+		a := &array{lower: 1}
+		for _, row := range p.collect(f) {
+			a.elements = append(a.elements, row[0])
+		}
+		return a
+	}}
+}
+
+func (b *binder) arrayOf(s *scope, e *syntax.Array) expr {
+	if e.Query != nil {
+		return b.arrayOfRows(s, e)
+	}
+	items := make([]expr, len(e.Items))
+	for i, item := range e.Items {
 		items[i] = b.expr(s, item)
 	}
 	if len(items) == 0 {
-		fail(sqlerr.New(sqlerr.Invalid, "cannot determine type of empty array").WithHint("write ARRAY[]::text[]").At(n.at()))
+		fail(sqlerr.New(sqlerr.Invalid, "cannot determine type of empty array").WithHint("write ARRAY[]::text[]").At(e.Pos()))
 	}
-	t := arrayOfType(b.alike(items, "ARRAY", n.at()))
+	t := arrayOfType(b.alike(items, "ARRAY", e.Pos()))
 	if t == 0 {
-		unsupported(n.at(), "an array of %s", b.catalog.typeTitle(items[0].typ))
+		unsupported(e.Pos(), "an array of %s", b.catalog.typeTitle(items[0].typ))
 	}
 	return expr{typ: t, eval: func(f *frame) any {
 		a := &array{make([]any, len(items)), 1}
@@ -429,11 +494,11 @@ func (b *binder) arrayOf(s *scope, n arrayOf) expr {
 	}}
 }
 
-func (b *binder) index(s *scope, n index) expr {
-	list, by := b.expr(s, n.node), b.implied(b.expr(s, n.by), int4OID, n.at())
+func (b *binder) index(s *scope, e *syntax.Index) expr {
+	list, by := b.expr(s, e.X), b.implied(b.expr(s, e.I), int4OID, e.Operator)
 	element := elementOf(list.typ)
 	if element == 0 {
-		fail(sqlerr.New(sqlerr.Invalid, "cannot subscript type %s because it does not support subscripting", b.catalog.typeTitle(list.typ)).At(n.at()))
+		fail(sqlerr.New(sqlerr.Invalid, "cannot subscript type %s because it does not support subscripting", b.catalog.typeTitle(list.typ)).At(e.Operator))
 	}
 	return expr{typ: element, eval: func(f *frame) any {
 		a, ok := list.eval(f).(*array)
@@ -452,13 +517,13 @@ func lowerOf(a *array) int64 {
 	return int64(a.lower)
 }
 
-func (b *binder) field(s *scope, n field) expr {
-	e := b.expr(s, n.node)
+func (b *binder) field(s *scope, n *syntax.Field) expr {
+	e, name := b.expr(s, n.X), folded(n.Name)
 	if e.fields == nil {
-		fail(sqlerr.New(sqlerr.Invalid, "column notation .%s applied to type %s, which is not a composite type", n.name, b.catalog.typeTitle(e.typ)).At(n.at()))
+		fail(sqlerr.New(sqlerr.Invalid, "column notation .%s applied to type %s, which is not a composite type", name, b.catalog.typeTitle(e.typ)).At(n.Operator))
 	}
 	for i, f := range e.fields {
-		if f.name == n.name {
+		if f.name == name {
 			return expr{typ: f.typ, fields: f.fields, eval: func(fr *frame) any {
 				if r, ok := e.eval(fr).(record); ok {
 					return r[i]
@@ -467,38 +532,24 @@ func (b *binder) field(s *scope, n field) expr {
 			}}
 		}
 	}
-	fail(sqlerr.New(sqlerr.Unknown, "column %q not found in data type %s", n.name, b.catalog.typeTitle(e.typ)).At(n.at()))
+	fail(sqlerr.New(sqlerr.Unknown, "column %q not found in data type %s", name, b.catalog.typeTitle(e.typ)).At(n.Operator))
 	return expr{}
 }
 
-func (b *binder) rowOf(s *scope, n rowOf) expr {
-	items := make([]expr, len(n.items))
+func (b *binder) rowOf(s *scope, e *syntax.Tuple) expr {
+	items := make([]expr, len(e.Items))
 	fields := make([]outColumn, len(items))
-	for i, item := range n.items {
+	for i, item := range e.Items {
 		items[i] = b.settled(b.expr(s, item))
 		fields[i] = outColumn{name: "f" + itoa(i+1), typ: items[i].typ, fields: items[i].fields}
 	}
 	return expr{typ: recordOID, fields: fields, eval: func(f *frame) any {
 		r := make(record, len(items))
-		for i, e := range items {
-			r[i] = e.eval(f)
+		for i, item := range items {
+			r[i] = item.eval(f)
 		}
 		return r
 	}}
-}
-
-func (b *binder) operation(s *scope, n operation) expr {
-	right := b.expr(s, n.right)
-	if n.left == nil {
-		if n.operator == "-" {
-			if right.untyped {
-				right = b.typed(right, int4OID)
-			}
-			return b.operated(always(right.typ, zero(right.typ)), "-", right, n.at())
-		}
-		unsupported(n.at(), "the prefix operator %s", n.operator)
-	}
-	return b.operated(b.expr(s, n.left), n.operator, right, n.at())
 }
 
 // matched gives the two operands of a comparison types that can be compared.

@@ -1,7 +1,10 @@
 package pgcatalog
 
 import (
+	"strings"
+
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // A stepper calls emit for each combination of rows that an item of FROM has, with the rows in
@@ -45,22 +48,25 @@ type outer struct {
 }
 
 // list flattens an item of FROM into the items and conditions of inner joins.
-func (b *binder) list(s *scope, item fromItem) (items []joinItem, on []conjunct) {
-	j, ok := item.(*joined)
+func (b *binder) list(s *scope, item syntax.Source) (items []joinItem, on []conjunct) {
+	for p, ok := item.(*syntax.ParenSource); ok; p, ok = item.(*syntax.ParenSource) {
+		item = p.List[0]
+	}
+	j, ok := item.(*syntax.Join)
 	if !ok {
 		return []joinItem{b.single(s, item)}, nil
 	}
-	left, leftOn := b.list(s, j.left)
+	left, leftOn := b.list(s, j.X)
 	before := len(s.sources)
-	right, rightOn := b.list(s, j.right)
+	right, rightOn := b.list(s, j.Y)
 	on = b.joinConditions(s, j, before)
-	if j.kind == "inner" {
+	if j.Kind == "" || j.Kind == "CROSS" {
 		return append(left, right...), append(append(leftOn, rightOn...), on...)
 	}
-	if j.kind == "right" {
+	if j.Kind == "RIGHT" {
 		left, right, leftOn, rightOn = right, left, rightOn, leftOn
 	}
-	o := &outer{left: left, right: right, full: j.kind == "full"}
+	o := &outer{left: left, right: right, full: j.Kind == "FULL"}
 	it := joinItem{outer: o}
 	for _, one := range append(left[:len(left):len(left)], right...) {
 		it.provides |= one.provides
@@ -78,7 +84,7 @@ func (b *binder) list(s *scope, item fromItem) (items []joinItem, on []conjunct)
 		o.left[0].outer.right = nil
 	}
 	if o.full && len(rightOn) > 0 {
-		unsupported(j.position, "a FULL JOIN with joins on its right side")
+		unsupported(j.Operator, "a FULL JOIN with joins on its right side")
 	}
 	return []joinItem{it}, nil
 }
@@ -90,25 +96,25 @@ func sum(items []joinItem) (bits uint64) {
 	return bits
 }
 
-func (b *binder) joinConditions(s *scope, j *joined, before int) (on []conjunct) {
-	names := j.using
-	if j.natural {
+func (b *binder) joinConditions(s *scope, j *syntax.Join, before int) (on []conjunct) {
+	names := foldedAll(j.Using)
+	if j.Natural {
 		for _, src := range s.sources[before:] {
 			for _, col := range src.columns {
-				if _, ok := b.columnIn(&scope{sources: s.sources[:before]}, "", col.name, 0, column{position(j.position), []string{col.name}}); ok {
+				if _, ok := b.columnIn(&scope{sources: s.sources[:before]}, "", col.name, 0, column{[]string{col.name}, j.Operator}); ok {
 					names = append(names, col.name)
 				}
 			}
 		}
 	}
-	if len(names) > 0 && j.kind != "inner" && j.kind != "left" {
-		unsupported(j.position, "%s JOIN with USING", j.kind)
+	if len(names) > 0 && j.Kind != "" && j.Kind != "LEFT" {
+		unsupported(j.Operator, "%s JOIN with USING", strings.ToLower(j.Kind))
 	}
 	for _, name := range names {
-		n := column{position(j.position), []string{name}}
+		n := column{[]string{name}, j.Operator}
 		l, ok := b.columnIn(&scope{sources: s.sources[:before]}, "", name, 0, n)
 		if !ok {
-			fail(sqlerr.New(sqlerr.Unknown, "column %q specified in USING clause does not exist in left table", name).At(j.position))
+			fail(sqlerr.New(sqlerr.Unknown, "column %q specified in USING clause does not exist in left table", name).At(j.Operator))
 		}
 		for i := before; i < len(s.sources); i++ {
 			for k, col := range s.sources[i].columns {
@@ -116,7 +122,7 @@ func (b *binder) joinConditions(s *scope, j *joined, before int) (on []conjunct)
 					continue
 				}
 				r := columnExpr(col, i, k, 0)
-				on = append(on, b.equality(l, r, 1<<l.source, 1<<i, j.position))
+				on = append(on, b.equality(l, r, 1<<l.source, 1<<i, j.Operator))
 				if s.sources[i].merged == nil {
 					s.sources[i].merged = make(map[string]bool)
 				}
@@ -124,29 +130,30 @@ func (b *binder) joinConditions(s *scope, j *joined, before int) (on []conjunct)
 			}
 		}
 	}
-	if j.on != nil {
-		on = b.conjuncts(s, j.on, "JOIN/ON")
+	if j.On != nil {
+		on = b.conjuncts(s, j.On, "JOIN/ON")
 	}
 	return on
 }
 
 // conjuncts binds a condition.
-func (b *binder) conjuncts(s *scope, n node, what string) (out []conjunct) {
-	n = unwrapped(n)
-	if l, ok := n.(logic); ok && l.operator == "and" {
-		for _, o := range l.operands {
-			out = append(out, b.conjuncts(s, o, what)...)
+func (b *binder) conjuncts(s *scope, e syntax.Expr, what string) (out []conjunct) {
+	e = syntax.Inside(e)
+	o, ok := e.(*syntax.Binary)
+	switch {
+	case ok && o.Op == "AND":
+		for _, operand := range conjoined(o) {
+			out = append(out, b.conjuncts(s, operand, what)...)
 		}
 		return out
-	}
-	if o, ok := n.(operation); ok && o.operator == "=" && o.left != nil {
+	case ok && o.Op == "=" && o.Quantifier == "":
 		var l, r expr
-		left := s.track(func() { l = b.expr(s, o.left) })
-		right := s.track(func() { r = b.expr(s, o.right) })
-		return append(out, b.equality(l, r, left, right, n.at()))
+		left := s.track(func() { l = b.expr(s, o.X) })
+		right := s.track(func() { r = b.expr(s, o.Y) })
+		return append(out, b.equality(l, r, left, right, o.Operator))
 	}
 	var c conjunct
-	c.uses = s.track(func() { c.eval = b.condition(s, n, what) })
+	c.uses = s.track(func() { c.eval = b.condition(s, e, what) })
 	c.sides[0].source, c.sides[1].source = -1, -1
 	return append(out, c)
 }
@@ -167,18 +174,18 @@ func side(e expr, uses uint64, other expr) equalSide {
 }
 
 // single binds an item of FROM that is no join.
-func (b *binder) single(s *scope, item fromItem) joinItem {
+func (b *binder) single(s *scope, item syntax.Source) joinItem {
 	if len(s.sources) == maxSources {
 		fail(sqlerr.New(sqlerr.Unsupported, "a FROM of more than %d items is outside the catalog's dialect", maxSources))
 	}
 	sc := &scan{source: len(s.sources)}
 	it := joinItem{scan: sc, provides: 1 << sc.source}
 	switch item := item.(type) {
-	case named:
+	case *syntax.Table:
 		b.table(s, item, sc)
-	case derived:
+	case *syntax.Derived:
 		it.needs = b.derived(s, item, sc)
-	case called:
+	case *syntax.Function:
 		it.needs = b.called(s, item, sc)
 	}
 	return it
@@ -204,33 +211,33 @@ func (s *scope) addSource(src *source, names []string, at int) {
 	s.sources = append(s.sources, src)
 }
 
-func (b *binder) table(s *scope, n named, sc *scan) {
-	src := &source{alias: n.alias.name}
+func (b *binder) table(s *scope, n *syntax.Table, sc *scan) {
+	schema, name := schemaAndName(n.Path)
+	named := aliasOf(n.Alias)
+	src := &source{alias: named.name}
 	if src.alias == "" {
-		src.alias = n.name
+		src.alias = name
 	}
-	if n.schema == "" {
-		if t := s.tables.find(n.name); t != nil {
+	if schema == "" {
+		if t := s.tables.find(name); t != nil {
 			b.commonTable(s, t, src, sc)
-			s.addSource(src, n.alias.columns, n.position)
+			s.addSource(src, named.columns, n.Pos())
 			return
 		}
 	}
-	r := b.catalog.lookup(n.schema, n.name)
+	r := b.catalog.lookup(schema, name)
 	switch {
-	case r == nil && n.schema == "":
-		fail(sqlerr.New(sqlerr.Unknown, "relation %q does not exist", n.name).At(n.position))
 	case r == nil:
-		fail(sqlerr.New(sqlerr.Unknown, "relation %q does not exist", n.schema+"."+n.name).At(n.position))
+		fail(sqlerr.New(sqlerr.Unknown, "relation %q does not exist", strings.Join(foldedAll(n.Path), ".")).At(n.Pos()))
 	case r.schema == "public":
 		fail(sqlerr.New(sqlerr.Unsupported, "a statement that reads both the catalog and the table %s is outside the dialect", r.name).
-			WithHint("ask about them in two statements").At(n.position))
+			WithHint("ask about them in two statements").At(n.Pos()))
 	}
 	src.relation = r
 	for _, col := range r.columns {
 		src.columns = append(src.columns, outColumn{name: col.name, typ: col.typ})
 	}
-	s.addSource(src, n.alias.columns, n.position)
+	s.addSource(src, named.columns, n.Pos())
 	sc.fixed = true
 	if r.name == "pg_settings" {
 		sc.size = len(settings)
@@ -277,31 +284,34 @@ func (t *tables) find(name string) *tables {
 	return nil
 }
 
-func (b *binder) derived(s *scope, d derived, sc *scan) (needs uint64) {
+func (b *binder) derived(s *scope, d *syntax.Derived, sc *scan) (needs uint64) {
 	inner, depth := s, 0
-	if !d.lateral {
+	if !d.Lateral {
 		inner, depth = s.up, 1
 	}
 	var p *plan
-	if d.lateral {
-		needs = s.track(func() { p = b.query(inner, s.tables, d.query) })
+	if d.Lateral {
+		needs = s.track(func() { p = b.query(inner, s.tables, d.Query) })
 	} else {
-		p = b.query(inner, s.tables, d.query)
+		p = b.query(inner, s.tables, d.Query)
 		if p.correlated {
 			s.escaped = true
 		}
 	}
-	s.addSource(&source{alias: d.alias.name, columns: p.columns}, d.alias.columns, d.position)
+	named := aliasOf(d.Alias)
+	s.addSource(&source{alias: named.name, columns: p.columns}, named.columns, d.Pos())
 	sc.size, sc.fixed = 50, !p.correlated
 	sc.rows = func(f *frame) [][]any { return p.collect(f.above(depth)) }
 	return needs
 }
 
 // called binds a function in FROM. It may read the items before it.
-func (b *binder) called(s *scope, c called, sc *scan) (needs uint64) {
-	name := c.alias.name
+func (b *binder) called(s *scope, c *syntax.Function, sc *scan) (needs uint64) {
+	f, _ := callOf(c.Call)
+	named := aliasOf(c.Alias)
+	name := named.name
 	if name == "" {
-		name = c.call.name
+		name = f.name
 	}
 	src := &source{alias: name}
 	var set *setCall
@@ -309,8 +319,8 @@ func (b *binder) called(s *scope, c called, sc *scan) (needs uint64) {
 	saved := s.level
 	s.level = &level{clause: "functions in FROM", noSets: "functions in FROM"}
 	needs = s.track(func() {
-		if set = b.set(s, c.call); set == nil {
-			value = b.settled(b.call(s, c.call))
+		if set = b.set(s, f); set == nil {
+			value = b.settled(b.call(s, f))
 		}
 	})
 	s.level = saved
@@ -321,15 +331,15 @@ func (b *binder) called(s *scope, c called, sc *scan) (needs uint64) {
 	switch {
 	case out.fields != nil:
 		src.columns = append(src.columns, out.fields...)
-	case len(c.alias.columns) == 0:
+	case len(named.columns) == 0:
 		src.columns = []outColumn{{name: name, typ: out.typ}}
 	default:
-		src.columns = []outColumn{{name: c.alias.columns[0], typ: out.typ}}
+		src.columns = []outColumn{{name: named.columns[0], typ: out.typ}}
 	}
-	if c.ordinality {
+	if c.Ordinality {
 		src.columns = append(src.columns, outColumn{name: "ordinality", typ: int8OID})
 	}
-	s.addSource(src, c.alias.columns, int(c.call.position))
+	s.addSource(src, named.columns, f.position)
 	sc.size = 20
 	sc.rows = func(f *frame) [][]any {
 		values := []any{nil}
@@ -346,7 +356,7 @@ func (b *binder) called(s *scope, c called, sc *scan) (needs uint64) {
 					copy(row, v.(record))
 				}
 			}
-			if c.ordinality {
+			if c.Ordinality {
 				row = append(row, int64(i+1))
 			}
 			f.run.kept(row)

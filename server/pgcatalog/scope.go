@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // binder gives the nodes of a statement types, and makes them a program.
@@ -46,8 +47,9 @@ type level struct {
 	aggregates []*aggregate
 	windows    []*windowCall
 	sets       []*setCall
-	clause     string // where the expression stands, if aggregates cannot be there; "" if they can
-	noSets     string // the same for functions that return sets
+	named      map[string]*syntax.Window // those of the clause WINDOW
+	clause     string                    // where the expression stands, if aggregates cannot be there; "" if they can
+	noSets     string                    // the same for functions that return sets
 }
 
 // computed is the number of what is computed after grouping.
@@ -111,9 +113,9 @@ func (b *binder) column(s *scope, c column) expr {
 		}
 	}
 	if table != "" && s.source(table) == nil {
-		fail(sqlerr.New(sqlerr.Unknown, "missing FROM-clause entry for table %q", table).At(c.at()))
+		fail(sqlerr.New(sqlerr.Unknown, "missing FROM-clause entry for table %q", table).At(c.position))
 	}
-	fail(sqlerr.New(sqlerr.Unknown, "column %q does not exist", joinNames(c.parts)).At(c.at()))
+	fail(sqlerr.New(sqlerr.Unknown, "column %q does not exist", joinNames(c.parts)).At(c.position))
 	return expr{}
 }
 
@@ -147,7 +149,7 @@ func (b *binder) columnIn(s *scope, table, name string, depth int, c column) (fo
 				continue
 			}
 			if ok {
-				fail(sqlerr.New(sqlerr.Unknown, "column reference %q is ambiguous", name).At(c.at()))
+				fail(sqlerr.New(sqlerr.Unknown, "column reference %q is ambiguous", name).At(c.position))
 			}
 			found, ok = columnExpr(col, i, j, depth), true
 			s.used |= 1 << i
@@ -218,26 +220,30 @@ func (f *frame) above(depth int) *frame {
 }
 
 // star returns the columns that * or a.* means.
-func (b *binder) star(s *scope, n star) (out []resultItem) {
+func (b *binder) star(s *scope, n *syntax.Star) (out []resultItem) {
+	table := ""
+	if n.Of != nil {
+		table = folded(n.Of[0])
+	}
 	for i, src := range s.sources {
-		if n.table != "" && src.alias != n.table {
+		if table != "" && src.alias != table {
 			continue
 		}
 		for j, col := range src.columns {
-			if n.table == "" && src.merged[col.name] {
+			if table == "" && src.merged[col.name] {
 				continue
 			}
 			out = append(out, resultItem{expr: columnExpr(col, i, j, 0), name: col.name})
 		}
-		if n.table != "" {
+		if table != "" {
 			return out
 		}
 	}
 	switch {
-	case n.table != "":
-		fail(sqlerr.New(sqlerr.Unknown, "missing FROM-clause entry for table %q", n.table).At(n.at()))
+	case table != "":
+		fail(sqlerr.New(sqlerr.Unknown, "missing FROM-clause entry for table %q", table).At(n.Pos()))
 	case len(s.sources) == 0:
-		fail(sqlerr.New(sqlerr.Malformed, "SELECT * with no tables specified is not valid").At(n.at()))
+		fail(sqlerr.New(sqlerr.Malformed, "SELECT * with no tables specified is not valid").At(n.Pos()))
 	}
 	return out
 }
@@ -438,8 +444,8 @@ func (b *binder) implied(e expr, to uint32, at int) expr {
 }
 
 // condition is an expression that must be boolean.
-func (b *binder) condition(s *scope, n node, what string) func(*frame) any {
-	return b.boolean(b.expr(s, n), what, n.at())
+func (b *binder) condition(s *scope, e syntax.Expr, what string) func(*frame) any {
+	return b.boolean(b.expr(s, e), what, at(e))
 }
 
 func (b *binder) boolean(e expr, what string, at int) func(*frame) any {

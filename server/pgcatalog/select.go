@@ -2,8 +2,10 @@ package pgcatalog
 
 import (
 	"slices"
+	"strings"
 
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // maxColumns is PostgreSQL's limit of a select list.
@@ -37,58 +39,59 @@ func (p *plan) collect(f *frame) [][]any {
 }
 
 // nested binds a query inside an expression.
-func (b *binder) nested(s *scope, q *query) *plan { return b.query(s, s.tables, q) }
+func (b *binder) nested(s *scope, q *syntax.Query) *plan { return b.query(s, s.tables, q) }
 
 // query binds a query whose names can mean columns of the scope up.
-func (b *binder) query(up *scope, with *tables, q *query) *plan {
-	for _, c := range q.with {
-		with = b.with(up, with, c, q.recursive)
+func (b *binder) query(up *scope, with *tables, q *syntax.Query) *plan {
+	for _, c := range q.With {
+		with = b.with(up, with, c, q.Recursive)
 	}
 	var p *plan
 	var keys []outputKey
-	if s, ok := q.body.(*selection); ok {
-		p, keys = b.selection(up, with, s, q.order, false)
+	if s, ok := q.Body.(*syntax.Block); ok {
+		p, keys = b.selection(up, with, s, q.Order, false)
 	} else {
-		p = b.body(up, with, q.body)
-		keys = b.outputKeys(p, q.order)
+		p = b.body(up, with, q.Body)
+		keys = b.outputKeys(p, q.Order)
 	}
 	p = ordered(p, keys, len(p.columns))
 	return b.limited(up, with, p, q)
 }
 
-func (b *binder) with(up *scope, with *tables, c commonTable, recursive bool) *tables {
-	t := &tables{up: with, name: c.name, scope: up}
+func (b *binder) with(up *scope, with *tables, c *syntax.CommonTable, recursive bool) *tables {
+	t := &tables{up: with, name: folded(c.Name), scope: up}
 	rename := func(columns []outColumn) []outColumn {
 		out := append([]outColumn{}, columns...)
-		for i, name := range c.columns {
+		for i, name := range foldedAll(c.Columns) {
 			if i < len(out) {
 				out[i].name = name
 			}
 		}
 		return out
 	}
-	body, isUnion := c.query.body.(*combination)
-	if !recursive || !isUnion || body.operator != "union" || len(c.query.with) > 0 || c.query.order != nil || c.query.limit != nil {
-		p := *b.query(up, with, c.query)
+	q := c.Query
+	body, isCompound := q.Body.(*syntax.Compound)
+	if !recursive || !isCompound || body.Op != "UNION" || len(q.With) > 0 || q.Order != nil || q.Limit != nil {
+		p := *b.query(up, with, q)
 		p.columns = rename(p.columns)
 		t.plan = &p
 		return t
 	}
-	first := b.body(up, with, body.left)
+	first := b.body(up, with, body.X)
 	l := &loop{columns: rename(first.columns)}
 	t.loop = l
-	second := b.body(up, t, body.right)
+	second := b.body(up, t, body.Y)
 	if len(second.columns) != len(first.columns) {
-		fail(sqlerr.New(sqlerr.Invalid, "each UNION query must have the same number of columns").At(body.position))
+		fail(sqlerr.New(sqlerr.Invalid, "each UNION query must have the same number of columns").At(body.Operator))
 	}
-	second = b.recast(second, first.columns, body.position)
+	second = b.recast(second, first.columns, body.Operator)
 	t.plan = &plan{columns: l.columns, correlated: first.correlated, each: func(f *frame, emit func([]any) bool) {
 		seen := make(map[any]bool)
 		fresh := func(rows [][]any) (out [][]any) {
 			for _, row := range rows {
 				f.run.kept(row)
-				if k := f.run.key(row); body.all || !seen[k] {
-					seen[k] = !body.all
+				if k := f.run.key(row); body.All || !seen[k] {
+					seen[k] = !body.All
 					out = append(out, row)
 				}
 			}
@@ -111,30 +114,30 @@ func (b *binder) with(up *scope, with *tables, c commonTable, recursive bool) *t
 	return t
 }
 
-func (b *binder) body(up *scope, with *tables, n body) *plan {
+func (b *binder) body(up *scope, with *tables, n syntax.Body) *plan {
 	switch n := n.(type) {
-	case *selection:
+	case *syntax.Block:
 		p, _ := b.selection(up, with, n, nil, true)
 		return p
-	case *query:
+	case *syntax.Query:
 		return b.query(up, with, n)
-	case values:
+	case *syntax.Values:
 		return b.values(up, with, n)
-	case *combination:
+	case *syntax.Compound:
 		return b.combination(up, with, n)
 	}
 	fail(sqlerr.New(sqlerr.Internal, "the catalog cannot bind a %T", n))
 	return nil
 }
 
-func (b *binder) values(up *scope, with *tables, n values) *plan {
+func (b *binder) values(up *scope, with *tables, n *syntax.Values) *plan {
 	s := &scope{up: up, tables: with, level: &level{clause: "VALUES", noSets: "VALUES"}}
-	rows := make([][]expr, len(n.rows))
-	for i, row := range n.rows {
-		if len(row) != len(n.rows[0]) {
-			fail(sqlerr.New(sqlerr.Malformed, "VALUES lists must all be the same length").At(n.position))
+	rows := make([][]expr, len(n.Rows))
+	for i, row := range n.Rows {
+		if len(row.Items) != len(n.Rows[0].Items) {
+			fail(sqlerr.New(sqlerr.Malformed, "VALUES lists must all be the same length").At(n.Pos()))
 		}
-		for _, item := range row {
+		for _, item := range row.Items {
 			rows[i] = append(rows[i], b.expr(s, item))
 		}
 	}
@@ -144,7 +147,7 @@ func (b *binder) values(up *scope, with *tables, n values) *plan {
 		for i := range rows {
 			list[i] = rows[i][j]
 		}
-		t := b.alike(list, "VALUES", n.position)
+		t := b.alike(list, "VALUES", n.Pos())
 		for i := range rows {
 			rows[i][j] = list[i]
 		}
@@ -166,26 +169,26 @@ func (b *binder) values(up *scope, with *tables, n values) *plan {
 	return p
 }
 
-func (b *binder) combination(up *scope, with *tables, n *combination) *plan {
-	l, r := b.body(up, with, n.left), b.body(up, with, n.right)
+func (b *binder) combination(up *scope, with *tables, n *syntax.Compound) *plan {
+	l, r := b.body(up, with, n.X), b.body(up, with, n.Y)
 	if len(l.columns) != len(r.columns) {
-		fail(sqlerr.New(sqlerr.Invalid, "each %s query must have the same number of columns", n.operator).At(n.position))
+		fail(sqlerr.New(sqlerr.Invalid, "each %s query must have the same number of columns", strings.ToLower(n.Op)).At(n.Operator))
 	}
 	columns := append([]outColumn{}, l.columns...)
 	for i := range columns {
-		columns[i].typ = b.common([]expr{{typ: l.columns[i].typ, untyped: l.columns[i].typ == unknownOID}, {typ: r.columns[i].typ, untyped: r.columns[i].typ == unknownOID}}, n.operator, n.position)
+		columns[i].typ = b.common([]expr{{typ: l.columns[i].typ, untyped: l.columns[i].typ == unknownOID}, {typ: r.columns[i].typ, untyped: r.columns[i].typ == unknownOID}}, strings.ToLower(n.Op), n.Operator)
 	}
-	l, r = b.recast(l, columns, n.position), b.recast(r, columns, n.position)
+	l, r = b.recast(l, columns, n.Operator), b.recast(r, columns, n.Operator)
 	return &plan{columns: columns, correlated: l.correlated || r.correlated, each: func(f *frame, emit func([]any) bool) {
 		f.run.combine(n, l.collect(f), r, f, emit)
 	}}
 }
 
 // combine emits the rows of a UNION, EXCEPT or INTERSECT.
-func (r *run) combine(n *combination, left [][]any, second *plan, f *frame, emit func([]any) bool) {
+func (r *run) combine(n *syntax.Compound, left [][]any, second *plan, f *frame, emit func([]any) bool) {
 	right := second.collect(f)
 	count := make(map[any]int)
-	if n.operator != "union" {
+	if n.Op != "UNION" {
 		for _, row := range right {
 			count[r.key(row)]++
 		}
@@ -197,10 +200,10 @@ func (r *run) combine(n *combination, left [][]any, second *plan, f *frame, emit
 		r.step()
 		k := r.key(row)
 		has := count[k] > 0
-		if has && n.all {
+		if has && n.All {
 			count[k]--
 		}
-		if n.operator == "except" && has || n.operator == "intersect" && !has || !n.all && seen[k] {
+		if n.Op == "EXCEPT" && has || n.Op == "INTERSECT" && !has || !n.All && seen[k] {
 			continue
 		}
 		seen[k] = true
@@ -247,31 +250,35 @@ type outputKey struct {
 }
 
 // outputKeys binds an ORDER BY that can name columns of the result only.
-func (b *binder) outputKeys(p *plan, order []sortKey) (keys []outputKey) {
+func (b *binder) outputKeys(p *plan, order []syntax.OrderTerm) (keys []outputKey) {
 	for _, k := range order {
-		i := b.outputColumn(p.columns, k.node)
+		i := b.outputColumn(p.columns, k.X)
 		if i < 0 {
-			unsupported(k.node.at(), "ORDER BY of an expression behind UNION, EXCEPT or INTERSECT")
+			unsupported(at(k.X), "ORDER BY of an expression behind UNION, EXCEPT or INTERSECT")
 		}
-		keys = append(keys, outputKey{i, k.desc, k.nullsFirst})
+		keys = append(keys, keyOfTerm(i, k))
 	}
 	return keys
 }
 
+// keyOfTerm returns the key that orders by a column as an entry of ORDER BY says. NULLs come last,
+// and first in descending order, unless it says otherwise.
+func keyOfTerm(column int, t syntax.OrderTerm) outputKey {
+	return outputKey{column, t.Desc, t.Nulls == "FIRST" || t.Nulls == "" && t.Desc}
+}
+
 // outputColumn returns the column of a result that an ordinal or a name means, or -1.
-func (b *binder) outputColumn(columns []outColumn, n node) int {
-	switch n := n.(type) {
-	case constant:
-		if i, ok := n.value.(int64); ok {
+func (b *binder) outputColumn(columns []outColumn, e syntax.Expr) int {
+	if v, ok := constantOf(e); ok {
+		if i, ok := v.(int64); ok {
 			if i < 1 || i > int64(len(columns)) {
-				fail(sqlerr.New(sqlerr.Invalid, "position %d is not in select list", i).At(n.at()))
+				fail(sqlerr.New(sqlerr.Invalid, "position %d is not in select list", i).At(at(e)))
 			}
 			return int(i - 1)
 		}
-	case column:
-		if len(n.parts) == 1 {
-			return slices.IndexFunc(columns, func(c outColumn) bool { return c.name == n.parts[0] })
-		}
+	}
+	if n, ok := columnOf(e); ok && len(n.parts) == 1 {
+		return slices.IndexFunc(columns, func(c outColumn) bool { return c.name == n.parts[0] })
 	}
 	return -1
 }
@@ -315,28 +322,28 @@ func compareKeys(a, b []any, keys []outputKey) int {
 }
 
 // limited applies LIMIT and OFFSET.
-func (b *binder) limited(up *scope, with *tables, p *plan, q *query) *plan {
-	if q.limit == nil && q.offset == nil {
+func (b *binder) limited(up *scope, with *tables, p *plan, q *syntax.Query) *plan {
+	if q.Limit == nil && q.Offset == nil {
 		return p
 	}
 	s := &scope{up: up, tables: with, level: &level{clause: "LIMIT", noSets: "LIMIT"}}
-	bound := func(n node, otherwise int64) func(f *frame) int64 {
+	bound := func(n syntax.Expr, otherwise int64) func(f *frame) int64 {
 		if n == nil {
 			return func(*frame) int64 { return otherwise }
 		}
-		e := b.implied(b.expr(s, n), int8OID, n.at())
+		e := b.implied(b.expr(s, n), int8OID, at(n))
 		return func(f *frame) int64 {
 			v, ok := e.eval(f).(int64)
 			if !ok {
 				return otherwise
 			}
 			if v < 0 {
-				fail(sqlerr.New(sqlerr.Invalid, "LIMIT and OFFSET must not be negative").At(n.at()))
+				fail(sqlerr.New(sqlerr.Invalid, "LIMIT and OFFSET must not be negative").At(at(n)))
 			}
 			return v
 		}
 	}
-	limit, offset := bound(q.limit, -1), bound(q.offset, 0)
+	limit, offset := bound(q.Limit, -1), bound(q.Offset, 0)
 	return &plan{columns: p.columns, correlated: p.correlated || s.escaped, each: func(up *frame, emit func([]any) bool) {
 		f := &frame{run: up.run, up: up}
 		left, skip := limit(f), offset(f)
@@ -370,19 +377,22 @@ type selected struct {
 }
 
 // selection binds a SELECT. Its plan has the columns that the keys need behind its own.
-func (b *binder) selection(up *scope, with *tables, n *selection, order []sortKey, leaf bool) (*plan, []outputKey) {
-	s := &scope{up: up, tables: with, level: &level{}, leaf: leaf}
+func (b *binder) selection(up *scope, with *tables, n *syntax.Block, order []syntax.OrderTerm, leaf bool) (*plan, []outputKey) {
+	s := &scope{up: up, tables: with, level: &level{named: make(map[string]*syntax.Window)}, leaf: leaf}
+	for _, w := range n.Windows {
+		s.level.named[folded(w.Name)] = w.Window
+	}
 	q := &selected{scope: s}
 	var items []joinItem
 	var on []conjunct
 	s.level.clause, s.level.noSets = "FROM", "FROM"
-	for _, f := range n.from {
+	for _, f := range n.From {
 		i, o := b.list(s, f)
 		items, on = append(items, i...), append(on, o...)
 	}
-	if n.where != nil {
+	if n.Where != nil {
 		s.level.clause, s.level.noSets = "WHERE", "WHERE"
-		on = append(on, b.conjuncts(s, n.where, "WHERE")...)
+		on = append(on, b.conjuncts(s, n.Where, "WHERE")...)
 	}
 	q.from = joinOf(items, on, 0)
 	s.level.clause, s.level.noSets = "", ""
@@ -397,28 +407,28 @@ func (b *binder) selection(up *scope, with *tables, n *selection, order []sortKe
 	return p, q.order
 }
 
-func (b *binder) selectItems(s *scope, n *selection, q *selected) {
-	for _, it := range n.items {
-		if st, ok := it.node.(star); ok {
+func (b *binder) selectItems(s *scope, n *syntax.Block, q *selected) {
+	for _, it := range n.Items {
+		if st, ok := it.X.(*syntax.Star); ok {
 			q.items = append(q.items, b.star(s, st)...)
 			if len(q.items) > maxColumns {
 				fail(sqlerr.New(sqlerr.Unsupported, "a result of more than %d columns is outside the catalog's dialect", maxColumns))
 			}
 			continue
 		}
-		if f, ok := unwrapped(it.node).(field); ok && f.name == "*" {
+		if f, ok := syntax.Inside(it.X).(*syntax.Field); ok && f.Name.None() {
 			q.items = append(q.items, b.fields(s, f)...)
 			continue
 		}
-		name := it.name
+		name := folded(it.As)
 		if name == "" {
-			name = columnName(it.node)
+			name = columnName(it.X)
 		}
 		if len(q.items) >= maxColumns {
 			fail(sqlerr.New(sqlerr.Unsupported, "a result of more than %d columns is outside the catalog's dialect", maxColumns))
 		}
 		late := s.level.computed()
-		e := b.windowed(s, n, it.node)
+		e := b.expr(s, it.X)
 		if s.leaf && e.untyped && e.parameter == 0 {
 			e.untyped = false
 		}
@@ -428,10 +438,10 @@ func (b *binder) selectItems(s *scope, n *selection, q *selected) {
 }
 
 // fields is (f(x)).*.
-func (b *binder) fields(s *scope, n field) (out []resultItem) {
-	e := b.expr(s, n.node)
+func (b *binder) fields(s *scope, n *syntax.Field) (out []resultItem) {
+	e := b.expr(s, n.X)
 	if e.fields == nil {
-		fail(sqlerr.New(sqlerr.Invalid, "type %s is not composite", b.catalog.typeTitle(e.typ)).At(n.at()))
+		fail(sqlerr.New(sqlerr.Invalid, "type %s is not composite", b.catalog.typeTitle(e.typ)).At(n.Operator))
 	}
 	for i, f := range e.fields {
 		out = append(out, resultItem{expr: expr{typ: f.typ, fields: f.fields, eval: func(fr *frame) any {
@@ -444,27 +454,27 @@ func (b *binder) fields(s *scope, n field) (out []resultItem) {
 	return out
 }
 
-func (b *binder) grouping(s *scope, n *selection, q *selected) {
+func (b *binder) grouping(s *scope, n *syntax.Block, q *selected) {
 	s.level.clause, s.level.noSets = "GROUP BY", "GROUP BY"
-	for _, g := range n.group {
+	for _, g := range n.Group {
 		q.grouped = true
 		columns := make([]outColumn, q.width)
 		for i, it := range q.items {
 			columns[i].name = it.name
 		}
 		i := -1
-		if c, ok := g.(column); !ok || len(c.parts) > 1 {
+		if c, ok := columnOf(g); !ok || len(c.parts) > 1 {
 			i = b.outputColumn(columns, g)
 		} else if _, isInput := b.columnIn(s, "", c.parts[0], 0, c); !isInput {
 			i = b.outputColumn(columns, g)
 		}
 		if i >= 0 {
 			if q.items[i].late {
-				fail(sqlerr.New(sqlerr.Invalid, "an aggregate, a window function or a set is not allowed in GROUP BY").At(g.at()))
+				fail(sqlerr.New(sqlerr.Invalid, "an aggregate, a window function or a set is not allowed in GROUP BY").At(at(g)))
 			}
 			q.keys = append(q.keys, q.items[i].expr)
-		} else if r, ok := unwrapped(g).(rowOf); ok {
-			for _, item := range r.items {
+		} else if r, ok := syntax.Inside(g).(*syntax.Tuple); ok {
+			for _, item := range r.Items {
 				q.keys = append(q.keys, b.settled(b.expr(s, item)))
 			}
 		} else {
@@ -474,69 +484,53 @@ func (b *binder) grouping(s *scope, n *selection, q *selected) {
 	s.level.clause = ""
 	s.level.noSets = "HAVING"
 	windows := len(s.level.windows)
-	if n.having != nil {
+	if n.Having != nil {
 		q.grouped = true
-		q.having = b.condition(s, n.having, "HAVING")
+		q.having = b.condition(s, n.Having, "HAVING")
 		if len(s.level.windows) > windows {
-			fail(sqlerr.New(sqlerr.Invalid, "window functions are not allowed in HAVING").At(n.having.at()))
+			fail(sqlerr.New(sqlerr.Invalid, "window functions are not allowed in HAVING").At(at(n.Having)))
 		}
 	}
 	s.level.noSets = ""
 }
 
 // ordering binds the keys of ORDER BY and of DISTINCT ON, as columns behind the result's.
-func (b *binder) ordering(s *scope, n *selection, q *selected, order []sortKey) {
+func (b *binder) ordering(s *scope, n *syntax.Block, q *selected, order []syntax.OrderTerm) {
 	columns := make([]outColumn, q.width)
 	for i, it := range q.items {
 		columns[i].name = it.name
 	}
-	key := func(k node) int {
+	key := func(k syntax.Expr) int {
 		if i := b.outputColumn(columns, k); i >= 0 {
 			return i
 		}
-		if n.distinct && n.distinctOn == nil {
-			for i, it := range n.items {
-				if len(n.items) == q.width && sameColumn(it.node, k) {
+		if n.Distinct && n.On == nil {
+			for i, it := range n.Items {
+				if len(n.Items) == q.width && sameColumn(it.X, k) {
 					return i
 				}
 			}
-			fail(sqlerr.New(sqlerr.Invalid, "for SELECT DISTINCT, ORDER BY expressions must appear in select list").At(k.at()))
+			fail(sqlerr.New(sqlerr.Invalid, "for SELECT DISTINCT, ORDER BY expressions must appear in select list").At(at(k)))
 		}
-		q.items = append(q.items, resultItem{expr: b.settled(b.windowed(s, n, k))})
+		q.items = append(q.items, resultItem{expr: b.settled(b.expr(s, k))})
 		return len(q.items) - 1
 	}
-	q.distinct = n.distinct && n.distinctOn == nil
-	for _, k := range n.distinctOn {
+	q.distinct = n.Distinct && n.On == nil
+	for _, k := range n.On {
 		q.distinctOn = append(q.distinctOn, outputKey{column: key(k)})
 	}
 	for _, k := range order {
-		q.order = append(q.order, outputKey{key(k.node), k.desc, k.nullsFirst})
+		q.order = append(q.order, keyOfTerm(key(k.X), k))
 	}
 	if q.distinctOn != nil && q.order == nil {
 		q.order = q.distinctOn
 	}
 }
 
-func sameColumn(a, b node) bool {
-	x, ok := unwrapped(a).(column)
-	y, also := unwrapped(b).(column)
+func sameColumn(a, b syntax.Expr) bool {
+	x, ok := columnOf(syntax.Inside(a))
+	y, also := columnOf(syntax.Inside(b))
 	return ok && also && (slices.Equal(x.parts, y.parts) || x.parts[len(x.parts)-1] == y.parts[len(y.parts)-1])
-}
-
-// windowed binds an expression that may name a window of the SELECT.
-func (b *binder) windowed(s *scope, n *selection, e node) expr {
-	b.namedWindows(e, n.windows)
-	return b.expr(s, e)
-}
-
-func (b *binder) namedWindows(e node, windows map[string]*window) {
-	if c, ok := unwrapped(e).(call); ok && c.over != nil && c.over.name != "" {
-		w := windows[c.over.name]
-		if w == nil {
-			fail(sqlerr.New(sqlerr.Unknown, "window %q does not exist", c.over.name).At(c.at()))
-		}
-		*c.over = *w
-	}
 }
 
 // each runs the SELECT.

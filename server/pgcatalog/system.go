@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // systemText describes PostgreSQL's own relations, types and functions. system.sql made it of
@@ -526,7 +527,7 @@ func (c *Catalog) regOutput(n int64, t uint32) string {
 
 // quoteIdent quotes a name where PostgreSQL would.
 func quoteIdent(s string) string {
-	plain := s != "" && !reserved(s) && (letter(s[0]) && s[0] < 0x80)
+	plain := s != "" && !syntax.ReservedByPostgres(s) && (letter(s[0]) && s[0] < 0x80)
 	for i := range len(s) {
 		c := s[i]
 		plain = plain && (c >= 'a' && c <= 'z' || c == '_' || digit(c))
