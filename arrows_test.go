@@ -25,7 +25,7 @@ var arrows = map[string][]string{
 	"server":                  {"engine", "query", "scram", "server/pgcatalog", "sqlerr"},
 	"server/pgcatalog":        {"sqlerr", "sqlfront/syntax"}, // plain data comes in: it cannot reach the file
 	"engine":                  {"accounting", "catalog", "engine/internal/answer", "engine/internal/declare", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/draft", "internal/exporter", "internal/importer", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise", "period", "query", "scram", "source", "sqlerr", "sqlfront", "sqlfront/syntax", "surround"},
-	"engine/internal/answer":  {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/slots", "engine/internal/view", "internal/places", "internal/released", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/law", "period", "post", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
+	"engine/internal/answer":  {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/slots", "engine/internal/view", "internal/places", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise", "noise/law", "period", "post", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"engine/internal/declare": {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/released", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/law", "period", "query", "scram", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"engine/internal/pay":     {"accounting", "catalog", "engine/internal/view", "mechanisms/direct", "noise", "noise/law", "period", "source", "sqlerr"},
 	"engine/internal/rows":    {"catalog", "engine/internal/pay", "engine/internal/schemas", "engine/internal/view", "mechanisms/smw", "noise", "period", "query", "source", "source/postgres", "sqlerr"},
@@ -46,7 +46,7 @@ var arrows = map[string][]string{
 	"internal/admissions":     {},
 	"internal/mutate":         {}, // it changes sources, and runs go
 	"internal/released":       {"mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "post", "query", "sqlerr"},
-	"engine/internal/kind":    {"catalog", "internal/released", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise/law", "query", "sqlerr"},
+	"engine/internal/kind":    {"catalog", "internal/released", "mechanisms/smw", "noise/law", "query", "sqlerr"},
 	"internal/seeds":          {}, // any test draws with them
 	"internal/typecheck":      {}, // it reads sources
 	"catalog":                 {"accounting", "catalog/internal/ledger", "period", "query", "sqlerr"},
@@ -107,14 +107,15 @@ var testArrows = map[string][]string{
 	"server/pgcatalog": {"internal/pgtest"},
 	"surround":         {"sqlfront"}, // which takes what is cut
 
-	"accounting":            {"accounting/goldentest"},
-	"internal/audit":        {"accounting/goldentest"},
-	"mechanisms/direct":     {"accounting/goldentest"},
-	"internal/released":     {"noise", "noise/law"}, // its tests draw releases
-	"mechanisms/marginals":  {"accounting"},
-	"mechanisms/projection": {"accounting/goldentest"},
-	"noise":                 {"noise/law/lawtest"},
-	"noise/law":             {"accounting/goldentest", "noise/law/lawtest"},
+	"accounting":             {"accounting/goldentest"},
+	"internal/audit":         {"accounting/goldentest"},
+	"mechanisms/direct":      {"accounting/goldentest"},
+	"internal/released":      {"noise", "noise/law"}, // its tests draw releases
+	"engine/internal/answer": {"mechanisms/projection"},
+	"mechanisms/marginals":   {"accounting"},
+	"mechanisms/projection":  {"accounting/goldentest"},
+	"noise":                  {"noise/law/lawtest"},
+	"noise/law":              {"accounting/goldentest", "noise/law/lawtest"},
 }
 
 // kept says which packages may use an import from outside the module, or one

@@ -71,10 +71,11 @@ type cells struct {
 // has no declared domain.
 func (s *Session) cellsOf(ctx context.Context, r *catalog.Release, t *view.Table) (*cells, error) {
 	c := &cells{release: r, table: t, covered: t.Over(r.Columns).Columns(), report: s.progress}
-	measured, err := s.db.answers.Marginals(ctx, t, r)
+	opened, err := s.db.answers.Load(ctx, t, r)
 	if err != nil {
 		return nil, err
 	}
+	measured := opened.Measured()
 	if c.marginal = measured != nil; c.marginal {
 		c.sets = subsets(measured)
 	} else {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -289,15 +288,15 @@ func showReleases(v *view.View) *Result {
 			support = int64(rel.MaxSupport)
 		}
 		t := v.TableByID(rel.TableID)
-		over, made := view.ColumnNames(t, rel.Columns), method(rel)
+		over, made := view.ColumnNames(t, rel.Columns), kind.Of(rel.Using).Describe(rel.Params)
 		var span any // NULL where a table has no periods
 		if t.HasPeriods() {
 			span = t.Partition.Text(rel.Span)
 		}
-		r.Rows = append(r.Rows, []any{rel.Name, rel.Table, over, made.whole,
+		r.Rows = append(r.Rows, []any{rel.Name, rel.Table, over, made.Whole,
 			rel.Epsilon.String(), rel.Delta.String(), support, rel.Size, rel.CreatedAt.Format(time.RFC3339), span})
 		if rel.Template == 0 {
-			r.Brief.Rows = append(r.Brief.Rows, []any{rel.Name, rel.Table, answer.BriefList(over), made.brief,
+			r.Brief.Rows = append(r.Brief.Rows, []any{rel.Name, rel.Table, answer.BriefList(over), made.Brief,
 				briefAmount(accounting.Amount{Epsilon: rel.Epsilon, Delta: rel.Delta})})
 		}
 	}
@@ -339,61 +338,6 @@ func showParts(v *view.View, m *catalog.Template) (p partsOf) {
 		p.brief = "1 part, " + t.Partition.Text(hull)
 	}
 	return p
-}
-
-// madeBy says how a release was made.
-type madeBy struct {
-	whole string
-	brief string // without sizes and noise
-}
-
-// method describes how a release was made.
-func method(r *catalog.Release) madeBy {
-	switch r.Using {
-	case "marginals":
-		return described(r, func(p released.MarginalsAbout) madeBy {
-			settled := ""
-			if !p.Settled {
-				settled = ", not settled"
-			}
-			brief := fmt.Sprintf("%d marginals, ", p.Marginals)
-			for _, k := range p.Keys {
-				brief += "keys of " + k.Column + ", "
-			}
-			return madeBy{fmt.Sprintf("%s%s, %s noise", p.Shape(), settled, p.Law), brief + p.Answers() + settled}
-		})
-	case "smw":
-		return described(r, func(p released.HypothesisAbout) madeBy {
-			agreed := "complete"
-			if p.Unfitted {
-				return madeBy{fmt.Sprintf("smw, %s, not finished yet", p.Class), "smw, not finished yet"}
-			}
-			if !p.Complete {
-				agreed = "incomplete"
-			}
-			return madeBy{fmt.Sprintf("smw, %s, %d updates, %s", p.Class, p.Updates, agreed), fmt.Sprintf("smw, %d updates, %s", p.Updates, agreed)}
-		})
-	}
-	return described(r, func(p released.ReleaseAbout) madeBy {
-		return madeBy{fmt.Sprintf("projection, %s, %s noise from the %s sampler", p.Shape(), p.Law, p.Sampler), p.Transform + p.Answers() + heavy(p)}
-	})
-}
-
-func heavy(p released.ReleaseAbout) string {
-	if p.Heavy == "" {
-		return ""
-	}
-	return ", heavy " + p.Heavy
-}
-
-// described describes a release by what is stored about it, or by its algorithm if that
-// cannot be read.
-func described[about any](r *catalog.Release, describe func(about) madeBy) madeBy {
-	var p about
-	if json.Unmarshal(r.Params, &p) != nil {
-		return madeBy{r.Using, r.Using}
-	}
-	return describe(p)
 }
 
 func showMechanisms(v *view.View) (*Result, error) {

@@ -3,6 +3,7 @@ package released
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"sync"
 
 	"dpsql/mechanisms/smw"
@@ -45,6 +46,38 @@ func DecodePrior(u *query.Universe, prior string, state []byte) (smw.Prior, erro
 	}
 	return nil, sqlerr.New(sqlerr.Corrupt, "a stored prior is of no known kind")
 }
+
+// Hypotheses opens releases built by SMW.
+type Hypotheses struct{}
+
+func (Hypotheses) Name() string { return "smw" }
+
+func (Hypotheses) Open(u *query.Universe, _ string, _ json.RawMessage, payload []byte) (Answers, error) {
+	h, err := DecodeHypothesis(u, payload)
+	return learned{Hypothesis: h}, err
+}
+
+func (k Hypotheses) Describe(about json.RawMessage) Description {
+	return described(k, about, func(p HypothesisAbout) Description {
+		agreed := "complete"
+		if p.Unfitted {
+			return Description{Whole: fmt.Sprintf("smw, %s, not finished yet", p.Class), Brief: "smw, not finished yet"}
+		}
+		if !p.Complete {
+			agreed = "incomplete"
+		}
+		return Description{Whole: fmt.Sprintf("smw, %s, %d updates, %s", p.Class, p.Updates, agreed), Brief: fmt.Sprintf("smw, %d updates, %s", p.Updates, agreed)}
+	})
+}
+
+func (Hypotheses) Cover(q query.Query, columns []int, maxSupport uint64) Coverage {
+	return Cover(q, columns, maxSupport)
+}
+
+func (Hypotheses) AnswersUnfinished() bool { return false }
+
+// Adds: errors of hypotheses are not independent, and queries outside their classes have no margin.
+func (Hypotheses) Adds() bool { return false }
 
 // HypothesisPayload is the payload of a release built by SMW: what its hypothesis learned,
 // and the queries that it promises margins for. While it is unfinished, Runs of its runs have begun,
@@ -153,7 +186,14 @@ func (h *Hypothesis) Margin(q query.Query, confidence float64) (float64, bool, e
 }
 
 // learned adapts a release built by SMW. Its margins are known in advance.
-type learned struct{ *Hypothesis }
+type learned struct {
+	plain
+	*Hypothesis
+}
+
+func (l learned) Over(_ context.Context, q query.Query, _ func() []int, _ bool) (Answers, query.Query, error) {
+	return l, q, nil
+}
 
 func (l learned) Evaluate(_ context.Context, q query.Query, confidence float64) (e Estimate, err error) {
 	if e.Value, err = l.Estimate(q); err != nil {
@@ -163,8 +203,6 @@ func (l learned) Evaluate(_ context.Context, q query.Query, confidence float64) 
 	e.Error, e.Verified = post.Within(margin), known
 	return e, err
 }
-
-func (l learned) Note() string { return "" }
 
 func (l learned) Predict(q query.Query, confidence float64) (float64, bool, error) {
 	return l.Margin(q, confidence)

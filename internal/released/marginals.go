@@ -1,9 +1,12 @@
 package released
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"dpsql/mechanisms/marginals"
@@ -11,6 +14,49 @@ import (
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
+
+// Marginals opens releases of marginals.
+type Marginals struct{}
+
+func (Marginals) Name() string { return "marginals" }
+
+func (Marginals) Open(u *query.Universe, _ string, about json.RawMessage, payload []byte) (Answers, error) {
+	var shape string
+	var p MarginalsAbout
+	if json.Unmarshal(about, &p) == nil { // only for people
+		shape = p.Shape()
+	}
+	if marginals.IsOnDemand(payload) {
+		release, err := marginals.UnmarshalOnDemand(u, payload)
+		if err != nil {
+			return nil, err
+		}
+		return demanded{Fitted{Release: release.Exact(), Shape: shape}, release}, nil
+	}
+	release, err := marginals.Unmarshal(u, payload)
+	return Fitted{Release: release, Shape: shape}, err
+}
+
+func (k Marginals) Describe(about json.RawMessage) Description {
+	return described(k, about, func(p MarginalsAbout) Description {
+		settled := ""
+		if !p.Settled {
+			settled = ", not settled"
+		}
+		brief := fmt.Sprintf("%d marginals, ", p.Marginals)
+		for _, k := range p.Keys {
+			brief += "keys of " + k.Column + ", "
+		}
+		return Description{Whole: fmt.Sprintf("%s%s, %s noise", p.Shape(), settled, p.Law), Brief: brief + p.Answers() + settled, Fitted: !p.Unfitted}
+	})
+}
+
+// Cover leaves it to the opened release, which has every support over what it measured.
+func (Marginals) Cover(q query.Query, columns []int, _ uint64) Coverage { return Project(q, columns) }
+
+func (Marginals) AnswersUnfinished() bool { return false }
+
+func (Marginals) Adds() bool { return true }
 
 // MarginalsAbout describes a release of marginals in the catalog, for people.
 type MarginalsAbout struct {
@@ -56,18 +102,84 @@ func (p MarginalsAbout) Answers() string {
 	return p.Estimate
 }
 
+// among returns what sets of columns have in common with some columns, by their places
+// there. No set is within another.
+func among(sets [][]int, rest []int) [][]int {
+	var all [][]int
+	for _, set := range sets {
+		var places []int
+		for i, c := range rest {
+			if slices.Contains(set, c) {
+				places = append(places, i)
+			}
+		}
+		all = append(all, places)
+	}
+	return Maximal(all)
+}
+
+// Maximal sorts sets, the larger ones first, and returns those that no other one contains, each
+// once.
+func Maximal(all [][]int) [][]int {
+	slices.SortFunc(all, func(a, b []int) int { return cmp.Or(len(b)-len(a), slices.Compare(a, b)) })
+	kept := [][]int{}
+	for _, set := range all {
+		if !slices.ContainsFunc(kept, func(of []int) bool { return within(set, of) }) {
+			kept = append(kept, set)
+		}
+	}
+	return kept
+}
+
+// within reports whether all of a set are in another.
+func within(set, of []int) bool {
+	return !slices.ContainsFunc(set, func(c int) bool { return !slices.Contains(of, c) })
+}
+
 // Fitted adapts a release of marginals. It has an interval for the queries on the columns
 // of a measured marginal. These queries have a simulated margin, too. Other queries have
 // none: a simulation knows no more of them than the fit does.
 type Fitted struct {
+	plain
 	*marginals.Release
-	Shape string
+	Shape  string
+	proven bool // simulated margins are not asked for
+}
+
+func (f Fitted) Shifts() bool { return true }
+
+func (f Fitted) Cover(see Coverage) Coverage { return see.Over(f.Universe()) }
+
+func (f Fitted) Over(_ context.Context, q query.Query, _ func() []int, _ bool) (Answers, query.Query, error) {
+	return f, q, nil
+}
+
+func (f Fitted) Measured() [][]int { return f.Params().Sets }
+
+func (f Fitted) Table(_ context.Context, rest []int) ([]float64, [][]int, error) {
+	return f.Fitted(rest), among(f.Params().Sets, rest), nil
+}
+
+// noisy is what was measured.
+func (f Fitted) noisy() *marginals.Release { return f.Release }
+
+func (f Fitted) Add(ctx context.Context, all []Answers, queries []query.Query, confidence float64) (Estimate, error) {
+	measured := make([]*marginals.Release, len(all))
+	for i, a := range all {
+		part, ok := a.(interface{ noisy() *marginals.Release })
+		if !ok {
+			return Estimate{}, errKinds()
+		}
+		measured[i] = part.noisy()
+	}
+	a, err := marginals.Sum(ctx, measured, queries, confidence)
+	return estimated(a), err
 }
 
 func (f Fitted) Evaluate(ctx context.Context, q query.Query, confidence float64) (Estimate, error) {
 	a, err := f.Answer(ctx, q, confidence)
-	e := Estimated(a)
-	if a.Verified && err == nil && f.Simulates() {
+	e := estimated(a)
+	if a.Verified && err == nil && !f.proven && f.Simulates() {
 		e.Simulated = simulatedBy(f.Release, q, func(confidence float64) (Estimate, error) { return f.Evaluate(ctx, q, confidence) })
 	}
 	return e, err
@@ -75,10 +187,10 @@ func (f Fitted) Evaluate(ctx context.Context, q query.Query, confidence float64)
 
 func (f Fitted) unbiased(ctx context.Context, q query.Query, confidence float64) (Estimate, error) {
 	a, err := f.Unbiased(ctx, q, confidence)
-	return Estimated(a), err
+	return estimated(a), err
 }
 
-func Estimated(a marginals.Answer) Estimate {
+func estimated(a marginals.Answer) Estimate {
 	value := float64(a.Value)
 	return Estimate{Value: a.Value, Error: post.Interval{Low: a.Low - value, High: a.High - value}, Verified: a.Verified}
 }
@@ -90,27 +202,37 @@ func (f Fitted) Predict(q query.Query, confidence float64) (float64, bool, error
 	return math.Floor(m), ok, err
 }
 
-// Demanded adapts a release of marginals that is fitted on demand. As it is, it has the
+// demanded adapts a release of marginals that is fitted on demand. As it is, it has the
 // unbiased estimate of the queries on the columns of a measured marginal.
-type Demanded struct {
+type demanded struct {
 	Fitted
 	fits *marginals.OnDemand
 }
 
-// Over returns what answers q, a query of the release, in a statement that asks about the
-// given columns of the release, and the query that it answers.
-func (d Demanded) Over(ctx context.Context, q query.Query, statement []int, simulated bool) (Fitted, query.Query, error) {
-	r, columns, err := d.fits.Over(ctx, q.Columns(), statement, simulated)
+// Shifts: a fit does, see Over.
+func (d demanded) Shifts() bool { return false }
+
+// Over fits a table for the question, or takes a fit that was made for another. Only where margins
+// are simulated the answers have simulated ones.
+func (d demanded) Over(ctx context.Context, q query.Query, statement func() []int, simulated bool) (Answers, query.Query, error) {
+	r, columns, err := d.fits.Over(ctx, q.Columns(), statement(), simulated)
 	if err != nil || columns == nil {
-		return d.Fitted, q, err
+		f := d.Fitted
+		f.proven = !simulated
+		return f, q, err
 	}
 	q, ok := q.Project(columns)
 	if !ok {
-		return Fitted{}, q, sqlerr.New(sqlerr.Internal, "a fit lacks a column of the query")
+		return nil, q, sqlerr.New(sqlerr.Internal, "a fit lacks a column of the query")
 	}
 	names := make([]string, len(columns))
 	for i, c := range r.Universe().Columns() {
 		names[i] = c.Name
 	}
-	return Fitted{r, d.Shape + " over " + strings.Join(names, ", ")}, q, nil
+	return Fitted{Release: r, Shape: d.Shape + " over " + strings.Join(names, ", "), proven: !simulated}, q, nil
+}
+
+func (d demanded) Table(ctx context.Context, rest []int) ([]float64, [][]int, error) {
+	table, err := d.fits.Fitted(ctx, rest)
+	return table, among(d.fits.Params().Sets, rest), err
 }

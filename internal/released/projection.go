@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
 
@@ -13,6 +14,51 @@ import (
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
+
+// Projections opens the releases that projection builds.
+type Projections struct{}
+
+func (Projections) Name() string { return "projection" }
+
+func (Projections) Open(u *query.Universe, name string, about json.RawMessage, payload []byte) (Answers, error) {
+	release, fit, err := DecodeProjection(u, payload)
+	if err != nil {
+		return nil, err
+	}
+	sketch := Sketch{Release: release}
+	var p ReleaseAbout
+	if json.Unmarshal(about, &p) == nil {
+		sketch.Shape = p.Shape()
+	} else if fit != nil {
+		return nil, sqlerr.New(sqlerr.Corrupt, "what is stored about release %s cannot be read", name)
+	}
+	if fit != nil {
+		return FittedCells{sketch, fit, p.Chooses}, nil
+	}
+	return sketch, nil
+}
+
+func (k Projections) Describe(about json.RawMessage) Description {
+	d := described(k, about, func(p ReleaseAbout) Description {
+		heavy := ""
+		if p.Heavy != "" {
+			heavy = ", heavy " + p.Heavy
+		}
+		return Description{Whole: fmt.Sprintf("projection, %s, %s noise from the %s sampler", p.Shape(), p.Law, p.Sampler),
+			Brief: p.Transform + p.Answers() + heavy, Fitted: p.Fitted, Texts: p.Texts}
+	})
+	d.Keys = true
+	return d
+}
+
+func (Projections) Cover(q query.Query, columns []int, maxSupport uint64) Coverage {
+	return Cover(q, columns, maxSupport)
+}
+
+// AnswersUnfinished: the cells do.
+func (Projections) AnswersUnfinished() bool { return true }
+
+func (Projections) Adds() bool { return true }
 
 // ReleaseAbout describes a release in the catalog, for people. Chooses also says how it answers.
 type ReleaseAbout struct {
@@ -94,8 +140,37 @@ func DecodeProjection(u *query.Universe, payload []byte) (*projection.Release, *
 // Estimates and counts are integers, so an error within a half-width is within its integer
 // part.
 type Sketch struct {
+	plain
 	*projection.Release
 	Shape string
+}
+
+// Texts, Keys: those of the release.
+func (s Sketch) Texts(column int) ([]query.Value, bool) { return s.Release.Texts(column) }
+
+func (s Sketch) Keys() ([16]byte, []query.Element, bool) { return s.Release.Keys() }
+
+// Independent holds for the cells of an identity release.
+func (s Sketch) Independent() bool { return s.Params().Transform == projection.Identity }
+
+func (s Sketch) Over(_ context.Context, q query.Query, _ func() []int, _ bool) (Answers, query.Query, error) {
+	return s, q, nil
+}
+
+// cells is the release that a fit may be of.
+func (s Sketch) cells() *projection.Release { return s.Release }
+
+func (s Sketch) Add(ctx context.Context, all []Answers, queries []query.Query, confidence float64) (Estimate, error) {
+	sketches := make([]*projection.Release, len(all))
+	for i, a := range all {
+		part, ok := a.(interface{ cells() *projection.Release })
+		if !ok {
+			return Estimate{}, errKinds()
+		}
+		sketches[i] = part.cells()
+	}
+	a, err := projection.Sum(ctx, sketches, queries, confidence)
+	return Estimate{Value: a.Value, Error: post.Within(math.Floor(a.Margin)), Verified: true}, err
 }
 
 func (s Sketch) Evaluate(ctx context.Context, q query.Query, confidence float64) (Estimate, error) {
@@ -116,6 +191,19 @@ type FittedCells struct {
 	Sketch
 	fit     *marginals.Release
 	chooses bool // the table answers only where it is predicted to err less than the cells
+}
+
+func (f FittedCells) Shifts() bool { return true }
+
+// Independent does not hold for what a table answers.
+func (f FittedCells) Independent() bool { return false }
+
+func (f FittedCells) Over(_ context.Context, q query.Query, _ func() []int, _ bool) (Answers, query.Query, error) {
+	return f, q, nil
+}
+
+func (f FittedCells) Table(_ context.Context, rest []int) ([]float64, [][]int, error) {
+	return f.fit.Fitted(rest), nil, nil
 }
 
 func (f FittedCells) Evaluate(ctx context.Context, q query.Query, confidence float64) (Estimate, error) {

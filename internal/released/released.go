@@ -14,55 +14,94 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Answers is a release in memory.
+// An Opener opens the releases of one kind, and reads what is stored about them.
+type Opener interface {
+	// Name is what the kind is called in USING, in the catalog and in SET mechanism.
+	Name() string
+	// Open reads a release over u. about is what is stored about it; name is for errors.
+	Open(u *query.Universe, name string, about json.RawMessage, payload []byte) (Answers, error)
+	// Describe reads what is stored about a release, for people and for those who look for a release.
+	Describe(about json.RawMessage) Description
+	// Cover says, before a release is opened, whether it can answer a query. It decides by the
+	// release's columns, nil for all, and its max_support.
+	Cover(q query.Query, columns []int, maxSupport uint64) Coverage
+	// AnswersUnfinished reports whether an unfinished release answers from what is drawn of it.
+	AnswersUnfinished() bool
+	// Adds reports whether answers of several releases about different rows are added. Then a release
+	// of the kind can be one of each period.
+	Adds() bool
+}
+
+// Description is what is stored about a release.
+type Description struct {
+	Whole, Brief string // how it was made; Brief is without sizes and noise
+	Fitted       bool   // it has a fitted table
+	Texts        bool   // its heavy cells have texts
+	Keys         bool   // its heavy cells can be keys
+}
+
+// Answers is a release in memory. It never changes.
 type Answers interface {
 	// Evaluate returns the answer to a query and its error, in one pass.
 	Evaluate(ctx context.Context, q query.Query, confidence float64) (Estimate, error)
-	// Predict returns the expected margin of the answer, in counts. It
-	// evaluates nothing. known is false if the release promises no margin for the
-	// query.
+	// Predict returns the expected margin of the answer, in counts. It evaluates nothing. known is
+	// false if the release promises no margin for the query.
 	Predict(q query.Query, confidence float64) (margin float64, known bool, err error)
+	// Shifts reports whether margins are wider than predicted, by as much as a fit is away from the
+	// unbiased answer: Evaluate tells.
+	Shifts() bool
 	// Note describes the release in EXPLAIN.
 	Note() string
+	// Cover covers a projected query by what the release is over.
+	Cover(see Coverage) Coverage
+	// Over returns what answers q, a query of the release, in a statement that asks about the given
+	// columns of the release, and the query that it answers.
+	Over(ctx context.Context, q query.Query, statement func() []int, simulated bool) (Answers, query.Query, error)
+	// Add adds the answers of several releases of its kind, each to its own query. Their noise is
+	// independent.
+	Add(ctx context.Context, all []Answers, queries []query.Query, confidence float64) (Estimate, error)
+	// Independent reports whether the errors of cells are independent, with one law that is symmetric about 0.
+	Independent() bool
+	// Texts returns the texts of a column in the heavy cells, or false if they have none.
+	Texts(column int) (texts []query.Value, ok bool)
+	// Keys returns the names of the heavy cells, and the key that they are made with; false if there are none.
+	Keys() (key [16]byte, names []query.Element, ok bool)
+	// Measured returns the sets of columns whose marginals were measured, nil for another kind.
+	Measured() [][]int
+	// Table returns the fitted table, summed over all columns but those at rest, ascending; nil if
+	// there is none. measured are the marginals that were measured, by their places in rest.
+	Table(ctx context.Context, rest []int) (table []float64, measured [][]int, err error)
 }
 
-// Decode reads a release from its payload and what is stored about it.
-func Decode(u *query.Universe, name, using string, about json.RawMessage, payload []byte) (Answers, error) {
-	switch using {
-	case "smw":
-		h, err := DecodeHypothesis(u, payload)
-		return learned{h}, err
-	case "marginals":
-		var shape string
-		var p MarginalsAbout
-		if json.Unmarshal(about, &p) == nil { // only for people
-			shape = p.Shape()
-		}
-		if marginals.IsOnDemand(payload) {
-			release, err := marginals.UnmarshalOnDemand(u, payload)
-			if err != nil {
-				return nil, err
-			}
-			return Demanded{Fitted{release.Exact(), shape}, release}, nil
-		}
-		release, err := marginals.Unmarshal(u, payload)
-		return Fitted{release, shape}, err
+// plain is what a release has that has nothing but its answers.
+type plain struct{}
+
+func (plain) Shifts() bool                                    { return false }
+func (plain) Note() string                                    { return "" }
+func (plain) Cover(see Coverage) Coverage                     { return see }
+func (plain) Independent() bool                               { return false }
+func (plain) Texts(int) ([]query.Value, bool)                 { return nil, false }
+func (plain) Keys() (key [16]byte, _ []query.Element, _ bool) { return key, nil, false }
+func (plain) Measured() [][]int                               { return nil }
+
+func (plain) Table(context.Context, []int) ([]float64, [][]int, error) { return nil, nil, nil }
+
+func (plain) Add(context.Context, []Answers, []query.Query, float64) (Estimate, error) {
+	return Estimate{}, errKinds()
+}
+
+// errKinds refuses to add what is not of one kind.
+func errKinds() error {
+	return sqlerr.New(sqlerr.Internal, "parts of one release are of several kinds")
+}
+
+// described describes a release by what is stored about it, or by the name of its kind if that cannot be read.
+func described[about any](k Opener, text json.RawMessage, describe func(about) Description) Description {
+	var p about
+	if json.Unmarshal(text, &p) != nil {
+		return Description{Whole: k.Name(), Brief: k.Name()}
 	}
-	release, fit, err := DecodeProjection(u, payload)
-	if err != nil {
-		return nil, err
-	}
-	sketch := Sketch{Release: release}
-	var p ReleaseAbout
-	if json.Unmarshal(about, &p) == nil {
-		sketch.Shape = p.Shape()
-	} else if fit != nil {
-		return nil, sqlerr.New(sqlerr.Corrupt, "what is stored about release %s cannot be read", name)
-	}
-	if fit != nil {
-		return FittedCells{sketch, fit, p.Chooses}, nil
-	}
-	return sketch, nil
+	return describe(p)
 }
 
 // Estimate is a private answer before it is written as a result.

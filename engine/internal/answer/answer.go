@@ -419,24 +419,13 @@ func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, all []Sel
 // textsOf returns what reads the texts that the releases of a table publish.
 func (db *Database) textsOf(ctx context.Context, v *view.View, t *view.Table) schemas.Texts {
 	return func(column int) ([]query.Value, []string, error) {
-		texts, from, err := kind.Texts(v.Releases, &t.Table, column, func(all []*catalog.Release) ([]kind.Texted, error) {
+		texts, from, err := kind.Texts(v.Releases, &t.Table, column, func(all []*catalog.Release) ([]released.Answers, error) {
 			for _, r := range all {
 				if db.unbuilt(r) {
 					return nil, &view.UnreadError{Name: r.Name, Release: true}
 				}
 			}
-			loaded, err := db.loadAll(ctx, t, all)
-			if err != nil {
-				return nil, err
-			}
-			texted := make([]kind.Texted, len(all))
-			for i, r := range all {
-				var ok bool
-				if texted[i], ok = loaded[i].(kind.Texted); !ok {
-					return nil, sqlerr.New(sqlerr.Corrupt, "what is stored about release %s contradicts itself", r.Name)
-				}
-			}
-			return texted, nil
+			return db.loadAll(ctx, t, all)
 		})
 		return texts, v.Names(from), err
 	}

@@ -9,7 +9,6 @@ import (
 	"dpsql/engine/internal/view"
 	"dpsql/internal/released"
 	"dpsql/mechanisms/direct"
-	"dpsql/mechanisms/projection"
 	"dpsql/noise/law"
 	"dpsql/post"
 	"dpsql/query"
@@ -204,7 +203,7 @@ func (db *Database) evaluated(ctx context.Context, r Request, rel *catalog.Relea
 			return d
 		}
 		if a, err := db.Load(ctx, r.Table, rel); err == nil {
-			if s, ok := a.(released.Sketch); ok && s.Params().Transform == projection.Identity {
+			if a.Independent() {
 				d.Gap = func(place int64, q, confidence float64) (post.Interval, bool) {
 					return of.gapOfCells(ctx, r, d, first, place, q, confidence)
 				}

@@ -3,16 +3,14 @@ package answer
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/big"
 	"slices"
 	"time"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/released"
-	"dpsql/mechanisms/marginals"
-	"dpsql/mechanisms/projection"
 	"dpsql/period"
 	"dpsql/post"
 	"dpsql/query"
@@ -245,10 +243,7 @@ func (db *Database) place(ctx context.Context, r Request, m *catalog.Template, p
 	if !ok {
 		return p, nil, "", sqlerr.New(sqlerr.Internal, "a part has no values of the query")
 	}
-	see := released.Project(in.Query, part.Columns)
-	if part.Using != "marginals" {
-		see = released.Cover(in.Query, part.Columns, part.MaxSupport)
-	}
+	see := kind.Of(part.Using).Cover(in.Query, part.Columns, part.MaxSupport)
 	where := ", in " + r.Table.Partition.Text(part.Span)
 	if see.Refusal != "" {
 		return p, nil, see.Refusal + where, nil
@@ -260,10 +255,8 @@ func (db *Database) place(ctx context.Context, r Request, m *catalog.Template, p
 	if p.Answers, err = db.Load(ctx, in.Table, part); err != nil {
 		return p, nil, "", err
 	}
-	if f, ok := p.Answers.(interface{ Universe() *query.Universe }); ok && part.Using == "marginals" {
-		if see = see.Over(f.Universe()); see.Refusal != "" {
-			return p, nil, see.Refusal + where, nil
-		}
+	if see = p.Cover(see); see.Refusal != "" {
+		return p, nil, see.Refusal + where, nil
 	}
 	if p.query, size = see.Query, see.Size.M; size == nil {
 		size = new(big.Int)
@@ -274,9 +267,8 @@ func (db *Database) place(ctx context.Context, r Request, m *catalog.Template, p
 	return p, size, "", nil
 }
 
-// waits reports whether a release answers nothing before it is finished. The cells of an identity
-// release do.
-func waits(r *catalog.Release) bool { return r.Unfinished() && r.Using != "projection" }
+// waits reports whether a release answers nothing before it is finished.
+func waits(r *catalog.Release) bool { return r.Unfinished() && !kind.Of(r.Using).AnswersUnfinished() }
 
 // interrupted says that a release is unfinished, and which statement finishes it.
 func interrupted(r Request, rel *catalog.Release) string {
@@ -326,38 +318,14 @@ func (db *Database) lacks(r Request, m *catalog.Template, missing, dropped perio
 		r.Table.Columns[r.Table.PeriodColumn].Name, day.Shown(query.Int(first)).Str())
 }
 
-// added adds the answers of several parts. Their errors are independent.
+// added adds the answers of several parts.
 func added(ctx context.Context, all []placed, confidence float64) (released.Estimate, error) {
-	queries := make([]query.Query, len(all))
-	var sketches []*projection.Release
-	var measured []*marginals.Release
+	queries, parts := make([]query.Query, len(all)), make([]released.Answers, len(all))
 	for i, p := range all {
-		queries[i] = p.query
-		switch a := p.Answers.(type) {
-		case released.Sketch:
-			sketches = append(sketches, a.Release)
-		case released.FittedCells:
-			sketches = append(sketches, a.Release)
-		case released.Fitted:
-			measured = append(measured, a.Release)
-		case released.Demanded:
-			measured = append(measured, a.Release)
-		}
+		queries[i], parts[i] = p.query, p.Answers
 	}
-	var ask func(confidence float64) (released.Estimate, error)
-	switch len(all) {
-	case len(sketches):
-		ask = func(confidence float64) (released.Estimate, error) {
-			a, err := projection.Sum(ctx, sketches, queries, confidence)
-			return released.Estimate{Value: a.Value, Error: post.Within(math.Floor(a.Margin)), Verified: true}, err
-		}
-	case len(measured):
-		ask = func(confidence float64) (released.Estimate, error) {
-			a, err := marginals.Sum(ctx, measured, queries, confidence)
-			return released.Estimated(a), err
-		}
-	default:
-		return released.Estimate{}, sqlerr.New(sqlerr.Internal, "parts of one release are of several kinds")
+	ask := func(confidence float64) (released.Estimate, error) {
+		return parts[0].Add(ctx, parts, queries, confidence)
 	}
 	e, err := ask(confidence)
 	e.At = func(confidence float64) (post.Interval, error) {

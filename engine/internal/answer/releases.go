@@ -6,9 +6,9 @@ import (
 	"sync"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/released"
-	"dpsql/mechanisms/marginals"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -75,7 +75,7 @@ func (db *Database) loadAll(ctx context.Context, t *view.Table, releases []*cata
 			if in, ok := db.within(Request{Table: t, Query: query.None(t.Universe)}, r.Span); ok {
 				of = in.Table
 			}
-			if loaded[i], err = released.Decode(of.Over(r.Columns), r.Name, r.Using, r.Params, payload); err != nil {
+			if loaded[i], err = kind.Of(r.Using).Open(of.Over(r.Columns), r.Name, r.Params, payload); err != nil {
 				return err
 			}
 			c.byID[r.ID] = loaded[i]
@@ -83,19 +83,6 @@ func (db *Database) loadAll(ctx context.Context, t *view.Table, releases []*cata
 		return nil
 	})
 	return loaded, err
-}
-
-// Marginals returns the sets of columns whose marginals a release measured, each by its places
-// among the release's columns, and nil for a release of another kind.
-func (db *Database) Marginals(ctx context.Context, t *view.Table, r *catalog.Release) ([][]int, error) {
-	a, err := db.Load(ctx, t, r)
-	if err != nil {
-		return nil, err
-	}
-	if measured, ok := a.(interface{ Params() marginals.Params }); ok {
-		return measured.Params().Sets, nil
-	}
-	return nil, nil
 }
 
 // evaluatedSupport is the largest m for which planning evaluates a release, in about ten
@@ -106,10 +93,7 @@ const evaluatedSupport = 1 << 12
 // public, and was paid for when it was built.
 func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Release) (Candidate, error) {
 	c := Candidate{Origin: fromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns}
-	see := released.Project(r.Query, rel.Columns)
-	if rel.Using != "marginals" {
-		see = released.Cover(r.Query, rel.Columns, rel.MaxSupport)
-	}
+	see := kind.Of(rel.Using).Cover(r.Query, rel.Columns, rel.MaxSupport)
 	c.support = see.Size
 	if c.Refusal = see.Refusal; c.Refusal != "" {
 		return c, nil
@@ -122,18 +106,16 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 	if err != nil {
 		return c.failed(err)
 	}
-	if f, ok := a.(interface{ Universe() *query.Universe }); ok && rel.Using == "marginals" {
-		see = see.Over(f.Universe())
-		c.support = see.Size
-		if c.Refusal = see.Refusal; c.Refusal != "" {
-			return c, nil
-		}
+	see = a.Cover(see)
+	c.support = see.Size
+	if c.Refusal = see.Refusal; c.Refusal != "" {
+		return c, nil
 	}
 	shows := r.Settings.Margins == released.Simulated
 	compares := shows || r.Explaining // EXPLAIN has both kinds, but simulates nothing for it
-	if d, ok := a.(released.Demanded); ok && c.Allowed(r.Settings.Mechanism) {
-		compares = shows
-		if a, see.Query, err = d.Over(ctx, see.Query, standing(r.statement(), rel.Columns), shows); err != nil {
+	if c.Allowed(r.Settings.Mechanism) {
+		asked := func() []int { return standing(r.statement(), rel.Columns) }
+		if a, see.Query, err = a.Over(ctx, see.Query, asked, shows); err != nil {
 			return c.failed(err)
 		}
 	}
@@ -143,11 +125,7 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 		return reply{Estimate: e}, err
 	}
 	_, few := see.Query.SizeWithin(evaluatedSupport)
-	switch a.(type) {
-	case released.Fitted, released.FittedCells: // how far the fit is from the unbiased answer is in the margin
-		few = true
-	}
-	if c.Allowed(r.Settings.Mechanism) && (few || r.Settings.Accuracy > 0) {
+	if c.Allowed(r.Settings.Mechanism) && (few || a.Shifts() || r.Settings.Accuracy > 0) {
 		var e released.Estimate
 		e, err = released.Evaluate(ctx, a, see.Query, r.Settings)
 		c.Margin, c.Known = e.Error.Reach(), e.Verified

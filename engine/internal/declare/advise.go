@@ -11,8 +11,8 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
-	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise/law"
 	"dpsql/query"
@@ -217,7 +217,7 @@ func (s *Statement) advise(ctx context.Context, st *syntax.Advise, v *view.View,
 	if len(union) == 0 { // counts of everything
 		union = []int{0}
 	}
-	sets = kind.Maximal(sets)
+	sets = released.Maximal(sets)
 	create := func(suffix string, columns []int, using, with string) string {
 		return s.create(v, a.Table, name, suffix, columns, using, with)
 	}

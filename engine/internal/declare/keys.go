@@ -79,7 +79,7 @@ func publisher(name syntax.Name, v *view.View, t *view.Table, columns []int) (r 
 	switch {
 	case r.TableID != t.ID:
 		return nil, 0, sqlerr.New(sqlerr.Invalid, "release %s is of the table %s", r.Name, r.Table)
-	case len(own) != 1 || t.Columns[own[0]].Domain.Finite() || r.Using != string(syntax.Projection):
+	case len(own) != 1 || t.Columns[own[0]].Domain.Finite() || !kind.Of(r.Using).Describe(r.Params).Keys:
 		return nil, 0, sqlerr.New(sqlerr.Invalid, "release %s has no keys: it is not a sketch of one column that has no domain", r.Name).
 			WithHint("%s", howToPublish(t, "column"))
 	}
@@ -91,7 +91,7 @@ func publisher(name syntax.Name, v *view.View, t *view.Table, columns []int) (r 
 
 // keysDomain returns the domain of the keys that a release published.
 func keysDomain(u *query.Universe, r *catalog.Release, payload []byte) (d query.Domain, err error) {
-	release, _, err := released.DecodeProjection(u, payload)
+	release, err := kind.Of(r.Using).Open(u, r.Name, r.Params, payload)
 	if err != nil {
 		return d, err
 	}
@@ -135,7 +135,7 @@ func (s *Statement) textsOf(ctx context.Context, t *view.Table) schemas.Texts {
 		if err != nil {
 			return nil, nil, err
 		}
-		texts, from, err := kind.Texts(v.Releases, &t.Table, column, func(all []*catalog.Release) (texted []kind.Texted, err error) {
+		texts, from, err := kind.Texts(v.Releases, &t.Table, column, func(all []*catalog.Release) (opened []released.Answers, err error) {
 			for _, r := range all {
 				payload, err := s.payload(ctx, r)
 				if err == nil && payload == nil {
@@ -150,13 +150,13 @@ func (s *Statement) textsOf(ctx context.Context, t *view.Table) schemas.Texts {
 						of = part
 					}
 				}
-				release, _, err := released.DecodeProjection(of.Over(r.Columns), payload)
+				a, err := kind.Of(r.Using).Open(of.Over(r.Columns), r.Name, r.Params, payload)
 				if err != nil {
 					return nil, err
 				}
-				texted = append(texted, release)
+				opened = append(opened, a)
 			}
-			return texted, nil
+			return opened, nil
 		})
 		return texts, v.Names(from), err
 	}

@@ -157,7 +157,7 @@ func guarded(name string, v *view.View, t *view.Table, columns []int) (*catalog.
 		of := t.Partition.Text(r.Span)
 		return nil, sqlerr.New(sqlerr.Invalid, "release %s has the rows of %s, and the mechanism would have those of %s", r.Name, of, t.Partition.Text(t.Part)).
 			WithHint("write period = '%s'", of)
-	case !kind.HasFit(r):
+	case !kind.Of(r.Using).Describe(r.Params).Fitted:
 		return nil, sqlerr.New(sqlerr.Invalid, "release %s has no fitted table to start from", r.Name).
 			WithHint("CREATE RELEASE … USING MARGINALS, or USING PROJECTION with estimate = fitted")
 	}
@@ -203,7 +203,15 @@ func (s *Statement) fittedTable(ctx context.Context, p mechanismPlan) (table []f
 		return nil, nil, err
 	}
 	places, _ := among(p.columns, p.release.Columns, p.table)
-	return kind.FittedTable(ctx, p.table.Over(p.release.Columns), p.release, payload, places)
+	r := p.release
+	opened, err := kind.Of(r.Using).Open(p.table.Over(r.Columns), r.Name, r.Params, payload)
+	if err != nil {
+		return nil, nil, err
+	}
+	if table, measured, err = opened.Table(ctx, places); err == nil && table == nil {
+		err = sqlerr.New(sqlerr.Invalid, "release %s has no fitted table", r.Name)
+	}
+	return table, measured, err
 }
 
 func tooMuch(e accounting.Epsilon, a view.Account) error {

@@ -14,6 +14,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/view"
 	"dpsql/period"
 	"dpsql/query"
@@ -53,8 +54,8 @@ func (s *Statement) createTemplate(ctx context.Context, st *syntax.CreateRelease
 	case !t.HasPeriods():
 		return nil, sqlerr.New(sqlerr.Invalid, "the budget of %s does not belong to periods", t.Name).
 			WithHint("leave EACH PERIOD out, or declare the table with period = 'month of …'").At(st.Name.Position)
-	case st.Using == syntax.SMW:
-		return nil, sqlerr.New(sqlerr.Unsupported, "SMW builds no release for each period").
+	case !kind.Of(string(st.Using)).Adds():
+		return nil, sqlerr.New(sqlerr.Unsupported, "%s builds no release for each period", strings.ToUpper(string(st.Using))).
 			WithHint("write USING PROJECTION or USING MARGINALS").At(st.Name.Position)
 	}
 	early, rest := splitEarly(st.Options)

@@ -1,12 +1,6 @@
-// Package kind encodes releases, mechanisms and answers for the catalog. It has their
-// parameters and payloads, the class of queries that a release built by SMW promises
-// margins for, and the margins that follow from these. Everything in it is public once it
-// is stored.
 package kind
 
 import (
-	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -15,7 +9,6 @@ import (
 
 	"dpsql/catalog"
 	"dpsql/internal/released"
-	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise/law"
 	"dpsql/query"
@@ -37,78 +30,6 @@ func SpentRuns(m *catalog.Mechanism, p smw.Params) bool {
 	return m.Comparisons >= p.Queries || m.Run == nil && m.RunsStarted >= m.Updates
 }
 
-// FittedTable returns the table that a release fitted, summed over all but some of its
-// columns. rest are the places of those among the release's columns, ascending. measured
-// are the columns of each marginal that a release of marginals measured, by their places in
-// rest; it is nil for other releases.
-func FittedTable(ctx context.Context, u *query.Universe, r *catalog.Release, payload []byte, rest []int) (table []float64, measured [][]int, err error) {
-	if r.Using == "marginals" && marginals.IsOnDemand(payload) {
-		release, err := marginals.UnmarshalOnDemand(u, payload)
-		if err != nil {
-			return nil, nil, err
-		}
-		table, err := release.Fitted(ctx, rest)
-		return table, among(release.Params().Sets, rest), err
-	}
-	fit, err := decodeFit(u, r, payload)
-	if err != nil {
-		return nil, nil, err
-	}
-	if fit != nil {
-		if r.Using == "marginals" {
-			measured = among(fit.Params().Sets, rest)
-		}
-		if table := fit.Fitted(rest); table != nil {
-			return table, measured, nil
-		}
-	}
-	return nil, nil, sqlerr.New(sqlerr.Invalid, "release %s has no fitted table", r.Name)
-}
-
-// among returns what sets of columns have in common with some columns, by their places
-// there. No set is within another.
-func among(sets [][]int, rest []int) [][]int {
-	var all [][]int
-	for _, set := range sets {
-		var places []int
-		for i, c := range rest {
-			if slices.Contains(set, c) {
-				places = append(places, i)
-			}
-		}
-		all = append(all, places)
-	}
-	return Maximal(all)
-}
-
-// Maximal sorts sets, the larger ones first, and returns those that no other one contains, each
-// once.
-func Maximal(all [][]int) [][]int {
-	slices.SortFunc(all, func(a, b []int) int { return cmp.Or(len(b)-len(a), slices.Compare(a, b)) })
-	kept := [][]int{}
-	for _, set := range all {
-		if !slices.ContainsFunc(kept, func(of []int) bool { return within(set, of) }) {
-			kept = append(kept, set)
-		}
-	}
-	return kept
-}
-
-// within reports whether all of a set are in another.
-func within(set, of []int) bool {
-	return !slices.ContainsFunc(set, func(c int) bool { return !slices.Contains(of, c) })
-}
-
-func decodeFit(u *query.Universe, r *catalog.Release, payload []byte) (fit *marginals.Release, err error) {
-	switch r.Using {
-	case "marginals":
-		fit, err = marginals.Unmarshal(u, payload)
-	case "projection":
-		_, fit, err = released.DecodeProjection(u, payload)
-	}
-	return fit, err
-}
-
 // WithTexts lists the releases of a table whose heavy cells have texts of a column that has no
 // domain, parts of releases of each period among them.
 func WithTexts(releases []catalog.Release, t *catalog.Table, column int) (names []*catalog.Release) {
@@ -117,24 +38,16 @@ func WithTexts(releases []catalog.Release, t *catalog.Table, column int) (names 
 	}
 	for i := range releases {
 		r := &releases[i]
-		var about released.ReleaseAbout
-		if r.TableID == t.ID && r.Using == "projection" && (r.Columns == nil || slices.Contains(r.Columns, column)) &&
-			json.Unmarshal(r.Params, &about) == nil && about.Texts {
+		if r.TableID == t.ID && (r.Columns == nil || slices.Contains(r.Columns, column)) && Of(r.Using).Describe(r.Params).Texts {
 			names = append(names, r)
 		}
 	}
 	return names
 }
 
-// A Texted release has the texts of its heavy cells. *projection.Release is one.
-type Texted interface {
-	// Texts returns those of a column of the release, or false if it has none.
-	Texts(column int) (texts []query.Value, ok bool)
-}
-
 // Texts returns the texts of a column in the releases that WithTexts lists, and those of
 // these that have any. A text can be there several times. load reads releases.
-func Texts(releases []catalog.Release, t *catalog.Table, column int, load func([]*catalog.Release) ([]Texted, error)) (texts []query.Value, from []*catalog.Release, err error) {
+func Texts(releases []catalog.Release, t *catalog.Table, column int, load func([]*catalog.Release) ([]released.Answers, error)) (texts []query.Value, from []*catalog.Release, err error) {
 	all := WithTexts(releases, t, column)
 	if len(all) == 0 {
 		return nil, nil, nil
@@ -153,13 +66,6 @@ func Texts(releases []catalog.Release, t *catalog.Table, column int, load func([
 		}
 	}
 	return texts, from, nil
-}
-
-// HasFit reports, from what is stored about a release, whether it has a fitted table.
-func HasFit(r *catalog.Release) bool {
-	var about released.ReleaseAbout
-	ok := json.Unmarshal(r.Params, &about) == nil
-	return r.Using == "marginals" && !about.Unfitted || r.Using == "projection" && ok && about.Fitted
 }
 
 // MarginKey determines a half-width: the kind of answer, its law or the stored parameters
