@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/cmd/dpsql/internal/terminal"
@@ -74,6 +75,27 @@ func TestDocsName(t *testing.T) {
 
 // word matches a name, a dot-command or a flag.
 var word = regexp.MustCompile(`[.-]?[A-Za-z_]+`)
+
+// mostWords is how much there may be to read in docs.
+const mostWords = 70_000
+
+// TestDocsAreShort counts the words of all pages, examples included: whatever has a letter or
+// a digit. The frames of tables have none.
+func TestDocsAreShort(t *testing.T) {
+	t.Parallel()
+	words := 0
+	for _, name := range pageNames(t) {
+		for _, w := range strings.Fields(readText(t, filepath.Join(docsDir, name))) {
+			if strings.ContainsFunc(w, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+				words++
+			}
+		}
+	}
+	t.Logf("%d words", words)
+	if words > mostWords {
+		t.Errorf("docs has %d words, more than %d: say what is said twice once", words, mostWords)
+	}
+}
 
 // documentedWords returns the words of docs/sql, and those of the examples of
 // all pages, in lower case.
