@@ -145,7 +145,7 @@ func (s *Cells) pays(t *view.Table) bool {
 		}
 		price = perLoad + time.Duration(min(rows, 1e12))*perRow
 	}
-	return !s.loading && s.Spent >= price
+	return s.Spent >= price
 }
 
 // loadCells reads the cells on one snapshot, and keeps them if nothing was
