@@ -301,9 +301,6 @@ func byRMS(results []result) []result {
 	return slices.SortedStableFunc(slices.Values(results), func(a, b result) int { return cmp.Compare(a.rms.Mean, b.rms.Mean) })
 }
 
-// lost marks sentences that say that something other than dpsql is better.
-const lost = "**"
-
 // verdict says in words which mechanism had the smallest RMS, whether that is a
 // baseline, and whether the answers carry any information.
 func verdict(results []result) string {
