@@ -139,8 +139,9 @@ func (b *bench) made(name string, took time.Duration) string {
 	if name == "flights" && b.flights != b.ownFlights() {
 		command += "-flights " + filepath.Base(b.flights) + " "
 	}
-	return fmt.Sprintf("`%s%s` at commit %s (%.0f s; seed %d, %d repetitions; %s, %d cores, %s, %s/%s%s). Times of answers and builds are the least of several, in "+aboutClock+".", command, name, b.commit, took.Seconds(),
-		b.seed, b.reps, cpu(), runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, load())
+	where := fmt.Sprintf("%s, %d cores, %s, %s/%s%s", cpu(), runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, load())
+	return fmt.Sprintf("`%s%s` at commit %s (%.0f s; seed %d, %d repetitions; %s). Times of answers and builds are "+
+		"the least of several, in %s.", command, name, b.commit, took.Seconds(), b.seed, b.reps, where, aboutClock)
 }
 
 // ownFlights is the file of flights in the repository.
