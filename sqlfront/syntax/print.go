@@ -22,12 +22,42 @@ func Text(e Expr) string {
 	return p.String()
 }
 
-type printer struct{ strings.Builder }
+// Traced writes the query as String does. For each character of the text, origin has the position of
+// what it was written for: a node or name, or the one before it where there is none.
+func (q *Query) Traced() (text string, origin []int) {
+	p := printer{at: q.Pos(), traced: true}
+	p.query(q)
+	return p.String(), p.origin
+}
+
+type printer struct {
+	strings.Builder
+	traced bool
+	at     int   // the position of what is being written
+	origin []int // if it is traced
+}
 
 func (p *printer) put(parts ...string) {
 	for _, s := range parts {
 		p.WriteString(s)
+		for range s {
+			if p.traced {
+				p.origin = append(p.origin, p.at)
+			}
+		}
 	}
+}
+
+// from says that what is written now stands at a position, 0 for where the last did.
+func (p *printer) from(position int) {
+	if position > 0 {
+		p.at = position
+	}
+}
+
+func (p *printer) ident(n Ident) {
+	p.from(n.from)
+	p.put(n.String())
 }
 
 // comma separates the entries of a list.
@@ -50,7 +80,7 @@ func (p *printer) path(path []Ident) {
 		if i > 0 {
 			p.put(".")
 		}
-		p.put(n.String())
+		p.ident(n)
 	}
 }
 
@@ -58,7 +88,7 @@ func (p *printer) names(list []Ident) {
 	p.put("(")
 	for i, n := range list {
 		p.comma(i)
-		p.put(n.String())
+		p.ident(n)
 	}
 	p.put(")")
 }
@@ -85,6 +115,7 @@ func (p *printer) clause(word string, e Expr) {
 }
 
 func (p *printer) query(q *Query) {
+	p.from(q.from)
 	for i, c := range q.With {
 		switch {
 		case i > 0:
@@ -122,7 +153,7 @@ func (p *printer) inParens(q *Query) {
 }
 
 func (p *printer) commonTable(c *CommonTable) {
-	p.put(c.Name.String())
+	p.ident(c.Name)
 	if c.Columns != nil {
 		p.put(" ")
 		p.names(c.Columns)
@@ -173,6 +204,7 @@ func (p *printer) body(b Body) {
 }
 
 func (p *printer) block(b *Block) {
+	p.from(b.from)
 	p.put("SELECT")
 	if b.Distinct {
 		p.put(" DISTINCT")
@@ -201,7 +233,9 @@ func (p *printer) block(b *Block) {
 	}
 	p.clause(" HAVING ", b.Having)
 	for i, n := range b.Windows {
-		p.put([]string{" WINDOW ", ", "}[min(i, 1)], n.Name.String(), " AS ")
+		p.put([]string{" WINDOW ", ", "}[min(i, 1)])
+		p.ident(n.Name)
+		p.put(" AS ")
 		p.window(n.Window)
 	}
 	p.clause(" QUALIFY ", b.Qualify)
@@ -209,7 +243,8 @@ func (p *printer) block(b *Block) {
 
 func (p *printer) as(n Ident) {
 	if !n.None() {
-		p.put(" AS ", n.String())
+		p.put(" AS ")
+		p.ident(n)
 	}
 }
 
@@ -231,6 +266,7 @@ func (p *printer) alias(a Alias) {
 }
 
 func (p *printer) source(s Source) {
+	p.from(s.Pos())
 	switch s := s.(type) {
 	case *Table:
 		p.path(s.Path)
@@ -271,6 +307,7 @@ func (p *printer) lateral(yes bool) {
 
 func (p *printer) join(j *Join) {
 	p.source(j.X)
+	p.from(j.Operator)
 	if j.Natural {
 		p.put(" NATURAL")
 	}
@@ -287,8 +324,9 @@ func (p *printer) join(j *Join) {
 }
 
 func (p *printer) window(w *Window) {
+	p.from(w.from)
 	if w.Bare {
-		p.put(w.Name.String())
+		p.ident(w.Name)
 		return
 	}
 	before := ""
@@ -391,6 +429,7 @@ func (p *printer) operand(e Expr, least int) {
 }
 
 func (p *printer) expr(e Expr) {
+	p.from(e.Pos())
 	switch e := e.(type) {
 	case *Column:
 		p.path(e.Path)
@@ -452,11 +491,13 @@ func (p *printer) operation(e Expr) {
 		p.operand(e.X, power)
 	case *Test:
 		p.operand(e.X, power)
+		p.from(e.Operator)
 		p.put(" IS ", not(e.Not), e.Is)
 	case *Binary:
 		p.binary(e, power)
 	case *Between:
 		p.operand(e.X, power)
+		p.from(e.Operator)
 		p.put(" ", not(e.Not), "BETWEEN ")
 		if e.Symmetric {
 			p.put("SYMMETRIC ")
@@ -466,6 +507,7 @@ func (p *printer) operation(e Expr) {
 		p.operand(e.High, power+1)
 	case *In:
 		p.operand(e.X, power)
+		p.from(e.Operator)
 		p.put(" ", not(e.Not), "IN ")
 		p.expr(e.Set)
 	case *Collate:
@@ -481,6 +523,7 @@ func (p *printer) operation(e Expr) {
 
 func (p *printer) binary(e *Binary, power int) {
 	p.operand(e.X, power)
+	p.from(e.Operator)
 	switch word, rest, _ := strings.Cut(e.Op, " "); {
 	case word == "IS":
 		p.put(" IS ", not(e.Not), rest)
