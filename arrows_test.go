@@ -20,15 +20,15 @@ import (
 var arrows = map[string][]string{
 	".":                       {"driver"},
 	"cmd/dpsql":               {"cmd/dpsql/internal/host", "cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/audit", "internal/exporter", "query", "server", "sqlerr", "sqlfront/syntax"},
-	"internal/audit":          {"accounting", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/law", "period", "query", "source", "sqlerr"},
+	"internal/audit":          {"accounting", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "period", "query", "source", "sqlerr"},
 	"driver":                  {"engine", "query", "sqlerr"},
 	"server":                  {"engine", "query", "scram", "server/pgcatalog", "sqlerr"},
 	"server/pgcatalog":        {"sqlerr", "sqlfront/syntax"}, // plain data comes in: it cannot reach the file
-	"engine":                  {"accounting", "catalog", "engine/internal/answer", "engine/internal/declare", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/draft", "internal/exporter", "internal/importer", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise", "period", "query", "scram", "source", "sqlerr", "sqlfront", "sqlfront/syntax", "surround"},
-	"engine/internal/answer":  {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/slots", "engine/internal/view", "internal/places", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise", "noise/law", "period", "post", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
-	"engine/internal/declare": {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/released", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/law", "period", "query", "scram", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
+	"engine":                  {"accounting", "catalog", "engine/internal/answer", "engine/internal/declare", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/draft", "internal/exporter", "internal/importer", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise/coin", "period", "query", "scram", "source", "sqlerr", "sqlfront", "sqlfront/syntax", "surround"},
+	"engine/internal/answer":  {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/slots", "engine/internal/view", "internal/places", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise/law", "period", "post", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
+	"engine/internal/declare": {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/released", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise/coin", "noise/law", "period", "query", "scram", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"engine/internal/pay":     {"accounting", "catalog", "engine/internal/view", "mechanisms/direct", "noise", "noise/law", "period", "source", "sqlerr"},
-	"engine/internal/rows":    {"catalog", "engine/internal/pay", "engine/internal/schemas", "engine/internal/view", "mechanisms/smw", "noise", "period", "query", "source", "source/postgres", "sqlerr"},
+	"engine/internal/rows":    {"catalog", "engine/internal/pay", "engine/internal/schemas", "engine/internal/view", "mechanisms/smw", "noise/coin", "period", "query", "source", "source/postgres", "sqlerr"},
 	"engine/internal/schemas": {"catalog", "engine/internal/view", "internal/places", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"engine/internal/slots":   {"internal/places", "sqlerr"},
 	"engine/internal/view":    {"accounting", "catalog", "internal/released", "period", "query", "source", "sqlerr", "sqlfront/syntax"},
@@ -52,13 +52,13 @@ var arrows = map[string][]string{
 	"catalog":                 {"accounting", "catalog/internal/ledger", "period", "query", "sqlerr"},
 	"catalog/internal/ledger": {"accounting", "period"},
 	"mechanisms/direct":       {"noise", "noise/law", "query", "sqlerr"},
-	"mechanisms/marginals":    {"noise", "noise/law", "query", "sqlerr"},
-	"mechanisms/projection":   {"noise", "noise/law", "query", "sqlerr"},
-	"mechanisms/smw":          {"noise", "noise/law", "query", "sqlerr"},
+	"mechanisms/marginals":    {"noise", "noise/coin", "noise/law", "query", "sqlerr"},
+	"mechanisms/projection":   {"noise", "noise/coin", "noise/law", "query", "sqlerr"},
+	"mechanisms/smw":          {"noise", "noise/coin", "noise/law", "query", "sqlerr"},
 	"examples/ask":            {"."}, // an ordinary program over database/sql
 	"examples/office":         {"internal/admissions"},
 	"examples/plot":           {".", "sqlerr"},
-	"bench":                   {"accounting", "bench/baseline", "bench/report", "bench/workload", "engine", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/law", "post", "query", "internal/pgtest"},
+	"bench":                   {"accounting", "bench/baseline", "bench/report", "bench/workload", "engine", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "post", "query", "internal/pgtest"},
 	"bench/baseline":          {"mechanisms/smw", "noise", "noise/law", "query"},
 	"bench/report":            {},
 	"bench/workload":          {"query"},
@@ -71,6 +71,7 @@ var arrows = map[string][]string{
 	"clients/programs/hello":  {},
 	"accounting":              {"sqlerr"},
 	"noise":                   {"noise/law", "sqlerr"},
+	"noise/coin":              {"noise", "noise/law", "sqlerr"},
 	"noise/law":               {"sqlerr"},
 	"query":                   {"calendar", "sqlerr"},
 	"calendar":                {},
@@ -101,7 +102,7 @@ var testArrows = map[string][]string{
 
 	"catalog":          {"internal/scratch"},
 	"driver":           {"internal/pgtest"},
-	"engine":           {"internal/pgtest", "internal/scratch", "mechanisms/marginals", "mechanisms/projection", "noise/law", "post", "server"}, // a server's clock is what a user has
+	"engine":           {"internal/pgtest", "internal/scratch", "mechanisms/marginals", "mechanisms/projection", "noise", "noise/law", "post", "server"}, // a server's clock is what a user has
 	"server":           {"internal/pgtest", "internal/scratch"},
 	"source/postgres":  {"internal/pgtest", "internal/scratch"},
 	"server/pgcatalog": {"internal/pgtest"},
@@ -110,8 +111,8 @@ var testArrows = map[string][]string{
 	"accounting":             {"accounting/goldentest"},
 	"internal/audit":         {"accounting/goldentest"},
 	"mechanisms/direct":      {"accounting/goldentest"},
-	"internal/released":      {"noise", "noise/law"}, // its tests draw releases
-	"engine/internal/answer": {"mechanisms/projection"},
+	"internal/released":      {"noise", "noise/coin", "noise/law"},             // its tests draw releases
+	"engine/internal/answer": {"mechanisms/projection", "noise", "noise/coin"}, // so do these
 	"mechanisms/marginals":   {"accounting"},
 	"mechanisms/projection":  {"accounting/goldentest"},
 	"noise":                  {"noise/law/lawtest"},

@@ -10,6 +10,7 @@ import (
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
+	"dpsql/noise/coin"
 )
 
 // chosen measures identity releases that choose between their cells and the table fitted
@@ -101,7 +102,7 @@ func (b *bench) choices(t *workload.Table, epsilon float64) ([5]choice, error) {
 		if err != nil {
 			return sums, err
 		}
-		if err := fit.Simulate(context.Background(), noise.NewSource, nil); err != nil {
+		if err := fit.Simulate(context.Background(), coin.NewSource, nil); err != nil {
 			return sums, err
 		}
 		for order, w := range asked {

@@ -14,6 +14,7 @@ import (
 	"dpsql/bench/workload"
 	"dpsql/mechanisms/marginals"
 	"dpsql/noise"
+	"dpsql/noise/coin"
 )
 
 // confidence is that of the margins.
@@ -222,7 +223,7 @@ func built(t fittedTable, from source, spend budget) (r *marginals.Release, cost
 	if err != nil {
 		return nil, nil, err
 	}
-	simulate, simulateMemory := taken(func() { err = r.Simulate(context.Background(), noise.NewSource, nil) })
+	simulate, simulateMemory := taken(func() { err = r.Simulate(context.Background(), coin.NewSource, nil) })
 	if err != nil {
 		return nil, nil, err
 	}

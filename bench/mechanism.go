@@ -12,6 +12,7 @@ import (
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/noise/law"
 	"dpsql/query"
 )
@@ -136,11 +137,11 @@ func eachAlone(w *workload.Workload, ask func(q workload.Query) (float64, error)
 }
 
 func build(t *workload.Table, p projection.Params, src *noise.Source) (*projection.Release, error) {
-	b, err := projection.NewBuilder(t.Universe, p, src)
+	b, err := projection.NewBuilder(t.Universe, p, coin.NewSource())
 	if err != nil {
 		return nil, err
 	}
-	return b.Build(t.Elements())
+	return b.Build(t.Elements(), src)
 }
 
 // estimate returns a release's answer. It also computes the margin, as a product's

@@ -10,6 +10,7 @@ import (
 	"dpsql/bench/workload"
 	"dpsql/mechanisms/marginals"
 	"dpsql/noise"
+	"dpsql/noise/coin"
 )
 
 // onDemand measures all 14 columns of Adult, which are too many for a table. Each marginal
@@ -120,7 +121,7 @@ func (m *demand) measure() (*marginals.OnDemand, error) {
 	if err != nil {
 		return nil, err
 	}
-	return marginals.NewOnDemand(release, src)
+	return marginals.NewOnDemand(release, coin.NewSource())
 }
 
 // ask returns the RMS error over all counts of the measured marginals.

@@ -11,6 +11,7 @@ import (
 	"dpsql/mechanisms/direct"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/noise/law"
 	"dpsql/query"
 )
@@ -175,7 +176,11 @@ func (p onlinePlan) learn(t *workload.Table, src *noise.Source) (smw.Prior, erro
 			pair.Counts[ordinals[pair.A]*t.Universe.Columns()[pair.B].Domain.Size()+ordinals[pair.B]] += c.Count
 		}
 	}
-	return smw.LearnClasses(t.Universe, p.tables, p.sigmaSquared(), p.NHat, src)
+	measured, err := smw.Measure(p.tables, p.sigmaSquared(), src)
+	if err != nil {
+		return nil, err
+	}
+	return smw.LearnClasses(t.Universe, measured, p.NHat, coin.NewSource())
 }
 
 // askAll puts the queries to the mechanism one after the other. Beside it a hypothesis

@@ -8,6 +8,7 @@ import (
 	"dpsql/bench/report"
 	"dpsql/bench/workload"
 	"dpsql/noise"
+	"dpsql/noise/coin"
 )
 
 // forecastWorkload is a workload, and the degree of the marginals that answer it with an
@@ -141,7 +142,7 @@ func (w forecastWorkload) forecast(epsilon float64) (f [3]forecastError, err err
 		if err != nil {
 			return f, err
 		}
-		if err := r.Simulate(context.Background(), noise.NewSource, nil); err != nil {
+		if err := r.Simulate(context.Background(), coin.NewSource, nil); err != nil {
 			return f, err
 		}
 		for _, q := range w.Queries {

@@ -10,6 +10,7 @@ import (
 	"dpsql/bench/workload"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/query"
 )
 
@@ -107,11 +108,11 @@ func (b *bench) grown(g *workload.Growing, identity bool) (seconds, rms float64,
 	if err != nil {
 		return 0, 0, err
 	}
-	builder, err := projection.NewBuilder(g.Universe, p, src)
+	builder, err := projection.NewBuilder(g.Universe, p, coin.NewSource())
 	if err != nil {
 		return 0, 0, err
 	}
-	release, err := builder.Build(g.Elements(builder.Coder()))
+	release, err := builder.Build(g.Elements(builder.Coder()), src)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -223,7 +224,7 @@ the buckets. The rest is linear in n. The least of %d.`, report.Number(float64(r
 // fastestBuild builds one release of n cells of one row.
 func (b *bench) fastestBuild(u *query.Universe, p projection.Params, n int, src *noise.Source) (float64, error) {
 	start := clock()
-	builder, err := projection.NewBuilder(u, p, src)
+	builder, err := projection.NewBuilder(u, p, coin.NewSource())
 	if err != nil {
 		return 0, err
 	}
@@ -233,6 +234,6 @@ func (b *bench) fastestBuild(u *query.Universe, p projection.Params, n int, src 
 				return
 			}
 		}
-	})
+	}, src)
 	return (clock() - start).Seconds(), err
 }

@@ -21,6 +21,7 @@ import (
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -38,6 +39,7 @@ type watch struct {
 	seed  uint64
 	seeds []uint64
 	lines []int
+	coins uint64 // the seed of the last coins
 }
 
 func watching(t *testing.T, db *engine.DB, seed uint64) *watch {
@@ -46,6 +48,11 @@ func watching(t *testing.T, db *engine.DB, seed uint64) *watch {
 		w.seed++
 		w.seeds, w.lines = append(w.seeds, w.seed), append(w.lines, len(entries(t, db)))
 		return stream(w.seed)
+	})
+	w.coins = seed << 32
+	db.SetCoins(func() *coin.Source {
+		w.coins++
+		return coins(w.coins)
 	})
 	return w
 }
@@ -224,7 +231,7 @@ func TestReleasesDrawWhatTheyCharge(t *testing.T) {
 			if len(lines) != 1 || len(w.seeds) != 1 || w.lines[0] != len(entries(t, s.DB())) {
 				t.Fatalf("%s: %d lines, and draws after %v of %d", c.with, len(lines), w.lines, len(entries(t, s.DB())))
 			}
-			rebuilt(t, s, c.law(t, lines[0].Amount, unit), w.seeds[0], unit, lines[0].Amount.Delta)
+			rebuilt(t, s, c.law(t, lines[0].Amount, unit), w.seeds[0], w.coins, unit, lines[0].Amount.Delta)
 			must(t, s, `DROP RELEASE r`)
 		}
 	})
@@ -232,7 +239,7 @@ func TestReleasesDrawWhatTheyCharge(t *testing.T) {
 
 // rebuilt compares the release r with the one that a law and a stream of random bits give
 // for the true cells. Heavy cells that a unit causes may be published with probability δ.
-func rebuilt(t *testing.T, s *engine.Session, paid string, seed uint64, unit int64, delta accounting.Delta) {
+func rebuilt(t *testing.T, s *engine.Session, paid string, seed, matrix uint64, unit int64, delta accounting.Delta) {
 	t.Helper()
 	u, stored := storedRelease(t, s)
 	r, err := projection.Unmarshal(u, stored)
@@ -249,7 +256,7 @@ func rebuilt(t *testing.T, s *engine.Session, paid string, seed uint64, unit int
 	if few := float64(unit) * p.Law.Tail(p.Heavy.Threshold-unit); p.Heavy.Form == projection.Clipped && few > delta.Float() {
 		t.Errorf("a unit's cells are published with probability %g, and %v was paid for", few, delta)
 	}
-	b, err := projection.NewBuilder(u, p, stream(seed))
+	b, err := projection.NewBuilder(u, p, coins(matrix))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +266,7 @@ func rebuilt(t *testing.T, s *engine.Session, paid string, seed uint64, unit int
 				return
 			}
 		}
-	})
+	}, stream(seed))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 	"dpsql/internal/draft"
 	"dpsql/internal/importer"
 	"dpsql/internal/released"
-	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/query"
 	"dpsql/scram"
 	"dpsql/source"
@@ -52,8 +52,8 @@ type DB struct {
 	store    *catalog.Store
 	role     Role
 	settings Settings
-	random   func() *noise.Source // crypto/rand, except in tests
-	now      func() time.Time     // the clock of CURRENT_DATE; time.Now, except in tests
+	coins    func() *coin.Source
+	now      func() time.Time // the clock of CURRENT_DATE; time.Now, except in tests
 
 	strangers func() []byte // the secret of mock verifiers if the file has none
 
@@ -87,9 +87,9 @@ func Open(path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{store: store, role: o.Role, settings: settings, random: noise.NewSource, now: time.Now, strangers: sync.OnceValue(scram.Secret), rows: rows.NewReader(store)}
-	db.desk = &pay.Desk{Store: store, Random: func() *noise.Source { return db.random() }}
-	db.answers = answer.NewDatabase(store, db.rows, db.desk, db.desk.Random, o.BusyTimeout)
+	db := &DB{store: store, role: o.Role, settings: settings, coins: coin.NewSource, now: time.Now, strangers: sync.OnceValue(scram.Secret), rows: rows.NewReader(store)}
+	db.desk = &pay.Desk{Store: store}
+	db.answers = answer.NewDatabase(store, db.rows, db.desk, o.BusyTimeout)
 	return db, nil
 }
 
@@ -514,7 +514,7 @@ func (s *Session) declare(ctx context.Context, statement syntax.Statement) (*Res
 
 // declaration returns a declaration of this session for package declare.
 func (s *Session) declaration() *declare.Statement {
-	d := &declare.Statement{Store: s.db.store, Desk: s.db.desk, Rows: s.db.rows, Random: s.db.random,
+	d := &declare.Statement{Store: s.db.store, Desk: s.db.desk, Rows: s.db.rows, Coins: s.db.coins,
 		Bill: &s.bill, Path: s.path, Progress: s.progress, Confirm: s.confirm, Now: s.db.now, Patience: s.db.answers.Live.Patience}
 	if s.db.rehearsal != nil {
 		d.Unknown = s.db.rehearsal

@@ -11,6 +11,7 @@ import (
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
 	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/query"
 	"dpsql/sqlfront/syntax"
 	"dpsql/surround"
@@ -34,9 +35,16 @@ func (db *DB) View(ctx context.Context) (v *view.View, err error) {
 	return v, err
 }
 
-// Random returns the function that makes sources of noise, and SetRandom replaces it.
-func (db *DB) Random() func() *noise.Source          { return db.random }
-func (db *DB) SetRandom(random func() *noise.Source) { db.random = random }
+// Random returns the function that makes sources of noise. SetRandom replaces it, and
+// SetCoins the one of other random bits.
+func (db *DB) Random() func() *noise.Source {
+	if db.desk.Random != nil {
+		return db.desk.Random
+	}
+	return noise.NewSource
+}
+func (db *DB) SetRandom(random func() *noise.Source) { db.desk.Random = random }
+func (db *DB) SetCoins(coins func() *coin.Source)    { db.coins = coins }
 func (db *DB) SetNow(now func() time.Time)           { db.now = now }
 
 func (s *Session) DB() *DB                         { return s.db }

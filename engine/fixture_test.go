@@ -19,6 +19,7 @@ import (
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
 	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/noise/law"
 	"dpsql/period"
 	"dpsql/query"
@@ -162,8 +163,7 @@ func countNow(db *engine.DB, r answer.Request, columns []int, narrow query.Query
 	return n, err
 }
 
-// quiet draws no noise, so answers are known. Other random bits, such as the seeds of hash
-// functions, are pseudo-random and the same in every run.
+// quiet draws no noise, so answers are known.
 type quiet struct{ *rand.ChaCha8 }
 
 // Drawn decides a draw from any law.
@@ -171,13 +171,19 @@ func (quiet) Drawn(law.Law) int64 { return 0 }
 
 // quieten makes a database draw no noise.
 func quieten(db *engine.DB) {
-	n := uint64(100) // from this seed on no two records of the golden table share a bucket of a sketch
+	n := uint64(100)
 	db.SetRandom(func() *noise.Source {
 		n++
 		var seed [32]byte
 		binary.LittleEndian.PutUint64(seed[:], n)
 		return noise.NewSourceFrom(quiet{rand.NewChaCha8(seed)})
 	})
+	coinsFrom(db, 101) // by which no two records of the golden table share a bucket of a sketch
+}
+
+// coinsFrom gives a database coins of known seeds, from one on.
+func coinsFrom(db *engine.DB, seed uint64) {
+	db.SetCoins(func() *coin.Source { seed++; return coins(seed - 1) })
 }
 
 // copiedAtDraw has the file copied when a statement first draws, after its charge and before

@@ -19,6 +19,7 @@ import (
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/noise/law"
 	"dpsql/query"
 )
@@ -35,10 +36,18 @@ func stream(seed uint64) *noise.Source {
 	return noise.NewSourceFrom(rand.NewChaCha8(key))
 }
 
+// coins returns the coins of a seed.
+func coins(seed uint64) *coin.Source {
+	var key [32]byte
+	binary.LittleEndian.PutUint64(key[:], seed)
+	return coin.NewSourceFrom(rand.NewChaCha8(key))
+}
+
 // script gives a database the streams of the seeds, one for each request. At the end of
 // the test it checks that all were requested.
 func script(t *testing.T, db *engine.DB, seeds ...uint64) {
 	used := 0
+	coinsFrom(db, 1)
 	db.SetRandom(func() *noise.Source {
 		used++
 		if used > len(seeds) {
@@ -56,6 +65,7 @@ func script(t *testing.T, db *engine.DB, seeds ...uint64) {
 
 // fixed gives a database the streams of seed, seed + 1, and so on.
 func fixed(db *engine.DB, seed uint64) {
+	coinsFrom(db, seed)
 	db.SetRandom(func() *noise.Source { seed++; return stream(seed - 1) })
 }
 
@@ -112,11 +122,11 @@ func histogramDraw(t *testing.T, s *engine.Session) func(uint64) [3]int64 {
 	}
 	p := projection.Params{Transform: projection.Identity, Rows: 3, Law: law, Bulk: about.Sampler == "table"}
 	return func(seed uint64) (draws [3]int64) {
-		b, err := projection.NewBuilder(u, p, stream(seed))
+		b, err := projection.NewBuilder(u, p, coins(seed))
 		if err != nil {
 			t.Fatal(err)
 		}
-		release, err := b.Build(maps.All(map[query.Element]int64{}))
+		release, err := b.Build(maps.All(map[query.Element]int64{}), stream(seed))
 		if err != nil {
 			t.Fatal(err)
 		}

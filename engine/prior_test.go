@@ -277,7 +277,11 @@ func priorDrawsWhatItCharges(t *testing.T, unit int64) {
 		rows.Close()
 	}
 	sigma2 := new(big.Rat).Quo(big.NewRat(int64(len(tables))*unit*unit, 2), paid.Rat())
-	want, err := smw.LearnClasses(u, tables, sigma2, v.Private("cared").NHat.Value, stream(32))
+	measured, err := smw.Measure(tables, sigma2, stream(32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := smw.LearnClasses(u, measured, v.Private("cared").NHat.Value, coins(1))
 	if err != nil {
 		t.Fatal(err)
 	}

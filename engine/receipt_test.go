@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -128,6 +129,64 @@ func TestReceiptsPayOnce(t *testing.T) {
 	unpaid(t, "a snapshot that is over", gone, kept["build"], "the snapshot is over")
 }
 
+// TestNoiseIsPaidFor asks for the noise of receipts: there is none without a payment, while
+// the charge may still wait, and after the end.
+func TestNoiseIsPaidFor(t *testing.T) {
+	s := clinic(t)
+	v, err := s.DB().View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := func(name string, paid *pay.Receipt, why string) {
+		t.Helper()
+		if _, err := paid.Noise(); sqlerr.CodeOf(err) != sqlerr.Internal || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v, want %q", name, err, why)
+		}
+	}
+	some := func(name string, paid *pay.Receipt) {
+		t.Helper()
+		if _, err := paid.Noise(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	none("no receipt", nil, "nothing was paid")
+	none("an empty receipt", &pay.Receipt{}, "nothing was paid")
+	desk := s.DB().Desk()
+	for _, curator := range []bool{true, false} {
+		bill := &pay.Bill{Curator: curator, Statement: "test"}
+		onRows(t, s, v.Private("admissions"), func(sn *rows.Snapshot) {
+			charge := func() *pay.Receipt {
+				paid, err := desk.Build(t.Context(), bill, sn, catalog.KindReleases, "test", "test", accounting.Amount{Epsilon: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return paid
+			}
+			paid := charge()
+			inside := func() error {
+				if curator {
+					none("a charge that may wait", paid, "the charge may still wait")
+				} else {
+					some("a charge that never waits", paid)
+				}
+				return nil
+			}
+			if err := desk.Read(t.Context(), bill, paid, inside); err != nil {
+				t.Fatal(err)
+			}
+			some("rows that were read", paid)
+			paid.End()
+			none("an end", paid, "what was paid for is over")
+			if paid = charge(); desk.Read(t.Context(), bill, paid, func() error { return errors.New("interrupted") }) == nil {
+				t.Error("an interrupted reading is none")
+			}
+			if curator {
+				none("a charge that waits", paid, "what was paid for is over")
+			}
+		})
+	}
+}
+
 // TestTheDoorOfSource reads rows past package rows: with no permit, no receipt, and one
 // that is not open for a reading of that table. All are refused.
 func TestTheDoorOfSource(t *testing.T) {
@@ -226,7 +285,7 @@ func TestNoRunToResume(t *testing.T) {
 		m := v.Mechanisms[0]
 		for _, table := range v.Tables {
 			for _, id := range []int64{m.ID, m.ID + 1, 0} {
-				if paid, err := pay.ResumeRun(tx, table, id); paid != nil || (err != nil) != (id != m.ID) {
+				if paid, err := s.DB().Desk().ResumeRun(tx, table, id); paid != nil || (err != nil) != (id != m.ID) {
 					t.Errorf("%s, mechanism %d: %v, %v", table.Name, id, paid, err)
 				}
 			}

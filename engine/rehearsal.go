@@ -18,7 +18,6 @@ import (
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/released"
-	"dpsql/noise"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
@@ -68,9 +67,9 @@ func (s *Session) rehearse(ctx context.Context) (*Rehearsal, error) {
 	}
 	r := &Rehearsal{s: s, before: make(map[int64]accounting.Amount), stubs: make(map[string]bool), unread: make(map[string]bool),
 		undecided: make(map[int64]map[int]string), unbuilt: make(map[answer.Unbuilt]answer.Forecast)}
-	db := &DB{store: store, role: s.by.role, settings: s.db.settings, random: s.db.random, now: s.db.now, rehearsal: r,
+	db := &DB{store: store, role: s.by.role, settings: s.db.settings, coins: s.db.coins, now: s.db.now, rehearsal: r,
 		rows: rows.Refusing(sqlerr.New(sqlerr.Internal, "a rehearsal would read private rows"))}
-	db.desk = &pay.Desk{Store: store, Random: func() *noise.Source { return db.random() }}
+	db.desk = &pay.Desk{Store: store, Random: s.db.desk.Random}
 	db.answers = s.db.answers.Rehearse(store, db.rows, db.desk, r.unbuilt)
 	r.copy = db.NewSession()
 	if err := r.look(ctx); err != nil {

@@ -181,12 +181,12 @@ func TestReleaseRates(t *testing.T) {
 func judgeAnew(t *testing.T, p projection.Params, cells map[query.Element]int64, work []asked, seed uint64, releases int) (coverage, squares []float64) {
 	t.Helper()
 	source := noise.NewSourceFrom(rand.NewChaCha8([32]byte(fmt.Appendf(nil, "%032d", seed))))
-	for range releases {
-		b, err := projection.NewBuilder(work[0].query.Universe(), p, source)
+	for i := range releases {
+		b, err := projection.NewBuilder(work[0].query.Universe(), p, coins(seed+uint64(i)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := b.Build(maps.All(cells))
+		r, err := b.Build(maps.All(cells), source)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -234,7 +234,7 @@ func TestStoreErrorsAreReplaced(t *testing.T) {
 func TestNoTrueCountIsHeld(t *testing.T) {
 	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "counts.db"), engine.Options{}).NewSession()
-	fixed(s.DB(), 100)
+	fixed(s.DB(), 200)
 	fill(t, s, `CREATE TABLE raw (sex TEXT, zip TEXT)`,
 		`INSERT INTO raw SELECT iif(i <= 27182, 'F', 'M'), iif(i <= 11113, '15211', '15212') FROM `+numbers(31337))
 	truths := regexp.MustCompile(`\b(31337|27182|11113|4155|16069)\b`) // all, F, F and M by zip

@@ -6,6 +6,7 @@ import (
 	"dpsql/accounting"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/noise/law"
 	"dpsql/period"
 	"dpsql/query"
@@ -135,7 +136,7 @@ func (p periodsOf) keep(changed bool) (k kept, err error) {
 
 // release builds the release of a part and returns its count.
 func (p part) release(law law.Law, src *noise.Source) (int64, error) {
-	b, err := projection.NewBuilder(p.universe, projection.Params{Transform: projection.Identity, Rows: 1, Law: law}, src)
+	b, err := projection.NewBuilder(p.universe, projection.Params{Transform: projection.Identity, Rows: 1, Law: law}, coin.NewSource())
 	if err != nil {
 		return 0, err
 	}
@@ -143,7 +144,7 @@ func (p part) release(law law.Law, src *noise.Source) (int64, error) {
 		if p.counts[0] > 0 {
 			yield(query.Element{}, p.counts[0])
 		}
-	})
+	}, src)
 	if err != nil {
 		return 0, err
 	}

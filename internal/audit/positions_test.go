@@ -16,6 +16,7 @@ import (
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/noise/law"
 	"dpsql/query"
 )
@@ -121,7 +122,7 @@ func everyStored(t *testing.T) (all []stored) {
 		if err != nil {
 			return nil, err
 		}
-		o, err := marginals.NewOnDemand(r, src)
+		o, err := marginals.NewOnDemand(r, coin.NewSource())
 		if err != nil {
 			return nil, err
 		}
@@ -171,7 +172,7 @@ func everyStored(t *testing.T) (all []stored) {
 		must(err)
 		add("prior", law, func(src *noise.Source) (all []int64, err error) {
 			tables := smw.PriorTables(u)
-			err = smw.Measure(tables, variance, src)
+			_, err = smw.Measure(tables, variance, src)
 			for _, table := range tables {
 				all = append(all, table.Counts...)
 			}
@@ -324,7 +325,7 @@ func marginalCells(r encoding.BinaryMarshaler, n int, truth []int64, sizes []int
 
 // built builds a release of so many records 0.
 func built(u *query.Universe, p projection.Params, rows int64, src *noise.Source) (*projection.Release, error) {
-	b, err := projection.NewBuilder(u, p, src)
+	b, err := projection.NewBuilder(u, p, coin.NewSource())
 	if err != nil {
 		return nil, err
 	}
@@ -333,7 +334,7 @@ func built(u *query.Universe, p projection.Params, rows int64, src *noise.Source
 			yield(query.Element{}, rows)
 		}
 	}
-	return b.Build(records)
+	return b.Build(records, src)
 }
 
 // sketchOf returns the numbers that a release stores: the section CELL, whose words have the

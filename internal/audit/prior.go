@@ -38,7 +38,7 @@ func priorRun(u *query.Universe, unit int64, sigma2 *big.Rat) func(bool, *noise.
 		for _, t := range tables {
 			t.Counts[0] = rows(10, unit, changed)
 		}
-		err = smw.Measure(tables, sigma2, src)
+		_, err = smw.Measure(tables, sigma2, src)
 		for _, t := range tables {
 			o[0] += t.Counts[0]
 		}

@@ -8,6 +8,7 @@ import (
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/noise/law"
 	"dpsql/query"
 )
@@ -159,7 +160,7 @@ func releaseOf(name string, claim Claim, p projection.Params, contents func(chan
 
 // build builds the release of the cells and asks it the queries.
 func build(u *query.Universe, p projection.Params, asks [2]query.Query, counts [cells]int64, src *noise.Source) (o Output, err error) {
-	b, err := projection.NewBuilder(u, p, src)
+	b, err := projection.NewBuilder(u, p, coin.NewSource())
 	if err != nil {
 		return o, err
 	}
@@ -169,7 +170,7 @@ func build(u *query.Universe, p projection.Params, asks [2]query.Query, counts [
 				return
 			}
 		}
-	})
+	}, src)
 	if err != nil {
 		return o, err
 	}

@@ -8,6 +8,7 @@ import (
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/noise/law"
 	"dpsql/query"
 )
@@ -38,7 +39,7 @@ func TestTheBetterEstimateAnswers(t *testing.T) {
 	}
 	fitted, raw := 0, 0
 	for trial := 0; trial < 3 && (fitted == 0 || raw == 0); trial++ {
-		b, err := projection.NewBuilder(u, projection.Params{Transform: projection.Identity, Rows: 13 * 13 * 13, Law: law}, noise.NewSource())
+		b, err := projection.NewBuilder(u, projection.Params{Transform: projection.Identity, Rows: 13 * 13 * 13, Law: law}, coin.NewSource())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +49,7 @@ func TestTheBetterEstimateAnswers(t *testing.T) {
 					return
 				}
 			}
-		})
+		}, noise.NewSource())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +58,7 @@ func TestTheBetterEstimateAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := fit.Simulate(t.Context(), noise.NewSource, nil); err != nil {
+		if err := fit.Simulate(t.Context(), coin.NewSource, nil); err != nil {
 			t.Fatal(err)
 		}
 		sketch := Sketch{Release: release}
@@ -121,13 +122,13 @@ func TestRestCovers(t *testing.T) {
 	half := func(confidence float64) float64 { return 1 - (1-confidence)/2 }
 	few := query.Where(u, 0, d.SetOf(query.Int(3), query.Int(4)))
 	answer := func(q query.Query) Estimate {
-		b, err := projection.NewBuilder(u, projection.Params{Transform: projection.Identity, Rows: 10, Law: law}, noise.NewSource())
+		b, err := projection.NewBuilder(u, projection.Params{Transform: projection.Identity, Rows: 10, Law: law}, coin.NewSource())
 		if err != nil {
 			t.Fatal(err)
 		}
 		release, err := b.Build(func(yield func(query.Element, int64) bool) {
 			_ = yield(query.Element{Lo: 3}, 1000) && yield(query.Element{Lo: 7}, 50)
-		})
+		}, noise.NewSource())
 		if err != nil {
 			t.Fatal(err)
 		}

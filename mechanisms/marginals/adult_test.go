@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"dpsql/noise"
 	"dpsql/noise/law"
 	"dpsql/query"
 )
@@ -175,7 +174,7 @@ func TestIdentityFit(t *testing.T) {
 	const releases = 10
 	for range releases {
 		cells := slices.Clone(table)
-		if err := perturb(t.Context(), [][]int64{cells}, law, noise.NewSource()); err != nil {
+		if err := perturb(t.Context(), [][]int64{cells}, drawing(law)); err != nil {
 			t.Fatal(err)
 		}
 		raw += rms(lowOrder(u, floats(cells), 3), truth) / releases

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/noise/law"
 	"dpsql/query"
 )
@@ -25,14 +25,14 @@ func TestBetterThanCells(t *testing.T) {
 			t.Fatal(err)
 		}
 		cells := slices.Clone(table)
-		if err := perturb(t.Context(), [][]int64{cells}, law, noise.NewSource()); err != nil {
+		if err := perturb(t.Context(), [][]int64{cells}, drawing(law)); err != nil {
 			t.Fatal(err)
 		}
 		r, err := FitCells(t.Context(), u, law, cells, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Simulate(t.Context(), noise.NewSource, nil); err != nil {
+		if err := r.Simulate(t.Context(), coin.NewSource, nil); err != nil {
 			t.Fatal(err)
 		}
 		fit, sums := 0.0, 0.0

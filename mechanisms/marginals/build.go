@@ -56,7 +56,8 @@ func (m *Measurement) Perturb(src *noise.Source) (*Release, error) {
 	}
 	noisy := m.cells
 	m.cells = nil
-	if err := perturb(context.Background(), noisy, m.p.Law, src); err != nil {
+	fill := noise.InBulk(m.p.Law)
+	if err := perturb(context.Background(), noisy, func(draws []int64) error { return fill(draws, src) }); err != nil {
 		return nil, err
 	}
 	return newRelease(context.Background(), m.u, m.p, noisy)
@@ -165,15 +166,14 @@ func (p Params) chooser(columns int) chooser {
 	return byRisk
 }
 
-// perturb adds an independent draw of the law to every cell.
-func perturb(ctx context.Context, marginals [][]int64, law law.Law, src *noise.Source) error {
-	fill := noise.InBulk(law)
+// perturb adds a draw to every cell. fill makes the draws.
+func perturb(ctx context.Context, marginals [][]int64, fill func(draws []int64) error) error {
 	for _, cells := range marginals {
 		if err := contextError(ctx); err != nil {
 			return err
 		}
 		draws := make([]int64, len(cells))
-		if fill(draws, src) != nil {
+		if fill(draws) != nil {
 			return noRandomness()
 		}
 		for c, d := range draws {

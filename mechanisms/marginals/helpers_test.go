@@ -191,3 +191,9 @@ func ordinalsAt(sizes, set []int, cell int) []int {
 	}
 	return out
 }
+
+// drawing returns a function that draws from a law, by the product's own noise.
+func drawing(l law.Law) func(draws []int64) error {
+	fill, src := noise.InBulk(l), noise.NewSource()
+	return func(draws []int64) error { return fill(draws, src) }
+}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"sync"
 
-	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -65,9 +65,9 @@ func FitsWhole(u *query.Universe) bool {
 
 // NewOnDemand returns the release of a measurement that was perturbed and not fitted. It
 // takes the release. It draws a seed, and no noise.
-func NewOnDemand(r *Release, src *noise.Source) (*OnDemand, error) {
+func NewOnDemand(r *Release, random *coin.Source) (*OnDemand, error) {
 	var s seed
-	if src.Bytes(s[:]) != nil {
+	if random.Bytes(s[:]) != nil {
 		return nil, noRandomness()
 	}
 	return newOnDemand(r, s), nil

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -44,7 +45,7 @@ func onDemand(t testing.TB, u *query.Universe, p Params, rows [][]int) *OnDemand
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := NewOnDemand(r, src)
+	o, err := NewOnDemand(r, coin.NewSource())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"math/big"
 	"testing"
 
-	"dpsql/noise"
 	"dpsql/query"
 )
 
@@ -92,7 +91,7 @@ func TestMeanVarianceIsMeasured(t *testing.T) {
 		for i, set := range p.Sets {
 			cells[i] = make([]int64, product(within(sizesOf(u), set)))
 		}
-		if err := perturb(t.Context(), cells, p.Law, noise.NewSource()); err != nil {
+		if err := perturb(t.Context(), cells, drawing(p.Law)); err != nil {
 			t.Fatal(err)
 		}
 		r, err := newRelease(t.Context(), u, p, cells)

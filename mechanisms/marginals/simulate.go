@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"sync"
 
-	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/sqlerr"
 )
 
@@ -31,7 +31,7 @@ const finestStep = 1.0 / 64
 // of the release can be expected to be. Nothing private goes in but through the fitted table
 // and how it was fitted, so it is post-processing. Each simulation has a source of its own.
 // It is called before the release is shared. ctx and report are those of Fit.
-func (r *Release) Simulate(ctx context.Context, random func() *noise.Source, report func(share float64)) (err error) {
+func (r *Release) Simulate(ctx context.Context, random func() *coin.Source, report func(share float64)) (err error) {
 	r.simulated, err = r.simulations(ctx, report, func(int) simulator {
 		src := random()
 		return simulator{&draws{src: src}, func(ctx context.Context, drawn []float64) (*Release, error) { return r.again(ctx, drawn, src) }}
@@ -211,7 +211,7 @@ func (r *Release) simulateOnce(ctx context.Context, lost []roughness, by simulat
 }
 
 // again measures the marginals of a drawn table, and draws their noise.
-func (r *Release) again(ctx context.Context, drawn []float64, src *noise.Source) (*Release, error) {
+func (r *Release) again(ctx context.Context, drawn []float64, src *coin.Source) (*Release, error) {
 	noisy := make([][]int64, len(r.p.Sets))
 	for i, set := range r.p.Sets {
 		if err := contextError(ctx); err != nil {
@@ -225,7 +225,8 @@ func (r *Release) again(ctx context.Context, drawn []float64, src *noise.Source)
 			noisy[i][c] = int64(s)
 		}
 	}
-	if err := perturb(ctx, noisy, r.p.Law, src); err != nil {
+	fill := coin.InBulk(r.p.Law)
+	if err := perturb(ctx, noisy, func(draws []int64) error { return fill(draws, src) }); err != nil {
 		return nil, err
 	}
 	return newRelease(ctx, r.u, r.p, noisy)

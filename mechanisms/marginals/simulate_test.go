@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/query"
 )
 
@@ -48,7 +49,7 @@ func TestSimulatedMarginsCover(t *testing.T) {
 			var widths, held [2]float64 // of simulated and proven margins
 			for range c.releases {
 				r := build(t, u, p, table)
-				if err := r.Simulate(t.Context(), noise.NewSource, nil); err != nil {
+				if err := r.Simulate(t.Context(), coin.NewSource, nil); err != nil {
 					t.Fatal(err)
 				}
 				one := covered(t, r, table)

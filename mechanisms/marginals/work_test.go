@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -121,7 +122,7 @@ func TestFitIsInterrupted(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := r.Simulate(ctx, noise.NewSource, nil); sqlerr.CodeOf(err) != sqlerr.Cancelled || r.Simulates() {
+	if err := r.Simulate(ctx, coin.NewSource, nil); sqlerr.CodeOf(err) != sqlerr.Cancelled || r.Simulates() {
 		t.Errorf("a simulation that was interrupted: %v", err)
 	}
 }
@@ -132,7 +133,7 @@ func TestFitReports(t *testing.T) {
 	r := build(t, u, calibrated(t, u, 2, "1", "1e-6"), make([]int64, 24))
 	for name, run := range map[string]func(func(float64)) error{
 		"fit":         func(report func(float64)) error { return r.Fit(t.Context(), report) },
-		"simulations": func(report func(float64)) error { return r.Simulate(t.Context(), noise.NewSource, report) },
+		"simulations": func(report func(float64)) error { return r.Simulate(t.Context(), coin.NewSource, report) },
 	} {
 		var shares []float64
 		if err := run(func(s float64) { shares = append(shares, s) }); err != nil {

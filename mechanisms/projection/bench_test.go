@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"dpsql/noise/coin"
 	"dpsql/query"
 )
 
@@ -112,8 +113,8 @@ func BenchmarkEstimateUncoded1000(b *testing.B) {
 }
 
 func BenchmarkSigns(b *testing.B) {
-	src, random := seeded(b)
-	f, err := drawSigns(64, src)
+	_, random := seeded(b)
+	f, err := drawSigns(64, coin.NewSource())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -126,8 +127,8 @@ func BenchmarkSigns(b *testing.B) {
 }
 
 func BenchmarkCountSketchColumn(b *testing.B) {
-	src, random := seeded(b)
-	c, err := drawCountSketch(1<<20, true, src)
+	_, random := seeded(b)
+	c, err := drawCountSketch(1<<20, true, coin.NewSource())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -245,7 +246,7 @@ func withoutCodes(b testing.TB) *Release {
 	}
 	p := Params{Transform: Sparse, Rows: 1 << 23, Law: laplace(b, 1, 1), Bulk: true,
 		Heavy: Heavy{Form: Clipped, Clip: 64, Threshold: Threshold(laplace(b, 1, 1), 1, 1e-6)}}
-	builder, err := NewBuilder(universe(b, columns...), p, src)
+	builder, err := NewBuilder(universe(b, columns...), p, coin.NewSource())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -257,7 +258,7 @@ func withoutCodes(b testing.TB) *Release {
 				return
 			}
 		}
-	})
+	}, src)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"iter"
 
 	"dpsql/noise"
+	"dpsql/noise/coin"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -14,7 +16,6 @@ import (
 type Builder struct {
 	u      *query.Universe
 	p      Params
-	src    *noise.Source
 	matrix matrix
 	coder  query.Coder
 	sketch vector // A·D; Dense: √T·A·D, once it is gathered
@@ -26,21 +27,20 @@ type Builder struct {
 	done   bool
 }
 
-// NewBuilder draws the public description of the matrix from src and returns an
-// empty builder. It refuses as invalid any parameters that no release over u
+// NewBuilder draws the public description of the matrix and returns an empty builder. It refuses as invalid any parameters that no release over u
 // can have. It allocates p.Rows coordinates.
-func NewBuilder(u *query.Universe, p Params, src *noise.Source) (*Builder, error) {
+func NewBuilder(u *query.Universe, p Params, random *coin.Source) (*Builder, error) {
 	if err := p.check(u); err != nil {
 		return nil, err
 	}
 	if p.Transform != Dense {
 		p.Independence = 0
 	}
-	m, err := drawMatrix(u, p, src)
+	m, err := drawMatrix(u, p, random)
 	if err != nil {
 		return nil, noRandomness()
 	}
-	b := &Builder{u: u, p: p, src: src, matrix: m, coder: m.newCoder(u)}
+	b := &Builder{u: u, p: p, matrix: m, coder: m.newCoder(u)}
 	if p.Transform == Dense {
 		b.sums = make([]int64, blocksOf(p.Rows)*blockRows)
 		b.buffer = make([]weighted, 0, denseBatch)
@@ -76,7 +76,7 @@ func (p Params) HasTexts(u *query.Universe) bool {
 
 // add adds count records named x to the database. A release with heavy cells
 // needs the whole count of a cell in one call.
-func (b *Builder) add(x query.Element, count int64) error {
+func (b *Builder) add(x query.Element, count int64, src *noise.Source) error {
 	switch {
 	case count < 0:
 		return sqlerr.New(sqlerr.Internal, "a cell has a negative count")
@@ -87,13 +87,13 @@ func (b *Builder) add(x query.Element, count int64) error {
 	case Identity:
 		return checkFits(b.sketch.add(x.Lo, count))
 	case Sparse:
-		return b.addSparse(x, count)
+		return b.addSparse(x, count, src)
 	}
 	return b.addDense(x, count)
 }
 
-func (b *Builder) addSparse(x query.Element, count int64) error {
-	light, noisy, heavy, err := b.p.judge(count, b.src)
+func (b *Builder) addSparse(x query.Element, count int64, src *noise.Source) error {
+	light, noisy, heavy, err := b.p.judge(count, src)
 	if err != nil {
 		return err
 	}
@@ -131,13 +131,13 @@ func (b *Builder) flush() {
 // release. Each cell must come once. Build can be called once; an error ends
 // the builder, too. A sum of counts above 63 bits is an internal error. So is a
 // name that the release's coder cannot have made.
-func (b *Builder) Build(cells iter.Seq2[query.Element, int64]) (*Release, error) {
+func (b *Builder) Build(cells iter.Seq2[query.Element, int64], src *noise.Source) (*Release, error) {
 	if b.done {
 		return nil, sqlerr.New(sqlerr.Internal, "the release is built already")
 	}
 	b.done = true
 	for x, count := range cells {
-		if err := b.add(x, count); err != nil {
+		if err := b.add(x, count, src); err != nil {
 			return nil, err
 		}
 	}
@@ -154,7 +154,7 @@ func (b *Builder) Build(cells iter.Seq2[query.Element, int64]) (*Release, error)
 			b.heavy[i].texts = b.texts(c.x)
 		}
 	}
-	if err := perturb(b.sketch, b.p, b.src); err != nil {
+	if err := perturb(b.sketch, b.p, src); err != nil {
 		return nil, err
 	}
 	return newRelease(b.u, b.p, b.matrix, narrowed(b.sketch), b.heavy, b.texts != nil), nil
@@ -184,6 +184,13 @@ func checkFits(ok bool) error {
 
 func noRandomness() error {
 	return sqlerr.New(sqlerr.IO, "the operating system gave no random numbers")
+}
+
+// HasTable reports whether noise of a law can be drawn from a table, that is whether the law
+// is not too wide for one.
+func HasTable(l law.Law) bool {
+	_, err := noise.NewTable(l)
+	return err == nil
 }
 
 // perturb adds an independent draw of the law to every coordinate.

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"sync"
 
-	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/query"
 )
 
@@ -26,14 +26,14 @@ const blockRows = 64
 type signs []gf128
 
 // drawSigns draws a matrix with r-wise independent signs.
-func drawSigns(r int, src *noise.Source) (signs, error) {
+func drawSigns(r int, random *coin.Source) (signs, error) {
 	f := make(signs, r)
 	for i := range f {
-		hi, err := src.Uint64()
+		hi, err := random.Uint64()
 		if err != nil {
 			return nil, err
 		}
-		lo, err := src.Uint64()
+		lo, err := random.Uint64()
 		if err != nil {
 			return nil, err
 		}

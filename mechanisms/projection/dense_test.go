@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"testing"
 
+	"dpsql/noise/coin"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -103,10 +104,10 @@ func TestSignsAreExactlyIndependent(t *testing.T) {
 }
 
 func TestSignsAgainstGenericField(t *testing.T) {
-	src, random := seeded(t)
+	_, random := seeded(t)
 	var table multiplier
 	for _, r := range []int{4, 6, 50} {
-		f, err := drawSigns(r, src)
+		f, err := drawSigns(r, coin.NewSource())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,8 +149,8 @@ func (f signs) explicit(rows uint64, columns []query.Element) [][]int64 {
 }
 
 func TestMultiplyAgainstExplicitMatrix(t *testing.T) {
-	src, random := seeded(t)
-	f, err := drawSigns(6, src)
+	_, random := seeded(t)
+	f, err := drawSigns(6, coin.NewSource())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -463,12 +464,11 @@ func jlVectors() (x, y []weighted) {
 // 19 failures in 30 trials happen with probability below 1e-6 (binomial, 0.2).
 func TestInnerProductsKeepTheCorollary(t *testing.T) {
 	t.Parallel()
-	src, _ := seeded(t)
 	const varsigma, tau, trials = 0.49, 0.1, 30
 	rows := uint64(math.Ceil(4 * 64 * 64 / (varsigma * varsigma) * math.Log(1/tau)))
 	r := PaperIndependence(1/tau, 2, 1) // 2·ln(1/τ) made even: 6
 	failures := jlFailures(t, rows, varsigma, trials, func() signs {
-		f, err := drawSigns(r, src)
+		f, err := drawSigns(r, coin.NewSource())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -485,7 +485,7 @@ func TestInnerProductsKeepTheCorollary(t *testing.T) {
 	// The bound is far from tight: report much smaller T.
 	for _, rows := range []uint64{16, 32, 64, 128, 256} {
 		n := jlFailures(t, rows, varsigma, 1000, func() signs {
-			f, err := drawSigns(r, src)
+			f, err := drawSigns(r, coin.NewSource())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -509,7 +509,6 @@ func jlFailures(t *testing.T, rows uint64, varsigma float64, trials int, draw fu
 // ⟨Ax, Ay⟩ is unbiased with variance Σ_{i<j} (x_i·y_j + x_j·y_i)²/T, already for
 // 4-wise independent signs.
 func TestInnerProductsAreUnbiased(t *testing.T) {
-	src, _ := seeded(t)
 	x, y := jlVectors()
 	dense := func(v []weighted) (out [7]float64) {
 		for _, c := range v {
@@ -528,7 +527,7 @@ func TestInnerProductsAreUnbiased(t *testing.T) {
 	const rows = 80
 	var s sample
 	for range 5000 {
-		f, err := drawSigns(4, src)
+		f, err := drawSigns(4, coin.NewSource())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -125,12 +126,12 @@ func TestTwinWithExplicitMatrix(t *testing.T) {
 				if law.Variance() == 0 {
 					from = scripted(t)
 				}
-				b, err := NewBuilder(c.u, c.p, from)
+				b, err := NewBuilder(c.u, c.p, coin.NewSource())
 				if err != nil {
 					t.Fatal(err)
 				}
 				data, columns := someCells(b.Coder(), random.Int64N)
-				r, err := b.Build(data.cells())
+				r, err := b.Build(data.cells(), from)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -275,11 +276,11 @@ func TestRefusals(t *testing.T) {
 		{Transform: Dense, Rows: 10, Law: law, Independence: MaxIndependence + 2},
 		{Transform: "fourier", Rows: 10, Law: law},
 	} {
-		if _, err := NewBuilder(u, p, src); err == nil {
+		if _, err := NewBuilder(u, p, coin.NewSource()); err == nil {
 			t.Errorf("%+v is accepted", p)
 		}
 	}
-	if _, err := NewBuilder(text, Params{Transform: Identity, Rows: 10, Law: law}, src); err == nil {
+	if _, err := NewBuilder(text, Params{Transform: Identity, Rows: 10, Law: law}, coin.NewSource()); err == nil {
 		t.Error("identity is accepted without codes")
 	}
 
@@ -324,14 +325,14 @@ func TestBuilderRefusals(t *testing.T) {
 			{{query.Element{Hi: 1, Lo: 3}, 1}},
 			{{query.Element{Lo: 3}, huge}, {query.Element{Lo: 3}, huge}},
 		} {
-			b, err := NewBuilder(u, p, src)
+			b, err := NewBuilder(u, p, coin.NewSource())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := b.Build(cells.cells()); sqlerr.CodeOf(err) != sqlerr.Internal {
+			if _, err := b.Build(cells.cells(), src); sqlerr.CodeOf(err) != sqlerr.Internal {
 				t.Errorf("%s: cells %v: %v", p.Transform, cells, err)
 			}
-			if _, err := b.Build(named{}.cells()); err == nil {
+			if _, err := b.Build(named{}.cells(), src); err == nil {
 				t.Errorf("%s: a builder that failed builds", p.Transform)
 			}
 		}
@@ -340,14 +341,14 @@ func TestBuilderRefusals(t *testing.T) {
 
 func TestBuildOnce(t *testing.T) {
 	src, _ := seeded(t)
-	b, err := NewBuilder(line(t, 5), Params{Transform: Sparse, Rows: 5, Law: laplace(t, 1, 1)}, src)
+	b, err := NewBuilder(line(t, 5), Params{Transform: Sparse, Rows: 5, Law: laplace(t, 1, 1)}, coin.NewSource())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Build(counts{1: 2}.cells()); err != nil {
+	if _, err := b.Build(counts{1: 2}.cells(), src); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Build(counts{}.cells()); err == nil {
+	if _, err := b.Build(counts{}.cells(), src); err == nil {
 		t.Error("a second build of the same cells is accepted: two draws of noise for one charge")
 	}
 }
@@ -473,7 +474,7 @@ func checkAnswers(t *testing.T, r *Release, n int, random *rand.Rand) {
 // the first values of the columns, where someQuery asks.
 func someRelease(t *testing.T, u *query.Universe, p Params, v uint16, src *noise.Source, random *rand.Rand) *Release {
 	t.Helper()
-	b, err := NewBuilder(u, p, src)
+	b, err := NewBuilder(u, p, coin.NewSource())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -495,7 +496,7 @@ func someRelease(t *testing.T, u *query.Universe, p Params, v uint16, src *noise
 		x, _ := b.Coder().Code(tuple)
 		cells[x] = 1 + random.Int64N(60)
 	}
-	r, err := b.Build(maps.All(cells))
+	r, err := b.Build(maps.All(cells), src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -607,9 +608,9 @@ func TestMeetingsAgainstMap(t *testing.T) {
 // TestPlacesOfProgressions compares walks with single evaluations, of as many
 // points as make thousands of places undecided where there are many rows.
 func TestPlacesOfProgressions(t *testing.T) {
-	src, random := seeded(t)
+	_, random := seeded(t)
 	for _, rows := range []uint64{1, 3, 1 << 10, 1 << 23, 1<<23 + 12345, MaxRows} {
-		c, err := drawCountSketch(rows, true, src)
+		c, err := drawCountSketch(rows, true, coin.NewSource())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -25,12 +26,12 @@ func stored(t testing.TB) map[string]*Release {
 	src, _ := seeded(t)
 	u, text := line(t, 40), infinite(t)
 	d := counts{1: 5, 7: 1000, 8: 1, 39: 70_000}
-	b, err := NewBuilder(text, Params{Transform: Sparse, Rows: 9, Law: laplace(t, 1, 1)}, src)
+	b, err := NewBuilder(text, Params{Transform: Sparse, Rows: 9, Law: laplace(t, 1, 1)}, coin.NewSource())
 	if err != nil {
 		t.Fatal(err)
 	}
 	x, _ := b.Coder().Code([]query.Value{query.Text("a"), query.Int(3)})
-	uncoded, err := b.Build(named{{x, 12}}.cells())
+	uncoded, err := b.Build(named{{x, 12}}.cells(), src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ func heavyText(t testing.TB, text *query.Universe, src *noise.Source, texts bool
 	if texts {
 		p = naming(t, 9, 0.1)
 	}
-	b, err := NewBuilder(text, p, src)
+	b, err := NewBuilder(text, p, coin.NewSource())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func heavyText(t testing.TB, text *query.Universe, src *noise.Source, texts bool
 			return text.TextsOf([]query.Value{query.Text(map[query.Element]string{x: "a", y: "b"}[cell]), query.Null()})
 		})
 	}
-	r, err := b.Build(named{{x, 1200}, {y, 300}}.cells())
+	r, err := b.Build(named{{x, 1200}, {y, 300}}.cells(), src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,10 +318,16 @@ func TestFailingSource(t *testing.T) {
 		{Transform: Dense, Rows: 40, Law: laplace(t, 1, 1), Independence: 4},
 	} {
 		for n := range 60 {
-			src := noise.NewSourceFrom(io.LimitReader(strings.NewReader(strings.Repeat("\x5a\xc3\x17", 1000)), int64(4*n)))
-			b, err := NewBuilder(u, p, src)
+			bits := func() io.Reader {
+				return io.LimitReader(strings.NewReader(strings.Repeat("\x5a\xc3\x17", 1000)), int64(4*n))
+			}
+			src := noise.NewSourceFrom(bits())
+			b, err := NewBuilder(u, p, coin.NewSourceFrom(bits()))
+			if enough := err == nil; enough != (n >= 4) && p.Transform == Identity {
+				t.Fatalf("%d bytes for the key of a coder: %v", 4*n, err)
+			}
 			if err == nil {
-				_, err = b.Build(counts{}.cells())
+				_, err = b.Build(counts{}.cells(), src)
 			}
 			if sqlerr.CodeOf(err) != sqlerr.IO {
 				t.Fatalf("%s: %d bytes of randomness suffice: %v", p.Transform, 4*n, err)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/dchest/siphash"
 
-	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/query"
 )
 
@@ -24,9 +24,9 @@ const independence = 4
 // 2^61 − 1: its values at distinct points are 4-wise independent.
 type polynomial [independence]uint64
 
-func drawPolynomial(src *noise.Source) (p polynomial, err error) {
+func drawPolynomial(random *coin.Source) (p polynomial, err error) {
 	for i := range p {
-		if p[i], err = src.Below(prime); err != nil {
+		if p[i], err = random.Below(prime); err != nil {
 			return polynomial{}, err
 		}
 	}
@@ -92,17 +92,17 @@ type countSketch struct {
 	chained      bool // of a release stored under version 1
 }
 
-func drawCountSketch(rows uint64, coded bool, src *noise.Source) (*countSketch, error) {
+func drawCountSketch(rows uint64, coded bool, random *coin.Source) (*countSketch, error) {
 	c := &countSketch{rows: rows, coded: coded}
 	var err error
-	if c.bucket, err = drawPolynomial(src); err != nil {
+	if c.bucket, err = drawPolynomial(random); err != nil {
 		return nil, err
 	}
-	if c.sign, err = drawPolynomial(src); err != nil {
+	if c.sign, err = drawPolynomial(random); err != nil {
 		return nil, err
 	}
 	for i := range c.key {
-		if c.key[i], err = src.Below(prime); err != nil {
+		if c.key[i], err = random.Below(prime); err != nil {
 			return nil, err
 		}
 	}
@@ -179,17 +179,17 @@ func (m *matrix) newCoder(u *query.Universe) query.Coder {
 }
 
 // drawMatrix draws the description of a matrix for the parameters.
-func drawMatrix(u *query.Universe, p Params, src *noise.Source) (matrix, error) {
+func drawMatrix(u *query.Universe, p Params, random *coin.Source) (matrix, error) {
 	m := matrix{version: version}
-	if err := src.Bytes(m.key[:]); err != nil {
+	if err := random.Bytes(m.key[:]); err != nil {
 		return matrix{}, err
 	}
 	var err error
 	switch p.Transform {
 	case Sparse:
-		m.sketch, err = drawCountSketch(p.Rows, u.Coded(), src)
+		m.sketch, err = drawCountSketch(p.Rows, u.Coded(), random)
 	case Dense:
-		m.signs, err = drawSigns(p.Independence, src)
+		m.signs, err = drawSigns(p.Independence, random)
 	}
 	return m, err
 }

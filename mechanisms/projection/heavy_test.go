@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"dpsql/noise/coin"
 	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -93,13 +94,13 @@ func TestHeavyAgainstExplicitMatrix(t *testing.T) {
 		{text, []query.Query{pinned}},
 	} {
 		for _, p := range []Params{clipped(t, 40, 50, laplace(t, 1, 1), 1e-3), naming(t, 40, 0.01)} {
-			b, err := NewBuilder(c.u, p, src)
+			b, err := NewBuilder(c.u, p, coin.NewSource())
 			if err != nil {
 				t.Fatal(err)
 			}
 			data, columns := someCells(b.Coder(), func(n int64) int64 { return random.Int64N(min(n, 400)) })
 			data[0].weight, data[1].weight = 0, 400 // never published, and always but for e^-30
-			r, err := b.Build(data.cells())
+			r, err := b.Build(data.cells(), src)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,28 +233,27 @@ func (a always) Tail(k int64) float64 {
 // A cell that comes in parts would lose its excess twice: it is refused.
 func TestHeavyCellsComeWhole(t *testing.T) {
 	src, _ := seeded(t)
-	b, err := NewBuilder(line(t, 10), clipped(t, 4, 5, laplace(t, 1, 1), 1e-6), src)
+	b, err := NewBuilder(line(t, 10), clipped(t, 4, 5, laplace(t, 1, 1), 1e-6), coin.NewSource())
 	if err != nil {
 		t.Fatal(err)
 	}
 	x := query.Element{Lo: 3}
-	if _, err := b.Build(named{{x, 500}, {x, 500}}.cells()); sqlerr.CodeOf(err) != sqlerr.Internal {
+	if _, err := b.Build(named{{x, 500}, {x, 500}}.cells(), src); sqlerr.CodeOf(err) != sqlerr.Internal {
 		t.Errorf("a cell in two parts: %v", err)
 	}
 }
 
 func TestHeavyRefusals(t *testing.T) {
-	src, _ := seeded(t)
 	law := laplace(t, 1, 1)
 	for _, h := range []Heavy{
 		{Form: "some"}, {Clip: 3}, {Form: Clipped, Threshold: 3}, {Form: Clipped, Clip: 3}, {Form: Clipped, Clip: 3, Threshold: 3, NameLaw: law},
 		{Form: Clipped, Clip: maxClip + 1, Threshold: 3}, {Form: Named, Threshold: 3}, {Form: Named, Clip: 1, Threshold: 3, NameLaw: law},
 	} {
-		if _, err := NewBuilder(line(t, 10), Params{Transform: Sparse, Rows: 4, Law: law, Heavy: h}, src); sqlerr.CodeOf(err) != sqlerr.Invalid {
+		if _, err := NewBuilder(line(t, 10), Params{Transform: Sparse, Rows: 4, Law: law, Heavy: h}, coin.NewSource()); sqlerr.CodeOf(err) != sqlerr.Invalid {
 			t.Errorf("%+v: %v", h, err)
 		}
 	}
-	if _, err := NewBuilder(line(t, 10), Params{Transform: Identity, Rows: 10, Law: law, Heavy: clipped(t, 1, 1, law, 0.1).Heavy}, src); sqlerr.CodeOf(err) != sqlerr.Invalid {
+	if _, err := NewBuilder(line(t, 10), Params{Transform: Identity, Rows: 10, Law: law, Heavy: clipped(t, 1, 1, law, 0.1).Heavy}, coin.NewSource()); sqlerr.CodeOf(err) != sqlerr.Invalid {
 		t.Errorf("identity with heavy cells: %v", err)
 	}
 }
@@ -272,7 +272,7 @@ func TestTexts(t *testing.T) {
 		records = append(records, [2]query.Value{query.Text("rare " + strconv.Itoa(i)), query.Text("p")})
 	}
 	for _, p := range []Params{clipped(t, 40, 5, laplace(t, 10, 1), 1e-9), naming(t, 40, 1e-9)} {
-		b, err := NewBuilder(u, p, src)
+		b, err := NewBuilder(u, p, coin.NewSource())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -288,7 +288,7 @@ func TestTexts(t *testing.T) {
 		}
 		asked := 0
 		b.WithTexts(func(x query.Element) string { asked++; return of[x] })
-		r, err := b.Build(cells.cells())
+		r, err := b.Build(cells.cells(), src)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -351,7 +351,7 @@ func TestNamedKeysAreCovered(t *testing.T) {
 	for _, p := range []Params{naming(t, 512, 1e-3), clipped(t, 512, 1, laplace(t, 1, 1), 1e-3)} {
 		missed, published := 0, 0
 		for range releases {
-			b, err := NewBuilder(u, p, src)
+			b, err := NewBuilder(u, p, coin.NewSource())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -363,7 +363,7 @@ func TestNamedKeysAreCovered(t *testing.T) {
 				texts[x], counts[x] = text, p.Heavy.Threshold+int64(i%5)-2
 				cells = append(cells, weighted{x, counts[x]})
 			}
-			r, err := b.Build(cells.cells())
+			r, err := b.Build(cells.cells(), src)
 			if err != nil {
 				t.Fatal(err)
 			}

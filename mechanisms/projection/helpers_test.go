@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/noise/law"
 	"dpsql/query"
 )
@@ -163,11 +164,11 @@ func (c counts) answer(q query.Query) (sum int64) {
 
 func build(t testing.TB, u *query.Universe, p Params, src *noise.Source, cells iter.Seq2[query.Element, int64]) *Release {
 	t.Helper()
-	b, err := NewBuilder(u, p, src)
+	b, err := NewBuilder(u, p, coin.NewSource())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := b.Build(cells)
+	r, err := b.Build(cells, src)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,9 +3,8 @@ package smw
 import (
 	"encoding/binary"
 	"math"
-	"math/big"
 
-	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -37,17 +36,13 @@ const (
 	fitWork  = 4e8
 )
 
-// LearnClasses learns a prior. It adds noise of variance σ² to the tables, in
-// place, and fits the classes to the noisy tables and the public N̂ alone. The
-// caller has charged for the noise; see Measure for the cost.
-func LearnClasses(u *query.Universe, tables []Table, sigma2 *big.Rat, rows int64, src *noise.Source) (*Classes, error) {
-	if err := Measure(tables, sigma2, src); err != nil {
-		return nil, err
-	}
-	s, _ := sigma2.Float64()
-	laws, singles := pairLaws(u, tables, math.Sqrt(s), float64(rows))
+// LearnClasses learns a prior. It fits the classes to noisy tables and the public N̂
+// alone, and adds no noise.
+func LearnClasses(u *query.Universe, of Measured, rows int64, random *coin.Source) (*Classes, error) {
+	s, _ := of.sigma2.Float64()
+	laws, singles := pairLaws(u, of.tables, math.Sqrt(s), float64(rows))
 	f := newFit(laws, singles)
-	if err := f.scatter(src); err != nil {
+	if err := f.scatter(random); err != nil {
 		return nil, err
 	}
 	f.run()

@@ -20,7 +20,7 @@ func someClasses(t testing.TB, r *rand.Rand, s space) *Classes {
 			table.Counts[i] = r.Int64N(100)
 		}
 	}
-	return must(LearnClasses(s.u, tables, big.NewRat(40, 1), 1200, newSource(r)))(t)
+	return learned(t, s.u, tables, big.NewRat(40, 1), 1200, newSource(r), newCoins(r))
 }
 
 // naive is the probability of one record: the sum over the classes of the
@@ -81,7 +81,7 @@ func TestClassesBesideALargeColumn(t *testing.T) {
 	u := must(query.NewUniverse(columns))(t)
 	tables := PriorTables(u)
 	copy(tables[0].Counts, []int64{600, 0, 0, 300, 100, 0})
-	c := must(LearnClasses(u, tables, big.NewRat(1, 1), 1000, newSource(r)))(t)
+	c := learned(t, u, tables, big.NewRat(1, 1), 1000, newSource(r), newCoins(r))
 	c = must(DecodeClasses(u, c.Encode()))(t)
 	p := testParams(1<<40, Projection, 1)
 	p.MaxSupport = 1 << 50
@@ -186,7 +186,7 @@ func TestFitClimbs(t *testing.T) {
 		copy(table.Counts, c.histogram([]int{table.A, table.B}))
 	}
 	f := newFit(pairLaws(c.u, tables, 0, 20_000))
-	if err := f.scatter(newSource(r)); err != nil {
+	if err := f.scatter(newCoins(r)); err != nil {
 		t.Fatal(err)
 	}
 	before := f.likelihood()
@@ -282,7 +282,7 @@ func TestMeasure(t *testing.T) {
 	r := newRand(t)
 	for _, n := range []int{worthTable - 1, 20_000} {
 		tables := []Table{{0, 1, make([]int64, n)}}
-		if err := Measure(tables, big.NewRat(900, 1), newSource(r)); err != nil {
+		if _, err := Measure(tables, big.NewRat(900, 1), newSource(r)); err != nil {
 			t.Fatal(err)
 		}
 		sum, squares := 0.0, 0.0
@@ -295,7 +295,7 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("%d counts: mean %v, mean square %v of 900", n, mean, square)
 		}
 	}
-	if err := Measure([]Table{{0, 1, make([]int64, 1)}}, big.NewRat(0, 1), newSource(r)); err == nil {
+	if _, err := Measure([]Table{{0, 1, make([]int64, 1)}}, big.NewRat(0, 1), newSource(r)); err == nil {
 		t.Error("no noise is accepted")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -59,16 +60,22 @@ func PriorTables(u *query.Universe) []Table {
 	return tables
 }
 
+// Measured are tables of counts with noise, which are public.
+type Measured struct {
+	tables []Table
+	sigma2 *big.Rat // the variance of the noise in a count
+}
+
 // Measure adds discrete Gaussian noise of variance σ² to every count of the
-// tables. A unit of L rows moves each of the K tables by at most L in the ℓ2
+// tables, in place. A unit of L rows moves each of the K tables by at most L in the ℓ2
 // norm, and all of them together by at most √K·L. For σ² = K·L²/(2ρ) this is
 // ρ-zCDP, whatever the number of cells (Canonne, Kamath and Steinke 2020). The
 // caller has charged ρ. Everything computed from the tables afterwards is
 // public.
-func Measure(tables []Table, sigma2 *big.Rat, src *noise.Source) error {
+func Measure(tables []Table, sigma2 *big.Rat, src *noise.Source) (Measured, error) {
 	law, err := law.NewGaussian(sigma2)
 	if err != nil {
-		return err
+		return Measured{}, err
 	}
 	cells := 0
 	for _, t := range tables {
@@ -80,10 +87,10 @@ func Measure(tables []Table, sigma2 *big.Rat, src *noise.Source) error {
 	}
 	for _, t := range tables {
 		if err := addNoise(t.Counts, law, bulk, src); err != nil {
-			return errSource()
+			return Measured{}, errSource()
 		}
 	}
-	return nil
+	return Measured{tables, sigma2}, nil
 }
 
 func errSource() error { return sqlerr.New(sqlerr.IO, "the system's random source failed") }
@@ -226,11 +233,11 @@ func newFit(laws []pairLaw, singles [][]float64) *fit {
 
 // scatter moves the classes apart at random by a little. Equal classes would
 // stay equal.
-func (f *fit) scatter(src *noise.Source) error {
+func (f *fit) scatter(random *coin.Source) error {
 	for _, laws := range f.given {
 		for _, law := range laws {
 			for x := range law {
-				u, err := src.Below(1 << 16)
+				u, err := random.Below(1 << 16)
 				if err != nil {
 					return errSource()
 				}

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 
 	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/query"
 )
 
@@ -184,12 +186,21 @@ func newRand(t testing.TB) *rand.Rand {
 }
 
 // newSource returns noise that follows the generator.
-func newSource(r *rand.Rand) *noise.Source {
-	seed := [32]byte{}
+func newSource(r *rand.Rand) *noise.Source { return sourceOf(newSeed(r)) }
+
+func newCoins(r *rand.Rand) *coin.Source { return coin.NewSourceFrom(rand.NewChaCha8(newSeed(r))) }
+
+func newSeed(r *rand.Rand) (seed [32]byte) {
 	for i := range seed {
 		seed[i] = byte(r.Uint32())
 	}
-	return sourceOf(seed)
+	return seed
+}
+
+// learned learns classes from tables, with noise of a variance.
+func learned(t testing.TB, u *query.Universe, tables []Table, sigma2 *big.Rat, rows int64, src *noise.Source, random *coin.Source) *Classes {
+	t.Helper()
+	return must(LearnClasses(u, must(Measure(tables, sigma2, src))(t), rows, random))(t)
 }
 
 // codedSpace has 6 × 5 × 4 records; its queries are products of sets, and with

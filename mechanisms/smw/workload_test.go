@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/query"
 )
 
@@ -141,7 +142,12 @@ func (c drawn) learn(t testing.TB, rho float64, src *noise.Source) *Classes {
 		copy(table.Counts, c.histogram([]int{table.A, table.B}))
 	}
 	sigma2 := new(big.Rat).SetFloat64(float64(len(tables)) / (2 * rho))
-	return must(LearnClasses(c.u, tables, sigma2, int64(len(c.rows)), src))(t)
+	var seed [32]byte // of coins that follow the noise
+	if err := src.Bytes(seed[:]); err != nil {
+		t.Fatal(err)
+	}
+	random := coin.NewSourceFrom(rand.NewChaCha8(seed))
+	return learned(t, c.u, tables, sigma2, int64(len(c.rows)), src, random)
 }
 
 // played is what a mechanism did with a list of queries.

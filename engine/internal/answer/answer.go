@@ -25,7 +25,6 @@ import (
 	"dpsql/internal/places"
 	"dpsql/internal/released"
 	"dpsql/mechanisms/direct"
-	"dpsql/noise"
 	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -39,7 +38,6 @@ type Database struct {
 	store     *catalog.Store
 	rows      *rows.Reader
 	desk      *pay.Desk
-	random    func() *noise.Source
 	rehearsed *Rehearsed // nil except in a rehearsal
 
 	views    view.Cache
@@ -78,13 +76,13 @@ type Unbuilt struct {
 
 // NewDatabase returns a Database over a store. busy is how long to wait for another
 // process. A query waits ten times as long for the queries before it.
-func NewDatabase(store *catalog.Store, from *rows.Reader, desk *pay.Desk, random func() *noise.Source, busy time.Duration) *Database {
-	return &Database{store: store, rows: from, desk: desk, random: random, Live: newLiveMechanisms(busy), compiling: &places.Places{All: 2, Each: 1}}
+func NewDatabase(store *catalog.Store, from *rows.Reader, desk *pay.Desk, busy time.Duration) *Database {
+	return &Database{store: store, rows: from, desk: desk, Live: newLiveMechanisms(busy), compiling: &places.Places{All: 2, Each: 1}}
 }
 
 // Rehearse returns a Database that answers from a copy of the catalog.
 func (db *Database) Rehearse(copied *catalog.Store, from *rows.Reader, desk *pay.Desk, unbuilt map[Unbuilt]Forecast) *Database {
-	return &Database{store: copied, rows: from, desk: desk, random: db.random, Live: db.Live, compiling: db.compiling, rehearsed: &Rehearsed{db, unbuilt}}
+	return &Database{store: copied, rows: from, desk: desk, Live: db.Live, compiling: db.compiling, rehearsed: &Rehearsed{db, unbuilt}}
 }
 
 // Close gives back the lease on the mechanisms, so that another process can take it.

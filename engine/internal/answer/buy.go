@@ -386,7 +386,11 @@ func (st *Statement) draw(ctx context.Context, sn *rows.Snapshot, paid *pay.Rece
 		for _, n := range p.Asks {
 			noisy := counts[len(stored)]
 			for i := range noisy {
-				if noisy[i], err = p.Price.Answer(noisy[i], st.Database.random()); err != nil {
+				src, err := paid.Noise()
+				if err != nil {
+					return nil, err
+				}
+				if noisy[i], err = p.Price.Answer(noisy[i], src); err != nil {
 					return nil, pay.ErrRandom()
 				}
 			}

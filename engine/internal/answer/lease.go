@@ -242,7 +242,7 @@ func (db *Database) open(ctx context.Context, t *view.Table, id int64) (*live, e
 		if state, err = tx.MechanismState(record); err != nil {
 			return err
 		}
-		if paid, err = pay.ResumeRun(tx, t, id); err != nil {
+		if paid, err = db.desk.ResumeRun(tx, t, id); err != nil {
 			return err
 		}
 		history, err = tx.History(id, from)

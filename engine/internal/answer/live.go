@@ -126,7 +126,11 @@ func (db *Database) compare(ctx context.Context, l *live, r Request, q query.Que
 	if err != nil || stale != nil {
 		return out, stale, err
 	}
-	if out, err = l.Run.Test(source.AddWeighted(0, count, asked.Factor), h, db.random()); err == nil {
+	src, err := l.paid.Noise()
+	if err != nil {
+		return out, nil, err
+	}
+	if out, err = l.Run.Test(source.AddWeighted(0, count, asked.Factor), h, src); err == nil {
 		l.record.Comparisons++
 		err = db.confirm(context.WithoutCancel(ctx), l)
 	}
@@ -230,7 +234,11 @@ func (db *Database) startRun(ctx context.Context, sn *rows.Snapshot, l *live, by
 	}
 	ctx = context.WithoutCancel(ctx) // the run is paid for, so start it even if cancelled
 	l.keep(next)
-	run, err := smw.StartRun(l.params.Params, db.random())
+	src, err := paid.Noise()
+	if err != nil {
+		return nil, err
+	}
+	run, err := smw.StartRun(l.params.Params, src)
 	if err != nil {
 		return nil, pay.ErrRandom()
 	}

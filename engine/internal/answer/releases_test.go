@@ -8,6 +8,7 @@ import (
 	"dpsql/internal/released"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/noise/law"
 	"dpsql/query"
 )
@@ -45,11 +46,11 @@ func TestGapsOfCells(t *testing.T) {
 	var high, low [3]int
 	var widths [3]float64
 	for range draws {
-		b, err := projection.NewBuilder(u, projection.Params{Transform: projection.Identity, Rows: 60, Law: law}, noise.NewSource())
+		b, err := projection.NewBuilder(u, projection.Params{Transform: projection.Identity, Rows: 60, Law: law}, coin.NewSource())
 		if err != nil {
 			t.Fatal(err)
 		}
-		release, err := b.Build(func(yield func(query.Element, int64) bool) { yield(query.Element{Lo: 3}, 1000) })
+		release, err := b.Build(func(yield func(query.Element, int64) bool) { yield(query.Element{Lo: 3}, 1000) }, noise.NewSource())
 		if err != nil {
 			t.Fatal(err)
 		}

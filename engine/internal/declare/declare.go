@@ -19,7 +19,7 @@ import (
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
-	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/period"
 	"dpsql/query"
 	"dpsql/source"
@@ -33,7 +33,7 @@ type Statement struct {
 	Store    *catalog.Store
 	Desk     *pay.Desk
 	Rows     *rows.Reader
-	Random   func() *noise.Source
+	Coins    func() *coin.Source
 	Bill     *pay.Bill
 	Path     func(name string) string  // resolves a file name relative to the script
 	Progress func(done, all int64)     // may be nil
@@ -224,7 +224,7 @@ func readUnit(o *options, in syntax.Name) (unit, error) {
 }
 
 // keyed gives the unit a key, if it is a column.
-func (u unit) keyed(random func() *noise.Source) (unit, error) {
+func (u unit) keyed(random func() *coin.Source) (unit, error) {
 	if u.column == "" {
 		return u, nil
 	}
@@ -256,7 +256,7 @@ func (s *Statement) CreatePrivate(ctx context.Context, st *syntax.CreatePrivate)
 	}
 	unit, err := readUnit(o, st.In)
 	if err == nil {
-		unit, err = unit.keyed(s.Random)
+		unit, err = unit.keyed(s.Coins)
 	}
 	if err != nil {
 		return nil, err

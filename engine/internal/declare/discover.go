@@ -111,20 +111,24 @@ func (s *Statement) Discover(ctx context.Context, st *syntax.CreatePublic) (warn
 	}
 	s.Bill.Statement = built(st.Name, d.table, []int{d.column}, discoverKeys, st.Keys.Options)
 	var units *source.Keys
-	err = s.Rows.OnSnapshot(ctx, d.table, func(sn *rows.Snapshot) error {
-		paid, err := s.Desk.Build(ctx, s.Bill, sn, catalog.KindReleases, discoverKeys, st.Name.Text, d.cost)
-		if err != nil {
+	var receipt *pay.Receipt
+	err = s.Rows.OnSnapshot(ctx, d.table, func(sn *rows.Snapshot) (err error) {
+		if receipt, err = s.Desk.Build(ctx, s.Bill, sn, catalog.KindReleases, discoverKeys, st.Name.Text, d.cost); err != nil {
 			return err
 		}
-		return s.Desk.Read(ctx, s.Bill, paid, func() (err error) {
-			units, err = sn.Keys(ctx, paid, d.column)
+		return s.Desk.Read(ctx, s.Bill, receipt, func() (err error) {
+			units, err = sn.Keys(ctx, receipt, d.column)
 			return err
 		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	found, err := d.Found(units.All(), s.Random())
+	src, err := receipt.Noise()
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.Found(units.All(), src)
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ func (s *Statement) fitMarginals(ctx context.Context, p marginalsPlan, r *catalo
 		return nil, err
 	}
 	if !p.params.Unbiased {
-		if err := release.Simulate(ctx, s.Random, steps.simulate); err != nil {
+		if err := release.Simulate(ctx, s.Coins, steps.simulate); err != nil {
 			return nil, err
 		}
 	}
@@ -126,7 +126,7 @@ func (s *Statement) fitCells(ctx context.Context, p projectionPlan, r *catalog.R
 	if err != nil {
 		return err
 	}
-	if err := fit.Simulate(ctx, s.Random, steps.simulate); err != nil {
+	if err := fit.Simulate(ctx, s.Coins, steps.simulate); err != nil {
 		return err
 	}
 	steps.done(2)

@@ -181,8 +181,9 @@ func (s *Statement) createMarginals(ctx context.Context, name string, p marginal
 	warnings = p.warnings
 	steps := &buildSteps{report: s.Progress, fits: marginals.FitsWhole(p.universe)}
 	var measured *marginals.Measurement
-	err = s.Rows.OnSnapshot(ctx, p.table, func(sn *rows.Snapshot) error {
-		paid, err := s.Desk.Build(ctx, s.Bill, sn, catalog.KindReleases, "create release", name, p.cost)
+	var paid *pay.Receipt
+	err = s.Rows.OnSnapshot(ctx, p.table, func(sn *rows.Snapshot) (err error) {
+		paid, err = s.Desk.Build(ctx, s.Bill, sn, catalog.KindReleases, "create release", name, p.cost)
 		if err != nil {
 			return err
 		}
@@ -199,7 +200,11 @@ func (s *Statement) createMarginals(ctx context.Context, name string, p marginal
 		return nil, err
 	}
 	steps.done(1)
-	release, err := measured.Perturb(s.Random())
+	src, err := paid.Noise()
+	if err != nil {
+		return nil, err
+	}
+	release, err := measured.Perturb(src)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +218,7 @@ func (s *Statement) createMarginals(ctx context.Context, name string, p marginal
 		return append(warnings, more...), err
 	}
 	about := p.about(release)
-	demanded, err := marginals.NewOnDemand(release, s.Random())
+	demanded, err := marginals.NewOnDemand(release, s.Coins())
 	if err != nil {
 		return nil, err
 	}

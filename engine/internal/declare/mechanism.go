@@ -329,17 +329,25 @@ func (s *Statement) buyPrior(ctx context.Context, sn *rows.Snapshot, name string
 	if err := s.Desk.Read(ctx, s.Bill, paid, func() error { return sn.CountPairs(ctx, paid, columns, p.tables) }); err != nil {
 		return nil, err
 	}
-	return s.learnPrior(t, columns, p)
+	return s.learnPrior(t, columns, p, paid)
 }
 
 // learnPrior learns the prior from noisy counts of pairs of columns. The caller has charged it and
 // counted. K tables of counts with discrete Gaussian noise of variance K·L²/(2ρ) are ρ-zCDP, see
 // smw.Measure.
-func (s *Statement) learnPrior(t *view.Table, columns []int, p smwPlan) ([]byte, error) {
+func (s *Statement) learnPrior(t *view.Table, columns []int, p smwPlan, paid *pay.Receipt) ([]byte, error) {
 	if p.prior == 0 {
 		return nil, nil
 	}
-	prior, err := smw.LearnClasses(t.Over(columns), p.tables, p.sigmaSquared(t.Sensitivity()), p.NHat, s.Random())
+	src, err := paid.Noise()
+	if err != nil {
+		return nil, err
+	}
+	measured, err := smw.Measure(p.tables, p.sigmaSquared(t.Sensitivity()), src)
+	if err != nil {
+		return nil, err
+	}
+	prior, err := smw.LearnClasses(t.Over(columns), measured, p.NHat, s.Coins())
 	if err != nil {
 		return nil, err
 	}

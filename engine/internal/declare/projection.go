@@ -12,7 +12,6 @@ import (
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
-	"dpsql/noise"
 	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -247,8 +246,7 @@ func bytes(n uint64) string {
 
 // sampler uses a table for the noise if the law has one. Tables are exact.
 func (p projectionPlan) sampler() projectionPlan {
-	_, err := noise.NewTable(p.params.Law)
-	p.params.Bulk = err == nil // otherwise the law is too wide for a table
+	p.params.Bulk = projection.HasTable(p.params.Law)
 	return p
 }
 

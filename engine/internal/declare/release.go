@@ -130,14 +130,15 @@ func (s *Statement) buildProjection(ctx context.Context, b *pay.Bill, name strin
 	steps := &buildSteps{report: report, fits: p.wishes.fitted}
 	var builder *projection.Builder
 	var cells *source.Histogram
-	err := s.Rows.OnSnapshot(ctx, p.table, func(sn *rows.Snapshot) error {
-		paid, err := s.Desk.Build(ctx, b, sn, catalog.KindReleases, "create release", name, p.cost)
+	var paid *pay.Receipt
+	err := s.Rows.OnSnapshot(ctx, p.table, func(sn *rows.Snapshot) (err error) {
+		paid, err = s.Desk.Build(ctx, b, sn, catalog.KindReleases, "create release", name, p.cost)
 		if err != nil {
 			return err
 		}
 		steps.read(0, 1)
 		return s.Desk.Read(ctx, b, paid, func() (err error) {
-			if builder, err = projection.NewBuilder(p.universe, p.params, s.Random()); err != nil {
+			if builder, err = projection.NewBuilder(p.universe, p.params, s.Coins()); err != nil {
 				return err
 			}
 			cells, err = sn.Cells(ctx, paid, p.columns, builder.Coder(), math.MaxInt, p.params.HasTexts(p.universe), steps.read)
@@ -149,7 +150,11 @@ func (s *Statement) buildProjection(ctx context.Context, b *pay.Bill, name strin
 	}
 	steps.done(1)
 	builder.WithTexts(cells.Texts)
-	release, err := builder.Build(cells.All())
+	src, err := paid.Noise()
+	if err != nil {
+		return err
+	}
+	release, err := builder.Build(cells.All(), src)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,6 @@ import (
 	"dpsql/engine/internal/view"
 	"dpsql/internal/released"
 	"dpsql/mechanisms/smw"
-	"dpsql/noise"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
@@ -139,11 +138,10 @@ func sizeClass(c *released.Class, r *smwRequest) error {
 // run. Whenever a run begins, the prior and what was learned are stored first.
 func (s *Statement) buildHypothesis(ctx context.Context, t *view.Table, r *catalog.Release, published released.HypothesisPayload, p smwPlan) (warnings []string, err error) {
 	var cells *source.Histogram
-	var src *noise.Source
+	var paid *pay.Receipt
 	u, fresh := t.Over(r.Columns), r.ID == 0
 	steps := &buildSteps{report: s.Progress, fits: true}
 	err = s.Rows.OnSnapshot(ctx, t, func(sn *rows.Snapshot) (err error) {
-		var paid *pay.Receipt
 		if fresh {
 			paid, err = s.Desk.Build(ctx, s.Bill, sn, catalog.KindReleases, "create release", r.Name, accounting.Amount{Epsilon: r.Epsilon, Delta: r.Delta})
 		} else {
@@ -153,9 +151,8 @@ func (s *Statement) buildHypothesis(ctx context.Context, t *view.Table, r *catal
 			return err
 		}
 		steps.read(0, 1)
-		src = s.Random()
 		var key [16]byte // names records of a universe without codes; used only here
-		if err := src.Bytes(key[:]); err != nil {
+		if err := s.Coins().Bytes(key[:]); err != nil {
 			return pay.ErrRandom()
 		}
 		return s.Desk.Read(ctx, s.Bill, paid, func() (err error) {
@@ -169,7 +166,7 @@ func (s *Statement) buildHypothesis(ctx context.Context, t *view.Table, r *catal
 		return nil, err
 	}
 	if fresh {
-		if published.Prior, err = s.learnPrior(t, r.Columns, p); err != nil {
+		if published.Prior, err = s.learnPrior(t, r.Columns, p, paid); err != nil {
 			return nil, err
 		}
 	}
@@ -199,6 +196,10 @@ func (s *Statement) buildHypothesis(ctx context.Context, t *view.Table, r *catal
 			published.Steps = append(published.Steps, released.Step{Query: s.Query.String(), Noisy: s.Noisy})
 		}
 		published.Runs, published.Complete, quiet = result.Runs, result.Complete, 0
+	}
+	src, err := paid.Noise()
+	if err != nil {
+		return nil, err
 	}
 	result, err := smw.Passes(h, published.Runs, scaled, count, func(result smw.Result) error {
 		learned(result)

@@ -26,10 +26,18 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Desk charges the accounts of one database.
+// Desk charges the accounts of one database. Its receipts have the noise that is drawn for
+// what was paid.
 type Desk struct {
 	Store  *catalog.Store
-	Random func() *noise.Source
+	Random func() *noise.Source // tests set it; nil means noise.NewSource
+}
+
+func (d *Desk) noise() *noise.Source {
+	if d.Random != nil {
+		return d.Random()
+	}
+	return noise.NewSource()
 }
 
 // charge runs a transaction that charges for snapshots, and returns when it is on
@@ -65,7 +73,7 @@ func (d *Desk) one(ctx context.Context, what kind, b *Bill, sn Snapshot, stateme
 		return nil, err
 	}
 	b.add(cost)
-	return newReceipt(what, sn, cost, w), nil
+	return d.newReceipt(what, sn, cost, w), nil
 }
 
 // GoOn returns a receipt for going on, from another snapshot, with a build that is charged and stored
@@ -86,7 +94,7 @@ func (d *Desk) GoOn(ctx context.Context, sn Snapshot, r *catalog.Release) (*Rece
 	if err != nil {
 		return nil, err
 	}
-	return newReceipt(build, sn, accounting.Amount{Epsilon: r.Epsilon, Delta: r.Delta}, catalog.Waiting{}), nil
+	return d.newReceipt(build, sn, accounting.Amount{Epsilon: r.Epsilon, Delta: r.Delta}, catalog.Waiting{}), nil
 }
 
 // identity is what the ledger calls a statement about a table; "" if nothing waits for it.
@@ -189,7 +197,7 @@ func (d *Desk) Answers(ctx context.Context, b *Bill, sns []Snapshot, by *Buyers,
 		}
 		cost := accounting.Amount{Rho: p.Rho}
 		b.add(cost)
-		receipts[i] = newReceipt(answer, sns[i], cost, charges[i])
+		receipts[i] = d.newReceipt(answer, sns[i], cost, charges[i])
 	}
 	for account := range taken {
 		by.Of(account).Taken += taken.most(account)
@@ -249,17 +257,17 @@ func (d *Desk) StartRun(ctx context.Context, sn Snapshot, by *catalog.Buyer, p c
 		return nil, err
 	}
 	by.Taken += p.Cost()
-	return newReceipt(run, sn, accounting.Amount{Rho: p.Prepaid}, catalog.Waiting{}), nil
+	return d.newReceipt(run, sn, accounting.Amount{Rho: p.Prepaid}, catalog.Waiting{}), nil
 }
 
 // ResumeRun returns the receipt of the run that the catalog has open for the present
 // lease, or nil if there is none. The run was charged when it was started.
-func ResumeRun(tx *catalog.Tx, t *view.Table, mechanism int64) (*Receipt, error) {
+func (d *Desk) ResumeRun(tx *catalog.Tx, t *view.Table, mechanism int64) (*Receipt, error) {
 	m, err := tx.MechanismByID(mechanism)
 	if err != nil || m.TableID != t.ID || m.Run == nil || !m.Leased {
 		return nil, err
 	}
-	return &Receipt{kind: run, table: t.ID, source: t.Source, paid: accounting.Amount{Rho: m.RunRho}}, nil
+	return &Receipt{kind: run, table: t.ID, source: t.Source, paid: accounting.Amount{Rho: m.RunRho}, noise: d.noise}, nil
 }
 
 // Reserve charges for all runs of a mechanism. In the same transaction store adds the
@@ -358,8 +366,8 @@ const (
 )
 
 // Receipt is proof that reading private rows was paid for: the charge is on disk. It
-// names the table, the snapshot and what was paid. A Receipt is made by the methods
-// of a Desk and by ResumeRun, and nowhere else.
+// names the table, the snapshot and what was paid, and it alone has the noise that is
+// drawn for it. A Receipt is made by the methods of a Desk, and nowhere else.
 //
 // What the compiler enforces: no function reads private rows without a source.Permit,
 // package rows takes no other Permit than a *Receipt, and no other package can fill
@@ -373,6 +381,7 @@ type Receipt struct {
 	snapshot Snapshot
 	paid     accounting.Amount
 	charge   catalog.Waiting // waits if no rows were read; zero once they were
+	noise    func() *noise.Source
 
 	mu       sync.Mutex
 	used     bool
@@ -380,9 +389,9 @@ type Receipt struct {
 	readings int // number of open readings
 }
 
-func newReceipt(k kind, sn Snapshot, paid accounting.Amount, charge catalog.Waiting) *Receipt {
+func (d *Desk) newReceipt(k kind, sn Snapshot, paid accounting.Amount, charge catalog.Waiting) *Receipt {
 	t := sn.Table()
-	r := &Receipt{kind: k, table: t.ID, source: t.Source, paid: paid, charge: charge}
+	r := &Receipt{kind: k, table: t.ID, source: t.Source, paid: paid, charge: charge, noise: d.noise}
 	if k != run {
 		r.snapshot = sn
 	}
@@ -391,6 +400,24 @@ func newReceipt(k kind, sn Snapshot, paid accounting.Amount, charge catalog.Wait
 
 // Paid returns the amount that was charged.
 func (r *Receipt) Paid() accounting.Amount { return r.paid }
+
+// Noise returns a source of noise for what was paid. It is refused while the charge could
+// still wait for the statement to be asked again, so that nothing is drawn twice for one
+// charge, and after the receipt's end.
+func (r *Receipt) Noise() (*noise.Source, error) {
+	if r == nil || r.kind == 0 {
+		return nil, undrawn("nothing was paid")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.ended:
+		return nil, undrawn("what was paid for is over")
+	case r.charge.Statement != "":
+		return nil, undrawn("the charge may still wait")
+	}
+	return r.noise(), nil
+}
 
 // Open begins a reading of a snapshot. Until it is closed, package source reads rows
 // of the table. Only package rows opens receipts.
@@ -452,6 +479,11 @@ func unpaid(why string) error {
 	return sqlerr.New(sqlerr.Internal, "private rows are not read: %s", why)
 }
 
+// undrawn is unpaid where noise is to be drawn.
+func undrawn(why string) error {
+	return sqlerr.New(sqlerr.Internal, "no noise is drawn: %s", why)
+}
+
 // Snapshot is one state of a table's rows, which a charge pays for. Receipts compare
 // snapshots with ==. rows.Snapshot is the one that reads.
 type Snapshot interface {
@@ -497,9 +529,9 @@ func (d *Desk) RowCount(ctx context.Context, b *Bill, from Opener, t *view.Table
 		return n, about, err
 	}
 	var rows int64
-	err = from.ForRowCount(ctx, t, func(sn Countable) error {
-		paid, err := d.one(ctx, answer, b, sn, action, k, action, t.Name, cost)
-		if err != nil {
+	var paid *Receipt
+	err = from.ForRowCount(ctx, t, func(sn Countable) (err error) {
+		if paid, err = d.one(ctx, answer, b, sn, action, k, action, t.Name, cost); err != nil {
 			return err
 		}
 		return d.Read(ctx, b, paid, func() (err error) {
@@ -510,7 +542,11 @@ func (d *Desk) RowCount(ctx context.Context, b *Bill, from Opener, t *view.Table
 	if err != nil {
 		return n, about, err
 	}
-	draw, err := noise.Draw(law, d.Random())
+	src, err := paid.Noise()
+	if err != nil {
+		return n, about, err
+	}
+	draw, err := noise.Draw(law, src)
 	if err != nil {
 		return n, about, ErrRandom()
 	}

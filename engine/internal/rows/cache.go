@@ -11,7 +11,7 @@ import (
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
-	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/period"
 	"dpsql/query"
 	"dpsql/source"
@@ -157,7 +157,7 @@ func (r reading) loadCells(ctx context.Context, columns []int, before catalog.Ro
 		return nil, nil
 	}
 	var key [16]byte
-	if err := noise.NewSource().Bytes(key[:]); err != nil {
+	if err := coin.NewSource().Bytes(key[:]); err != nil {
 		c.end(k, nil, before, 0)
 		return nil, pay.ErrRandom()
 	}

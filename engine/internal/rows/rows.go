@@ -20,7 +20,7 @@ import (
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/smw"
-	"dpsql/noise"
+	"dpsql/noise/coin"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/source/postgres"
@@ -282,7 +282,7 @@ func (r reading) countCells(ctx context.Context, queries []query.Query) ([]int64
 	}
 	narrow := query.ProjectAll(queries, columns)
 	var key [16]byte
-	if err := noise.NewSource().Bytes(key[:]); err != nil {
+	if err := coin.NewSource().Bytes(key[:]); err != nil {
 		return nil, false, pay.ErrRandom()
 	}
 	if told, ok := query.Told(narrow, key); ok {
