@@ -3,14 +3,10 @@ package smw
 import (
 	"cmp"
 	"math"
-	"math/big"
 	"slices"
 
-	"dpsql/noise"
 	"dpsql/noise/coin"
-	"dpsql/noise/law"
 	"dpsql/query"
-	"dpsql/sqlerr"
 )
 
 // Pairs of columns with more than mostCells value pairs are not counted for a
@@ -20,9 +16,6 @@ const (
 	mostCells = 1_000_000
 	allCells  = 4_000_000
 )
-
-// worthTable is the number of draws from which on a bulk sampler's table pays.
-const worthTable = 4096
 
 // Table holds the counts of the records by two columns, A before B. The count
 // of the ordinals (a, b) is at index a·|B| + b.
@@ -58,61 +51,6 @@ func PriorTables(u *query.Universe) []Table {
 		tables[i].Counts = make([]int64, size(tables[i]))
 	}
 	return tables
-}
-
-// Measured are tables of counts with noise, which are public.
-type Measured struct {
-	tables []Table
-	sigma2 *big.Rat // the variance of the noise in a count
-}
-
-// Measure adds discrete Gaussian noise of variance σ² to every count of the
-// tables, in place. A unit of L rows moves each of the K tables by at most L in the ℓ2
-// norm, and all of them together by at most √K·L. For σ² = K·L²/(2ρ) this is
-// ρ-zCDP, whatever the number of cells (Canonne, Kamath and Steinke 2020). The
-// caller has charged ρ. Everything computed from the tables afterwards is
-// public.
-func Measure(tables []Table, sigma2 *big.Rat, src *noise.Source) (Measured, error) {
-	law, err := law.NewGaussian(sigma2)
-	if err != nil {
-		return Measured{}, err
-	}
-	cells := 0
-	for _, t := range tables {
-		cells += len(t.Counts)
-	}
-	var bulk *noise.Table
-	if cells >= worthTable {
-		bulk, _ = noise.NewTable(law) // nil if the law is too wide
-	}
-	for _, t := range tables {
-		if err := addNoise(t.Counts, law, bulk, src); err != nil {
-			return Measured{}, errSource()
-		}
-	}
-	return Measured{tables, sigma2}, nil
-}
-
-func errSource() error { return sqlerr.New(sqlerr.IO, "the system's random source failed") }
-
-// addNoise adds a draw to each count. Both samplers follow the law exactly.
-func addNoise(counts []int64, law law.Law, bulk *noise.Table, src *noise.Source) error {
-	draws := make([]int64, len(counts))
-	if bulk != nil {
-		if err := bulk.Fill(draws, src); err != nil {
-			return err
-		}
-	}
-	for i, n := range counts {
-		if bulk == nil {
-			var err error
-			if draws[i], err = noise.Draw(law, src); err != nil {
-				return err
-			}
-		}
-		counts[i] = clampCount(n) + draws[i]
-	}
-	return nil
 }
 
 // pairLaw is the joint law of two columns, made of a noisy table.
