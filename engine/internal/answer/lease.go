@@ -4,18 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"sync"
 	"time"
 
 	"dpsql/catalog"
-	"dpsql/engine/internal/kind"
-	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
-	"dpsql/engine/internal/view"
-	"dpsql/internal/released"
-	"dpsql/mechanisms/smw"
-	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -206,103 +199,6 @@ func (db *Database) confirm(ctx context.Context, l *live) error {
 
 func lostLease() error {
 	return sqlerr.New(sqlerr.Busy, "another process took over the mechanisms").WithHint("try again; let no program remove FILE-lease")
-}
-
-// open marks a mechanism leased and brings its state into memory.
-func (db *Database) open(ctx context.Context, t *view.Table, id int64) (*live, error) {
-	l := db.Live.byID[id]
-	var record *catalog.Mechanism
-	var state []byte
-	var history []catalog.HistoryRow
-	var paid *pay.Receipt
-	from := int64(1)
-	if l != nil && !l.runDead {
-		from = l.learned + 1
-	}
-	err := db.store.Write(ctx, func(tx *catalog.Tx) error {
-		var err error
-		if record, err = tx.MechanismByID(id); err != nil {
-			return err
-		}
-		crashed := record.Leased && record.Run != nil
-		if crashed {
-			if err := countCrash(record); err != nil {
-				return err
-			}
-		}
-		record.Leased = true
-		if crashed {
-			err = tx.EndRun(record, "its process did not close it")
-		} else {
-			err = tx.UpdateMechanism(record)
-		}
-		if err != nil {
-			return err
-		}
-		if state, err = tx.MechanismState(record); err != nil {
-			return err
-		}
-		if paid, err = db.desk.ResumeRun(tx, t, id); err != nil {
-			return err
-		}
-		history, err = tx.History(id, from)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if l == nil || l.runDead {
-		if l, err = Reopen(t, record, state); err != nil {
-			return nil, err
-		}
-	}
-	if err := l.Resume(record, paid, history); err != nil {
-		return nil, err
-	}
-	db.Live.byID[id] = l
-	return l, nil
-}
-
-// Reopen returns a mechanism in its first state, before any update.
-func Reopen(t *view.Table, record *catalog.Mechanism, state []byte) (*live, error) {
-	p, err := kind.ReadMechanism(record)
-	if err != nil {
-		return nil, err
-	}
-	u := t.Over(record.Columns)
-	prior, err := released.DecodePrior(u, p.Prior, state)
-	if err != nil {
-		return nil, err
-	}
-	return &live{table: t, params: p, Hypothesis: smw.NewHypothesis(p.Params, u, prior)}, nil
-}
-
-// Resume applies the new updates and resumes the open run. An update that finds no
-// variable left (the paper's FAILURE) does not change the hypothesis: its answer was
-// given, and nothing was promised for the next.
-func (l *live) Resume(record *catalog.Mechanism, paid *pay.Receipt, history []catalog.HistoryRow) error {
-	u := l.table.Over(record.Columns)
-	for _, row := range history {
-		q, err := query.Parse(u, row.Query)
-		if err != nil {
-			return err
-		}
-		if err := l.Hypothesis.Update(q, row.Noisy); err != nil && !errors.Is(err, smw.ErrFailure) {
-			return err
-		}
-		l.learned = row.Seq
-	}
-	l.keep(*record)
-	l.endRun()
-	if record.Run != nil {
-		run, err := smw.ResumeRun(l.params.Params, record.Run.Tau)
-		if err != nil {
-			return err
-		}
-		l.Run, l.paid = &run, paid
-	}
-	l.open = true
-	return nil
 }
 
 // answerMemory holds the unfired answers of the present lease. It saves a commit for each:
