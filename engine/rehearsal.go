@@ -13,7 +13,6 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/declare"
-	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
@@ -69,7 +68,7 @@ func (s *Session) rehearse(ctx context.Context) (*Rehearsal, error) {
 		undecided: make(map[int64]map[int]string), unbuilt: make(map[answer.Unbuilt]answer.Forecast)}
 	db := &DB{store: store, role: s.by.role, settings: s.db.settings, coins: s.db.coins, now: s.db.now, rehearsal: r,
 		rows: rows.Refusing(sqlerr.New(sqlerr.Internal, "a rehearsal would read private rows"))}
-	db.desk = &pay.Desk{Store: store, Random: s.db.desk.Random}
+	db.desk = s.db.desk.On(store)
 	db.answers = s.db.answers.Rehearse(store, db.rows, db.desk, r.unbuilt)
 	r.copy = db.NewSession()
 	if err := r.look(ctx); err != nil {

@@ -198,7 +198,21 @@ func (t Table) Project(columns []int) (Table, error) {
 // transaction if another connection may change schema or rows.
 func SQLite(q Querier) Reader { return sqlite{q} }
 
+// Schemas returns the checker of an SQLite file's main database. It is no Reader.
+func Schemas(q Querier) Checker { return CheckerOf(sqlite{q}) }
+
+// CheckerOf returns a checker by a reader. It is no Reader itself, whatever it is asserted to be.
+func CheckerOf(r Reader) Checker { return schemas{r} }
+
 type sqlite struct{ q Querier }
+
+type schemas struct{ of Checker }
+
+// Check implements Checker.
+func (s schemas) Check(ctx context.Context, t Table) (Schema, error) { return s.of.Check(ctx, t) }
+
+// Access implements Checker.
+func (s schemas) Access(ctx context.Context, t Table) (Access, error) { return s.of.Access(ctx, t) }
 
 // failure replaces an error of the database by one that names only the source, because
 // the database's own text can carry a value of a row.

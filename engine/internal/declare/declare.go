@@ -409,7 +409,7 @@ func protected(ctx context.Context, tx *catalog.Tx, t catalog.Table, p *period.P
 	if rows.Public, err = tx.Publics(); err != nil {
 		return schema, nil, err
 	}
-	if schema, err = source.SQLite(tx.SQL()).Check(ctx, rows); err != nil {
+	if schema, err = source.Schemas(tx.SQL()).Check(ctx, rows); err != nil {
 		return schema, nil, err
 	}
 	if bases, err = schemas.PrivateBases(tx, schema.Bases); err != nil {

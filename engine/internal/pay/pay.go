@@ -33,6 +33,9 @@ type Desk struct {
 	Random func() *noise.Source // tests set it; nil means noise.NewSource
 }
 
+// On returns a desk of another catalog, with the same noise.
+func (d *Desk) On(store *catalog.Store) *Desk { return &Desk{Store: store, Random: d.Random} }
+
 func (d *Desk) noise() *noise.Source {
 	if d.Random != nil {
 		return d.Random()

@@ -24,7 +24,7 @@ func (r *Reader) Access(ctx context.Context, t *view.Table, queries ...query.Que
 	if t.Outside != nil {
 		err = r.Look(ctx, t.Outside, look)
 	} else {
-		err = r.store.Read(ctx, func(tx *catalog.Tx) error { return look(source.SQLite(tx.SQL())) })
+		err = r.store.Read(ctx, func(tx *catalog.Tx) error { return look(source.Schemas(tx.SQL())) })
 	}
 	return a, err == nil
 }

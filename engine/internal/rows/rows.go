@@ -428,7 +428,7 @@ func (r *Reader) Look(ctx context.Context, s *catalog.Source, do func(source.Che
 	if err != nil {
 		return err
 	}
-	return pool.Snapshot(ctx, func(from source.Reader) error { return do(from) })
+	return pool.Snapshot(ctx, func(from source.Reader) error { return do(source.CheckerOf(from)) })
 }
 
 // openPool makes a pool. It connects at its first use.

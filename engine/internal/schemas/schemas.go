@@ -40,7 +40,7 @@ func sameInFile(ctx context.Context, tx *catalog.Tx, t *view.Table) (bases []str
 	if err != nil {
 		return nil, err
 	}
-	schema, err := SameSchema(ctx, source.SQLite(tx.SQL()), t, publics)
+	schema, err := SameSchema(ctx, source.Schemas(tx.SQL()), t, publics)
 	return schema.Bases, err
 }
 
