@@ -5,13 +5,11 @@
 // of Nodes that know where they stand. Walk and Replace go through a tree, and
 // String prints it so that it reads back as it was.
 //
-// A SELECT passes through github.com/xwb1989/sqlparser, a MySQL parser, behind
-// a lexer of our own. That parser sees identifiers and literals as numbered
-// placeholders only, so none of its MySQL readings (double-quoted strings,
-// backslash escapes, its keywords, its integers) can change what a statement
-// means. A Select has the parser's tree, and the Tokens that its placeholders
-// stand for. The other statements are parsed by recursive descent over the same
-// tokens.
+// A SELECT of the dialect is lowered from this tree to one of
+// github.com/xwb1989/sqlparser, a MySQL parser. Its grammar defines what a private
+// aggregate can be, and is never given a text: identifiers and literals are numbered
+// placeholders in its tree, and a Select has the Tokens that these stand for. The
+// other statements are parsed by recursive descent over the same tokens.
 //
 // Every error is a *sqlerr.Error: Malformed for text that is not SQL,
 // Unsupported for SQL outside the dialect, Invalid for a value that cannot be

@@ -168,7 +168,7 @@ func (p *queryParser) special(t *Token) Expr {
 
 // groupingSets reads the sets of GROUPING SETS, one of which may be empty.
 func (p *queryParser) groupingSets() (sets []Expr) {
-	for more := true; more; more = p.accept(",") {
+	for more := !p.is(")"); more; more = p.accept(",") {
 		if p.is("(") && p.after(1).Matches(")") {
 			sets = append(sets, p.tuple())
 		} else {

@@ -16,13 +16,19 @@ func ParseQuery(text string, d Dialect) (*Query, error) {
 }
 
 // Parse parses one query, with or without its semicolon, from the tokens that Lex returned.
-func (d Dialect) Parse(tokens []Token) (q *Query, err error) {
+func (d Dialect) Parse(tokens []Token) (*Query, error) {
+	q, _, err := d.parse(tokens)
+	return q, err
+}
+
+// parse is Parse, and reports whether the error stands, whatever else is refused.
+func (d Dialect) parse(tokens []Token) (q *Query, certain bool, err error) {
 	p := &queryParser{tokens: tokens, dialect: d}
 	defer func() {
 		switch stop := recover().(type) {
 		case nil:
 		case *sqlerr.Error:
-			q, err = nil, stop
+			q, certain, err = nil, p.certain, stop
 		default:
 			panic(stop)
 		}
@@ -35,7 +41,7 @@ func (d Dialect) Parse(tokens []Token) (q *Query, err error) {
 	if p.peek().Kind != KindEnd {
 		p.unexpected("the end of the statement")
 	}
-	return q, nil
+	return q, false, nil
 }
 
 // queryParser reads a query by recursive descent, and expressions by the powers of operators. It
@@ -46,6 +52,7 @@ type queryParser struct {
 	pos     int
 	dialect Dialect
 	depth   int
+	certain bool // the error stands, whatever else is wrong
 }
 
 func (p *queryParser) peek() *Token { return &p.tokens[p.pos] }
@@ -108,7 +115,9 @@ func (p *queryParser) choose(words ...string) string {
 func (p *queryParser) unexpected(wanted string) {
 	t := p.peek()
 	if p.dialect != Postgres {
-		panic(t.Malformed("expected %s, found %s", wanted, t.describe()))
+		g := &Tokens{tokens: p.tokens}
+		p.certain = t.Kind == KindEnd && g.leavesOpen()
+		panic(g.diagnose(p.pos))
 	}
 	if what := p.lacking(); what != "" {
 		panic(outsideCatalog(what, t.Position))
@@ -234,8 +243,11 @@ func (p *queryParser) selects(n int) bool {
 		n++
 	}
 	switch t := p.after(n); {
-	case t.Matches("SELECT"), t.Matches("WITH"), t.Matches("VALUES"):
+	case t.Matches("SELECT"), t.Matches("VALUES"):
 		return true
+	case t.Matches("WITH"):
+		as := p.after(n + 2)
+		return p.names(p.after(n+1)) && (as.Matches("AS") || as.Matches("(") || p.after(n+1).Matches("RECURSIVE"))
 	default:
 		return p.dialect == Postgres && t.Matches("TABLE")
 	}
@@ -252,17 +264,31 @@ func (p *queryParser) query() *Query {
 		for more := true; more; more = p.accept(",") {
 			q.With = append(q.With, p.commonTable())
 		}
+		if p.dialect == Native && !p.isOne("SELECT", "VALUES", "(") {
+			p.noQuery()
+		}
 	}
 	q.Body = p.body(0)
 	if p.accept("ORDER", "BY") {
 		q.Order = p.orderTerms()
 	}
 	p.limits(q)
-	if p.depth == 1 && p.dialect == Native && p.accept("WITH") {
+	if p.depth == 1 && p.dialect == Native && p.is("WITH") && !p.after(1).Matches("ROLLUP") {
+		p.next()
 		q.Settings = p.settings()
 	}
 	q.span = p.since(from)
 	return q
+}
+
+// noQuery stops at what follows WITH and begins no query.
+func (p *queryParser) noQuery() {
+	t := *p.peek()
+	if isForeign(t) && t.Kind == KindWord {
+		p.certain = true
+		panic(t.Unsupported(t.Upper).WithHint("%s", foreign[t.Upper]))
+	}
+	p.missing("SELECT")
 }
 
 // settings reads name value, …, at the end of a statement.
@@ -278,22 +304,55 @@ func (p *queryParser) settings() []Option {
 
 func (p *queryParser) commonTable() *CommonTable {
 	from := p.peek().Position
-	c := &CommonTable{Name: p.name()}
+	c := &CommonTable{Name: p.entryName()}
 	if p.is("(") {
 		c.Columns = p.nameList()
 	}
-	p.expect("AS")
+	p.require("AS")
 	switch {
 	case p.accept("MATERIALIZED"):
 		c.Materialized = "MATERIALIZED"
 	case p.accept("NOT", "MATERIALIZED"):
 		c.Materialized = "NOT MATERIALIZED"
 	}
-	p.expect("(")
+	p.require("(")
+	if p.peek().Kind != KindEnd && !p.isOne("SELECT", "WITH", "VALUES", "TABLE", "(") {
+		p.missing("SELECT")
+	}
 	c.Query = p.query()
 	p.expect(")")
 	c.span = p.since(from)
 	return c
+}
+
+// entryName consumes the name of a common table expression.
+func (p *queryParser) entryName() Ident {
+	if p.dialect == Postgres {
+		return p.name()
+	}
+	t := p.peek()
+	if _, err := (&parser{tokens: p.tokens, pos: p.pos}).name("a name"); err != nil {
+		p.certain = true
+		panic(err)
+	}
+	p.next()
+	return identOf(t)
+}
+
+// require consumes a keyword or operator, and says so if it is missing.
+func (p *queryParser) require(s string) {
+	if !p.accept(s) {
+		p.missing(s)
+	}
+}
+
+// missing stops at the next token, and names what should stand there.
+func (p *queryParser) missing(wanted string) {
+	if t := p.peek(); p.dialect != Postgres {
+		p.certain = true
+		panic(t.Malformed("expected %s, found %s", wanted, t.describe()))
+	}
+	p.unexpected(wanted)
 }
 
 // setPower says how tight a set operation binds. In SQLite all bind alike.
@@ -413,7 +472,8 @@ func (p *queryParser) block(from int) *Block {
 			b.Windows = append(b.Windows, NamedWindow{name, p.window()})
 		}
 	}
-	if p.dialect == Native && p.accept("QUALIFY") {
+	if p.dialect == Native && p.is("QUALIFY") && !p.isAlias() {
+		p.next()
 		b.Qualify = p.expr(0)
 	}
 	b.span = p.since(from)
@@ -438,7 +498,7 @@ func (p *queryParser) item() Item {
 	switch t := p.peek(); {
 	case p.accept("AS"):
 		i.As = p.aliasName()
-	case p.isName() && !(t.Kind == KindWord && p.isEnder(t.Upper)), p.dialect == Native && t.Kind == KindString:
+	case p.dialect == Postgres && p.isName() && !(t.Kind == KindWord && unaliased()[t.Upper]), p.isAlias():
 		i.As = identOf(p.next())
 	}
 	i.span = p.since(from)
@@ -454,16 +514,28 @@ func (p *queryParser) star() Expr {
 	return &Star{span: p.since(t.Position)}
 }
 
-// enders are the words that are no alias of a select list without AS, beside those that are
-// reserved.
-var enders = words(`WINDOW FETCH OFFSET QUALIFY FILTER OVER LIKE GLOB ILIKE SIMILAR ASC DESC NULLS AT
-	WITH WITHIN END EXCEPT LEFT RIGHT FULL INNER CROSS NATURAL OUTER`)
-
-func (p *queryParser) isEnder(word string) bool {
-	if p.dialect == Postgres {
-		return unaliased()[word]
+// isAlias reports whether an alias without AS comes next: a name, but for words that begin what
+// follows, or a text.
+func (p *queryParser) isAlias() bool {
+	t, next := p.peek(), p.after(1)
+	if p.dialect != Native || t.Kind != KindWord {
+		return p.dialect == Native && (t.Kind == KindQuoted || t.Kind == KindString)
 	}
-	return enders[word]
+	switch t.Upper {
+	case "WINDOW":
+		return !(p.names(next) && p.after(2).Matches("AS"))
+	case "QUALIFY":
+		return !next.startsOperand() && !next.Matches("NOT")
+	case "WITH":
+		return !p.names(next)
+	case "FETCH":
+		return !next.Matches("FIRST") && !next.Matches("NEXT")
+	case "FULL":
+		return !next.Matches("JOIN") && !next.Matches("OUTER")
+	case "EXCEPT":
+		return !next.Matches("SELECT") && !next.Matches("VALUES") && !next.Matches("(") && !next.Matches("ALL")
+	}
+	return !reserved[t.Upper] && !keywords[t.Upper]
 }
 
 // limits reads LIMIT, OFFSET and FETCH in any order.

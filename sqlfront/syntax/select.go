@@ -44,7 +44,20 @@ func (p *parser) selectStatement() (*Select, error) {
 	if err := checkDepth(tokens); err != nil {
 		return nil, err
 	}
-	s, err := parseSelect(tokens, nil)
+	if t := tokens[min(1, len(tokens)-1)]; tokens[0].Matches("WITH") && t.Matches("RECURSIVE") && tokens[2].isName() {
+		return nil, t.Unsupported("WITH RECURSIVE")
+	}
+	q, certain, err := Native.parse(tokens)
+	if certain {
+		return nil, err
+	}
+	if refusal := (&Tokens{tokens: tokens}).refused(); refusal != nil {
+		return nil, refusal
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, err := lowered(q, tokens)
 	if err != nil {
 		return nil, err
 	}
@@ -52,45 +65,6 @@ func (p *parser) selectStatement() (*Select, error) {
 	s.Tables = s.tables()
 	s.Table = s.Tables[0]
 	return s, nil
-}
-
-// parseSelect parses tokens that end with the SELECT's end. Names of common
-// table expressions are in with.
-func parseSelect(tokens []Token, with []expression) (*Select, error) {
-	tokens, with, err := parseWith(tokens, with)
-	if err != nil {
-		return nil, err
-	}
-	tokens, subs, err := openFrom(tokens, with)
-	if err != nil {
-		return nil, err
-	}
-	g := &Tokens{tokens, subs}
-	d, err := g.disguised()
-	if err != nil {
-		return nil, err
-	}
-	node, err := d.parse()
-	if err != nil {
-		return nil, err
-	}
-	sel, ok := node.(*sqlparser.Select)
-	if !ok {
-		return nil, g.Find("UNION").Unsupported("UNION").WithHint("ask for each count in a statement of its own")
-	}
-	if sel.Cache != "" || sel.Hints != "" || sel.Lock != "" || len(sel.Comments) > 0 {
-		return nil, g.tokens[0].Unsupported("this form of SELECT")
-	}
-	s := &Select{Tokens: g, GroupBy: sel.GroupBy, OrderBy: sel.OrderBy, Limit: sel.Limit, Distinct: sel.Distinct != ""}
-	if sel.Where != nil {
-		s.Where = sel.Where.Expr
-	}
-	if sel.Having != nil {
-		s.Having = sel.Having.Expr
-	}
-	s.List, s.ListsParameter = g.items(sel.SelectExprs), g.hasParameter(sel.SelectExprs)
-	s.From, err = g.sources(sel.From, with)
-	return s, err
 }
 
 // hasParameter reports whether a parameter stands in the select list.
@@ -187,10 +161,8 @@ func (s *Select) tables() []Name {
 // a sub-select in FROM groups, limits or computes, or a sub-select is a value. No binding
 // succeeds then. It does not look for every such text.
 func (s *Select) Composed() bool {
-	for i := range s.Tokens.tokens {
-		if s.Tokens.tokens[i].Matches("SELECT") && s.Tokens.tokenAt(i-1).Matches("(") && !s.Tokens.tokenAt(i-2).Matches("IN") {
-			return true
-		}
+	if s.Tokens.valued {
+		return true
 	}
 	for i := range s.From {
 		if sub := s.From[i].Sub; sub != nil && (sub.Distinct || sub.GroupBy != nil || sub.Having != nil || sub.Limit != nil || sub.computes() || sub.Composed()) {
@@ -208,148 +180,6 @@ func (s *Select) computes() bool {
 	})
 }
 
-// expression is a common table expression.
-type expression struct {
-	name Name
-	body *Select
-}
-
-// maxExpressions bounds the common table expressions of a statement.
-const maxExpressions = 100
-
-// parseWith parses the WITH clause that the tokens may start with, and returns
-// what follows it. An expression sees those before it.
-func parseWith(tokens []Token, outer []expression) ([]Token, []expression, error) {
-	if !tokens[0].Matches("WITH") {
-		return tokens, outer, nil
-	}
-	with := slices.Clone(outer)
-	p := &parser{tokens: tokens, pos: 1}
-	if t := p.peek(); t.Matches("RECURSIVE") && p.after(1).isName() {
-		return nil, nil, t.Unsupported("WITH RECURSIVE")
-	}
-	for {
-		e, err := p.expression(with)
-		if err != nil {
-			return nil, nil, err
-		}
-		if with = append(with, e); len(with) > maxExpressions {
-			return nil, nil, tokens[0].Unsupported("a WITH of this many expressions")
-		}
-		if !p.accept(",") {
-			break
-		}
-	}
-	if t := p.peek(); !t.Matches("SELECT") {
-		if isForeign(t) && t.Kind == KindWord {
-			return nil, nil, t.Unsupported(t.Upper).WithHint("%s", foreign[t.Upper])
-		}
-		return nil, nil, p.unexpected("SELECT")
-	}
-	return p.tokens[p.pos:], with, nil
-}
-
-// expression parses name [(columns)] AS (SELECT …).
-func (p *parser) expression(with []expression) (expression, error) {
-	name, err := p.name("a name")
-	if err != nil {
-		return expression{}, err
-	}
-	var columns []Name
-	if p.peek().Matches("(") {
-		if columns, err = p.names("a column"); err != nil {
-			return expression{}, err
-		}
-	}
-	if err := p.expect("AS"); err != nil {
-		return expression{}, err
-	}
-	if t := p.peek(); t.Matches("MATERIALIZED") || t.Matches("NOT") {
-		return expression{}, t.Unsupported("MATERIALIZED")
-	}
-	if !p.peek().Matches("(") {
-		return expression{}, p.unexpected("(")
-	}
-	inner, end, err := inParentheses(p.tokens, p.pos)
-	if err != nil {
-		return expression{}, err
-	}
-	body, err := parseSelect(inner, with)
-	if err != nil {
-		return expression{}, err
-	}
-	body.Columns = columns
-	p.pos = end + 1
-	return expression{name, body}, nil
-}
-
-// inParentheses returns the tokens inside the parenthesis that opens at an
-// index, which must be a SELECT, and the index of the one that closes it.
-func inParentheses(tokens []Token, open int) (inner []Token, end int, err error) {
-	depth := 0
-	for i := open; i < len(tokens); i++ {
-		switch {
-		case tokens[i].Matches("("):
-			depth++
-		case tokens[i].Matches(")"):
-			depth--
-		}
-		if depth == 0 {
-			inner = append(slices.Clone(tokens[open+1:i]), Token{Kind: KindEnd, Text: ")", Position: tokens[i].Position})
-			if first := inner[0]; !first.Matches("SELECT") && !first.Matches("WITH") {
-				return nil, 0, first.Malformed("expected SELECT, found %s", first.describe())
-			}
-			return inner, i, nil
-		}
-	}
-	last := tokens[len(tokens)-1]
-	return nil, 0, last.Malformed("the statement ends too early").WithHint("a parenthesis is not closed")
-}
-
-// openFrom parses the sub-selects in FROM and replaces each by a name, so that the
-// SELECT itself has none. It returns the sub-selects by the positions of their names.
-func openFrom(tokens []Token, with []expression) ([]Token, map[int]*Select, error) {
-	nested := false
-	for i := 1; i < len(tokens) && !nested; i++ {
-		nested = tokens[i].selects()
-	}
-	if !nested {
-		return tokens, nil, nil
-	}
-	subs := make(map[int]*Select)
-	out := make([]Token, 0, len(tokens))
-	for i := 0; i < len(tokens); i++ {
-		t := tokens[i]
-		if next := i + 1; t.Matches("(") && next < len(tokens) && tokens[next].selects() && inFrom(out) {
-			inner, end, err := inParentheses(tokens, i)
-			if err != nil {
-				return nil, nil, err
-			}
-			if subs[t.Position], err = parseSelect(inner, with); err != nil {
-				return nil, nil, err
-			}
-			t = Token{Kind: KindQuoted, Text: "(…)", Position: t.Position}
-			i = end
-		}
-		out = append(out, t)
-	}
-	return out, subs, nil
-}
-
-// selects reports whether a SELECT can start with the token.
-func (t *Token) selects() bool {
-	return t.Kind == KindWord && (t.Upper == "SELECT" || t.Upper == "WITH")
-}
-
-// inFrom reports whether a table can follow the tokens.
-func inFrom(before []Token) bool {
-	i := len(before) - 1
-	for i >= 0 && before[i].Matches("(") {
-		i--
-	}
-	return i >= 0 && (before[i].Matches("FROM") && !(i > 0 && before[i-1].Matches("DISTINCT")) || before[i].Matches("JOIN"))
-}
-
 // FromItem is a table, a sub-select or a common table expression in FROM.
 type FromItem struct {
 	Name  Name    // of a table
@@ -362,73 +192,60 @@ type FromItem struct {
 }
 
 // sources returns the items of a FROM clause: the first, and those joined to it.
-func (g *Tokens) sources(from sqlparser.TableExprs, with []expression) ([]FromItem, error) {
+func (l *lowering) sources(from sqlparser.TableExprs) []FromItem {
 	if len(from) != 1 {
-		return nil, g.FirstToken(from[1]).Unsupported("a join").WithHint(JoinHint)
+		panic(l.FirstToken(from[1]).Unsupported("a join").WithHint(JoinHint))
 	}
 	switch e := from[0].(type) {
 	case *sqlparser.ParenTableExpr:
-		return g.sources(e.Exprs, with)
+		return l.sources(e.Exprs)
 	case *sqlparser.JoinTableExpr:
-		return g.joined(e, with)
-	case *sqlparser.AliasedTableExpr:
-		if e.Hints == nil && e.Partitions == nil {
-			s, err := g.sourceOf(e, with)
-			return []FromItem{s}, err
-		}
+		return l.joined(e)
 	}
-	return nil, g.FirstToken(from[0]).Unsupported("this form of FROM")
+	return []FromItem{l.sourceOf(from[0].(*sqlparser.AliasedTableExpr))}
 }
 
 const JoinHint = "join a public table on its key: FROM t JOIN p ON t.code = p.code; private tables are joined in a view, and the view declared"
 
 // joined returns the sources of left JOIN right.
-func (g *Tokens) joined(e *sqlparser.JoinTableExpr, with []expression) ([]FromItem, error) {
-	left, err := g.sources(sqlparser.TableExprs{e.LeftExpr}, with)
-	if err != nil {
-		return nil, err
-	}
-	right, err := g.sources(sqlparser.TableExprs{e.RightExpr}, with)
+func (l *lowering) joined(e *sqlparser.JoinTableExpr) []FromItem {
+	left := l.sources(sqlparser.TableExprs{e.LeftExpr})
+	right := l.sources(sqlparser.TableExprs{e.RightExpr})
 	switch {
-	case err != nil:
-		return nil, err
 	case e.Join != sqlparser.JoinStr && e.Join != sqlparser.LeftJoinStr || len(right) != 1:
-		return nil, g.Find("JOIN").Unsupported("this form of join").WithHint(JoinHint)
+		panic(l.Find("JOIN").Unsupported("this form of join").WithHint(JoinHint))
 	case e.Condition.On == nil && e.Condition.Using == nil:
-		return nil, g.Find("JOIN").Unsupported("a join without a condition").WithHint(JoinHint)
+		panic(l.Find("JOIN").Unsupported("a join without a condition").WithHint(JoinHint))
 	}
 	right[0].On, right[0].Using, right[0].Left = e.Condition.On, e.Condition.Using, e.Join == sqlparser.LeftJoinStr
-	return append(left, right[0]), nil
+	return append(left, right[0])
 }
 
 // sourceOf accepts a table name, which only main may qualify, or the name that stands
 // for a sub-select.
-func (g *Tokens) sourceOf(e *sqlparser.AliasedTableExpr, with []expression) (FromItem, error) {
-	name, ok := e.Expr.(sqlparser.TableName)
+func (l *lowering) sourceOf(e *sqlparser.AliasedTableExpr) FromItem {
+	name := e.Expr.(sqlparser.TableName)
+	t, ok := l.Token(name.Name.String())
 	if !ok {
-		return FromItem{}, g.Find("FROM").Unsupported("this form of FROM")
+		panic(l.tokens[0].Unsupported("SELECT without FROM").WithHint("write SELECT COUNT(*) FROM table"))
 	}
-	t, ok := g.Token(name.Name.String())
-	if !ok {
-		return FromItem{}, g.tokens[0].Unsupported("SELECT without FROM").WithHint("write SELECT COUNT(*) FROM table")
-	}
-	schema, qualified := g.Token(name.Qualifier.String())
+	schema, qualified := l.Token(name.Qualifier.String())
 	switch {
 	case qualified && !query.SameName(schema.Value, "main"):
-		return FromItem{}, schema.Unsupported("a table of another database").
-			WithHint("ask the private table that is declared over it, by its own name: SHOW TABLES lists them")
-	case t.Value == "" && !g.IsSubselect(t):
-		return FromItem{}, t.Malformed("a table's name is empty")
+		panic(schema.Unsupported("a table of another database").
+			WithHint("ask the private table that is declared over it, by its own name: SHOW TABLES lists them"))
+	case t.Value == "" && !l.IsSubselect(t):
+		panic(t.Malformed("a table's name is empty"))
 	}
-	s := FromItem{Name: Name{t.Value, t.Position}, Sub: g.subs[t.Position], Token: t}
-	for i := len(with) - 1; i >= 0 && !qualified && s.Sub == nil; i-- {
-		if query.SameName(with[i].name.Text, t.Value) {
-			s.Sub = with[i].body
+	s := FromItem{Name: Name{t.Value, t.Position}, Sub: l.subs[t.Position], Token: t}
+	for i := len(l.with) - 1; i >= 0 && !qualified && s.Sub == nil; i-- {
+		if query.SameName(l.with[i].name, t.Value) {
+			s.Sub = l.with[i].body
 		}
 	}
 	s.Alias = s.Name
-	if a, ok := g.Token(e.As.String()); ok {
+	if a, ok := l.Token(e.As.String()); ok {
 		s.Alias = Name{a.Value, a.Position}
 	}
-	return s, nil
+	return s
 }

@@ -71,7 +71,7 @@ func (p *queryParser) source() Source {
 	called := p.after(1).Matches("(") || p.after(2).Matches("(")
 	lateral := (called || p.dialect == Postgres) && p.accept("LATERAL")
 	switch {
-	case p.is("(") && p.selects(1):
+	case p.is("(") && p.selects(1) && (p.isSubquery() || p.dialect == Postgres):
 		return p.derived(from, lateral)
 	case p.is("("):
 		return p.parenSource(from)
@@ -133,21 +133,15 @@ func (p *queryParser) function(from int, lateral bool, path []Ident) Source {
 	return f
 }
 
-// joiners are the words that are no alias of a source without AS, beside those that are reserved.
-var joiners = words(`LEFT RIGHT FULL INNER CROSS NATURAL OUTER LATERAL WINDOW FETCH OFFSET QUALIFY FOR
-	TABLESAMPLE WITH EXCEPT LIKE INDEXED`)
-
 // alias reads [AS] name [(columns)].
 func (p *queryParser) alias() (a Alias) {
-	switch t := p.peek(); {
+	switch {
 	case p.accept("AS"):
 		if p.is("(") && p.dialect == Postgres {
 			panic(outsideCatalog("a list of column definitions", p.peek().Position))
 		}
 		a.Name = p.aliasName()
-	case p.isName() && !(p.dialect == Native && t.Kind == KindWord && joiners[t.Upper]):
-		a.Name = p.name()
-	case p.dialect == Native && t.Kind == KindString:
+	case p.dialect == Postgres && p.isName(), p.isAlias():
 		a.Name = identOf(p.next())
 	default:
 		return a

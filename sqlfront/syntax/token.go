@@ -262,30 +262,12 @@ func (g *Tokens) Find(wanted ...string) Token {
 // StartToken returns the first token of an expression. If the expression opens with
 // a keyword, that is the keyword before its first name.
 func (g *Tokens) StartToken(e sqlparser.Expr) Token {
-	first := g.FirstToken(e)
-	switch Unwrap(e).(type) {
-	case *sqlparser.Subquery:
-		return g.before(first, "SELECT")
-	case *sqlparser.ExistsExpr:
-		return g.before(first, "EXISTS")
-	case *sqlparser.CaseExpr:
-		return g.before(first, "CASE")
+	e = Unwrap(e)
+	switch e.(type) {
+	case *sqlparser.Subquery, *sqlparser.ExistsExpr, *sqlparser.CaseExpr:
+		return g.starts[e]
 	}
-	return first
-}
-
-// before returns the last occurrence of a keyword before a token, or the token itself.
-func (g *Tokens) before(t Token, keyword string) Token {
-	found := t
-	for _, k := range g.tokens {
-		if k.Position >= t.Position {
-			break
-		}
-		if k.Matches(keyword) {
-			found = k
-		}
-	}
-	return found
+	return g.FirstToken(e)
 }
 
 // Unwrap takes the parentheses off an expression.

@@ -1,7 +1,6 @@
 package syntax
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,26 +10,18 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Tokens are the tokens of a SELECT. The names and placeholders in the MySQL
-// parser's tree point into them, see Token.
+// Tokens are the tokens of a SELECT, and those behind the placeholders of its tree, see Token.
 type Tokens struct {
-	tokens []Token         // those of the statement
-	subs   map[int]*Select // the sub-selects in FROM, by the position of the name that stands for each
+	tokens []Token                  // those of the statement
+	placed []Token                  // by the numbers of placeholders
+	subs   map[int]*Select          // the sub-selects in FROM, by the position of the name that stands for each
+	starts map[sqlparser.Expr]Token // the keywords that expressions begin with
+	sets   []string                 // the names that stand for GROUPING SETS
+	valued bool                     // a sub-select is a value
 }
 
 // IsSubselect reports whether a token stands for a sub-select in FROM.
 func (g *Tokens) IsSubselect(t Token) bool { return g.subs[t.Position] != nil }
-
-// disguise is a SELECT as the MySQL parser sees it. Identifiers become `iN`, and
-// literals and parameters :vN, where N is the index of the token. Thus the parser
-// never reads a name, a string or a number of the statement.
-type disguise struct {
-	*Tokens
-	text    strings.Builder
-	starts  []int // byte offset in text of each emitted token
-	source  []int // its index in tokens
-	renamed bool  // some operator was emitted as another
-}
 
 // Limits on the recursion of the parser and the compiler.
 const (
@@ -38,22 +29,14 @@ const (
 	maxPrefixes = 100 // prefix operators in a row
 )
 
-// disguised rewrites the tokens of a SELECT. It refuses constructs that the parser
-// would misread, and those of SQLite that it cannot read.
-func (g *Tokens) disguised() (*disguise, error) {
-	if err := checkDepth(g.tokens); err != nil {
-		return nil, err
-	}
-	n := len(g.tokens)
-	d := &disguise{Tokens: g, starts: make([]int, 0, n), source: make([]int, 0, n)}
-	d.text.Grow(7 * n)
+// refused refuses constructs that no table's SELECT has.
+func (g *Tokens) refused() error {
 	for i := range g.tokens {
 		if err := g.refuse(i); err != nil {
-			return nil, err
+			return err
 		}
-		d.emit(i)
 	}
-	return d, nil
+	return nil
 }
 
 // checkDepth bounds the nesting of parentheses and of prefix operators.
@@ -95,153 +78,23 @@ func (g *Tokens) tokenAt(i int) Token {
 	return g.tokens[i]
 }
 
-// emit writes one token for the parser.
-func (g *disguise) emit(i int) {
-	t := g.tokens[i]
-	switch {
-	case t.Kind == KindEnd:
-		g.write(i, "")
-	case g.skips(i):
-	case g.isFilter(i):
-		g.write(i, ",")
-		g.renamed = true
-	case g.isEmptySet(i):
-		g.write(i, "(NULL")
-	case g.isAlias(i) || t.Kind == KindQuoted:
-		g.write(i, "`i"+strconv.Itoa(i)+"`")
-	case t.Kind == KindWord:
-		g.emitWord(i)
-	case t.Kind != KindOperator:
-		g.write(i, ":v"+strconv.Itoa(i))
-	case t.Text == "==":
-		g.write(i, "=")
-	case t.Text == "!=":
-		g.write(i, "<>")
-	default:
-		g.write(i, t.Text)
-	}
-}
-
-// write appends text for the token with index i.
-func (g *disguise) write(i int, text string) {
-	g.starts = append(g.starts, g.text.Len())
-	g.source = append(g.source, i)
-	g.text.WriteString(text)
-	g.text.WriteByte(' ')
-}
-
-// isAlias reports whether a string stands where only an alias can.
-func (g *Tokens) isAlias(i int) bool {
-	before := g.tokenAt(i - 1)
-	return g.tokens[i].Kind == KindString && (before.Matches("AS") || before.endsOperand() && !g.isGlob(i-1))
-}
-
-// emitWord writes an unquoted word as keyword, constant or identifier.
-func (g *disguise) emitWord(i int) {
-	t := g.tokens[i]
-	switch {
-	case g.tokenAt(i-1).Matches(".") || g.tokenAt(i-1).Matches("AS") && !reserved[t.Upper]:
-		g.write(i, "`i"+strconv.Itoa(i)+"`")
-	case t.Upper == "NULL" || t.Upper == "TRUE" || t.Upper == "FALSE":
-		if g.afterIs(i) || t.Upper == "NULL" && g.isNotNull(i-1) {
-			g.write(i, t.Upper)
-		} else {
-			g.write(i, ":v"+strconv.Itoa(i))
-		}
-	case g.isGlob(i):
-		g.write(i, "REGEXP")
-		g.renamed = true
-	case g.isValue(i) > 0:
-		g.write(i, "<=>")
-		g.renamed = true
-	case t.Upper == "ISNULL":
-		g.write(i, "IS NULL")
-	case t.Upper == "NOTNULL":
-		g.write(i, "IS NOT NULL")
-	case t.Upper == "NOT" && g.isNotNull(i):
-		g.write(i, "IS NOT")
-	case t.Upper == "ALL" && !g.tokenAt(i-1).Matches("UNION"):
-		// SELECT ALL and COUNT(ALL x) are the default.
-	case keywords[t.Upper]:
-		g.write(i, t.Upper)
-	default:
-		g.write(i, "`i"+strconv.Itoa(i)+"`")
-	}
-}
-
-// afterIs reports whether token i follows IS or IS NOT.
-func (g *Tokens) afterIs(i int) bool {
-	is := i - 1
-	if g.tokenAt(is).Matches("NOT") {
-		is--
-	}
-	return g.tokenAt(is).Matches("IS") && g.isValue(is) == 0
-}
-
 // isNotNull reports whether the tokens from i on are the NOT NULL of
 // "x NOT NULL", SQLite's short form of IS NOT NULL.
 func (g *Tokens) isNotNull(i int) bool {
 	return g.tokenAt(i).Matches("NOT") && g.tokenAt(i+1).Matches("NULL") && g.tokenAt(i-1).endsOperand()
 }
 
-// parse hands the guarded text to the MySQL parser.
-func (g *disguise) parse() (node sqlparser.Statement, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			node, err = nil, sqlerr.New(sqlerr.Internal, "the parser failed on this statement").At(g.tokenAt(0).Position)
-		}
-	}()
-	node, perr := sqlparser.Parse(g.text.String())
-	if perr != nil {
-		return nil, g.diagnose(g.failed(perr.Error()))
-	}
-	if !g.renamed {
-		return node, nil
-	}
-	return node, g.rename(node)
-}
-
-// failed returns the index of the token at which the parser gave up. Its
-// message states how far it had read: one character past that token.
-func (g *disguise) failed(message string) int {
-	read := g.text.Len() + 1
-	if _, rest, found := strings.Cut(message, " at position "); found {
-		digits, _, _ := strings.Cut(rest, " ")
-		if n, err := strconv.Atoi(digits); err == nil {
-			read = n
-		}
-	}
-	last := 0
-	for k, start := range g.starts {
-		if start < read-1 {
-			last = g.source[k]
-		}
-	}
-	return last
-}
-
 // Token returns the token behind an emitted name or placeholder.
 func (g *Tokens) Token(placeholder string) (Token, bool) {
-	i, ok := g.index(placeholder)
-	return g.tokenAt(i), ok
-}
-
-// index returns the index of the token behind an emitted name or placeholder.
-func (g *Tokens) index(placeholder string) (int, bool) {
 	digits := strings.TrimPrefix(strings.TrimPrefix(placeholder, ":v"), "i")
-	if digits == "" { // the statement has none here
-		return -1, false
-	}
 	i, err := strconv.Atoi(digits)
-	if err != nil || i < 0 || i >= len(g.tokens) {
-		return -1, false
+	if err != nil || i < 0 || i >= len(g.placed) { // the statement has none here
+		return Token{Kind: KindEnd}, false
 	}
-	return i, true
+	return g.placed[i], true
 }
 
-// The MySQL parser lacks some operators of SQLite. They reach it as operators that
-// SQLite lacks: GLOB as REGEXP, and IS with a value, negated or not, as <=>. Method
-// rename restores their names in the tree.
+// The operators of SQLite that the grammar of cores lacks.
 const (
 	OperatorIs      = "is"
 	OperatorIsNot   = "is not"
@@ -250,28 +103,6 @@ const (
 	OperatorSame    = "is the value" // IS between values of rows, where TRUE is the value 1 and not a test
 )
 
-// rename gives the operators of a parsed statement their names back.
-func (g *Tokens) rename(node sqlparser.SQLNode) error {
-	return sqlparser.Walk(func(n sqlparser.SQLNode) (bool, error) {
-		switch e := n.(type) {
-		case *sqlparser.FuncExpr:
-			if g.isFiltered(e) {
-				e.Qualifier = sqlparser.NewTableIdent(filterQualifier)
-			}
-		case *sqlparser.ComparisonExpr:
-			switch e.Operator {
-			case sqlparser.RegexpStr:
-				e.Operator = OperatorGlob
-			case sqlparser.NotRegexpStr:
-				e.Operator = OperatorNotGlob
-			case sqlparser.NullSafeEqualStr:
-				e.Operator = g.isOrNot(e)
-			}
-		}
-		return true, nil
-	}, node)
-}
-
 // filterQualifier marks a call that has a FILTER clause. No name of a statement reaches
 // the parser as this word.
 const filterQualifier = "filter"
@@ -279,9 +110,9 @@ const filterQualifier = "filter"
 // Filter returns the condition of a call's FILTER clause, and the call without it. The
 // condition is nil if there is none.
 //
-// The MySQL parser lacks FILTER. The condition reaches it as the call's last argument,
-// and method rename qualifies the call's name. So whoever does not ask for the filter
-// meets a qualified function, which is refused.
+// The tree of cores lacks FILTER. The condition is the call's last argument, and a
+// qualifier of the call's name says so: whoever does not ask for the filter meets a
+// qualified function, which is refused.
 func Filter(f *sqlparser.FuncExpr) (call *sqlparser.FuncExpr, condition sqlparser.Expr) {
 	last := len(f.Exprs) - 1
 	if f.Qualifier.String() != filterQualifier || last < 0 {
@@ -326,46 +157,9 @@ func (g *Tokens) opening(i int) int {
 	return i + 1
 }
 
-// isGroupingSets reports whether token i is the second word of GROUPING SETS (…). That
-// word reaches the parser as the name of a function.
-func (g *Tokens) isGroupingSets(i int) bool {
-	return g.tokenAt(i).Matches("SETS") && g.tokenAt(i-1).Matches("GROUPING") && g.tokenAt(i+1).Matches("(")
-}
-
-// isEmptySet reports whether token i opens the () of GROUPING SETS. NULL is in it for the
-// parser, which no NULL of a statement reaches outside IS NULL.
-func (g *Tokens) isEmptySet(i int) bool {
-	if !g.tokenAt(i).Matches("(") || !g.tokenAt(i+1).Matches(")") {
-		return false
-	}
-	open := g.opening(i - 1)
-	return open > 0 && g.isGroupingSets(open-1)
-}
-
-// IsGroupingSets reports whether a call is what the parser saw of GROUPING SETS (…).
+// IsGroupingSets reports whether a call stands for GROUPING SETS (…).
 func (g *Tokens) IsGroupingSets(f *sqlparser.FuncExpr) bool {
-	i, ok := g.index(f.Name.String())
-	return ok && g.isGroupingSets(i)
-}
-
-// isFiltered reports whether FILTER follows a call.
-func (g *Tokens) isFiltered(f *sqlparser.FuncExpr) bool {
-	i, ok := g.index(f.Name.String())
-	if !ok {
-		return false
-	}
-	depth := 0
-	for i++; i < len(g.tokens); i++ {
-		switch t := g.tokens[i]; {
-		case t.Matches("("):
-			depth++
-		case t.Matches(")"):
-			if depth--; depth <= 0 {
-				return g.isFilter(i + 1)
-			}
-		}
-	}
-	return false
+	return slices.Contains(g.sets, f.Name.String())
 }
 
 // arithmeticSigns bind closer than comparisons.
@@ -377,49 +171,8 @@ func (g *Tokens) infix(i int) bool {
 	return (before.endsOperand() || before.Matches("NOT")) && next.startsOperand()
 }
 
-// isGlob reports whether token i is the operator GLOB.
-func (g *Tokens) isGlob(i int) bool { return g.tokenAt(i).Matches("GLOB") && g.infix(i) }
-
-// isValue returns the number of tokens of the operator that starts with IS at i and
-// takes a value: IS, IS NOT, IS [NOT] DISTINCT FROM. It is 0 for IS [NOT] NULL, TRUE
-// and FALSE, which the parser knows.
-func (g *Tokens) isValue(i int) int {
-	if i < 0 || i >= len(g.tokens) || !g.tokens[i].Matches("IS") {
-		return 0
-	}
-	n := 1
-	if g.tokenAt(i + n).Matches("NOT") {
-		n++
-	}
-	if g.tokenAt(i+n).Matches("DISTINCT") && g.tokenAt(i+n+1).Matches("FROM") {
-		return n + 2
-	}
-	next := g.tokenAt(i + n)
-	word := next.Matches("NULL") || next.Matches("TRUE") || next.Matches("FALSE")
-	if word && !arithmeticSigns[g.tokenAt(i+n+1).Text] || !next.startsOperand() {
-		return 0
-	}
-	return n
-}
-
-// skips reports whether token i is kept from the parser. Such a token belongs to an
-// IS or a FILTER that is replaced as a whole, or is the VALUES of a list of literals.
-func (g *Tokens) skips(i int) bool {
-	for n := 1; n <= 3; n++ {
-		if g.isValue(i-n) > n {
-			return true
-		}
-	}
-	switch t := g.tokenAt(i); {
-	case t.Matches(")"):
-		return g.isFilter(i + 1)
-	case t.Matches("("):
-		return g.isFilter(i - 1)
-	case t.Matches("WHERE"):
-		return g.isFilter(i - 2)
-	case t.Matches("GROUPING"):
-		return g.isGroupingSets(i + 1)
-	}
+// isLiteralValues reports whether token i is the VALUES of a list of literals behind IN.
+func (g *Tokens) isLiteralValues(i int) bool {
 	return g.tokenAt(i).Matches("VALUES") && g.tokenAt(i-1).Matches("(") && g.tokenAt(i-2).Matches("IN") && g.literals(i+1)
 }
 
@@ -439,24 +192,8 @@ func (g *Tokens) literals(i int) bool {
 	return true
 }
 
-// isOrNot returns the operator that the parser saw as <=>: IS or IS NOT. It starts
-// with the nearest IS before the right operand.
-func (g *Tokens) isOrNot(e *sqlparser.ComparisonExpr) string {
-	right := g.FirstToken(e.Right)
-	i, _ := slices.BinarySearchFunc(g.tokens, right.Position, func(t Token, p int) int { return cmp.Compare(t.Position, p) })
-	for i > 0 && g.isValue(i) == 0 {
-		i--
-	}
-	n := g.isValue(i)
-	if n > 0 && g.tokenAt(i+1).Matches("NOT") != g.tokenAt(i+n-1).Matches("FROM") {
-		return OperatorIsNot
-	}
-	return OperatorIs
-}
-
-// refuse returns an error if token i starts a construct that the MySQL parser cannot
-// read, or reads differently from SQLite. It also returns one for a reserved word that
-// could only be a name and lacks quotes.
+// refuse returns an error if token i starts a construct that the dialect has not. It also
+// returns one for a reserved word that could only be a name and lacks quotes.
 func (g *Tokens) refuse(i int) error {
 	t := g.tokens[i]
 	switch {
@@ -489,7 +226,7 @@ func (g *Tokens) refuseOperator(i int) error {
 	return nil
 }
 
-// refuseReserved refuses reserved words the parser would read as names.
+// refuseReserved refuses reserved words that stand where a name would.
 func (g *Tokens) refuseReserved(i int) error {
 	t := g.tokens[i]
 	switch t.Upper {
@@ -505,7 +242,7 @@ func (g *Tokens) refuseReserved(i int) error {
 		}
 		return t.Malformed("unexpected keyword ALL")
 	case "VALUES":
-		if g.skips(i) {
+		if g.isLiteralValues(i) {
 			return nil
 		}
 		if g.tokenAt(i - 2).Matches("IN") {
@@ -572,7 +309,7 @@ var comparisons = words("= == <> != < <= > >= IN LIKE GLOB BETWEEN IS ISNULL NOT
 // diagnose returns the error for a token at which the parser gave up. SQLite reads
 // types with sizes in CAST, and chains such as a = b = c and 1 < x < 5, which are
 // unlikely to be meant. Those are Unsupported; anything else is Malformed.
-func (g *Tokens) diagnose(i int) error {
+func (g *Tokens) diagnose(i int) *sqlerr.Error {
 	t := g.tokenAt(i)
 	switch {
 	case g.chained(i):
@@ -587,7 +324,9 @@ func (g *Tokens) diagnose(i int) error {
 		return t.Unsupported("CAST")
 	case t.Matches(")") && g.tokenAt(i-1).Matches("(") && g.tokenAt(i-2).Matches("IN"):
 		return t.Malformed("the list of IN is empty").WithHint("write at least one value")
-	case t.Kind == KindEnd:
+	case t.Kind == KindEnd && g.leavesOpen():
+		return t.Malformed("the statement ends too early").WithHint("a parenthesis is not closed")
+	case t.Kind == KindEnd, t.Matches(")") && g.closesQuery(i):
 		return t.Malformed("the statement ends too early")
 	case t.Kind == KindWord && reserved[t.Upper] || t.Matches(";"):
 		return t.Malformed("unexpected %s", t.Upper)
@@ -608,7 +347,7 @@ func (g *Tokens) diagnose(i int) error {
 
 // foreignClause refuses a clause of another system at which the parser gave up, if it is
 // one that is known.
-func (g *Tokens) foreignClause(i int) error {
+func (g *Tokens) foreignClause(i int) *sqlerr.Error {
 	t, before := g.tokenAt(i), g.tokenAt(i-1)
 	switch {
 	case before.Matches("TABLESAMPLE"):
@@ -626,6 +365,33 @@ func (g *Tokens) foreignClause(i int) error {
 		return t.Unsupported("GROUP BY ALL").WithHint("list the keys: GROUP BY x, y")
 	}
 	return nil
+}
+
+// closesQuery reports whether token i closes a query in FROM or of WITH.
+func (g *Tokens) closesQuery(i int) bool { return g.opensQuery(g.opening(i)) }
+
+// opensQuery reports whether token i opens a query in FROM or of WITH.
+func (g *Tokens) opensQuery(i int) bool {
+	before, next := g.tokenAt(i-1), g.tokenAt(i+1)
+	switch {
+	case before.Matches("FROM"), before.Matches("JOIN"):
+		return next.Matches("SELECT")
+	case before.Matches("AS"):
+		return g.tokens[0].Matches("WITH")
+	}
+	return false
+}
+
+// leavesOpen reports whether a query in FROM or of WITH has no end.
+func (g *Tokens) leavesOpen() bool {
+	for i := len(g.tokens); ; {
+		if i = g.opening(i - 1); i < 0 {
+			return false
+		}
+		if g.opensQuery(i) {
+			return true
+		}
+	}
 }
 
 // clauses are the keywords whose misspelling reads as an alias.
