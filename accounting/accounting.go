@@ -186,11 +186,11 @@ func remaining[T ~int64](limit, spent T) T {
 // divided. The releases account uses basic composition: its ε and δ add. The
 // interactive account uses zCDP: its ρ add.
 type Caps struct {
-	ReleaseEpsilon     Epsilon // cap of the releases account
-	ReleaseDelta       Delta   // cap of the releases account
-	InteractiveRho     Rho     // cap of the interactive account
-	InteractiveDelta   Delta   // the δ at which InteractiveRho was converted
-	InteractiveEpsilon Epsilon // the ε at which InteractiveRho was converted
+	ReleaseEpsilon     Epsilon `json:"release_epsilon"`     // cap of the releases account
+	ReleaseDelta       Delta   `json:"release_delta"`       // cap of the releases account
+	InteractiveRho     Rho     `json:"interactive_rho"`     // cap of the interactive account
+	InteractiveDelta   Delta   `json:"interactive_delta"`   // the δ at which InteractiveRho was converted
+	InteractiveEpsilon Epsilon `json:"interactive_epsilon"` // the ε at which InteractiveRho was converted
 }
 
 // Divide gives the share s = interactive of the budget (e, d) to the

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"dpsql/accounting"
-	"dpsql/catalog/internal/ledger"
 	"dpsql/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -17,59 +16,55 @@ import (
 // Account is the privacy budget of a set of base tables. Everything answered about
 // any of them is charged to it. It outlives the private tables declared over them.
 type Account struct {
-	ID                          int64
-	Epsilon, Delta, Interactive string // decimal text, as declared
-	Caps                        accounting.Caps
-	Limits                      Limits
-	Bases                       []string          // sorted
-	Partition                   *period.Partition // of the rows into periods, to each of which the caps belong; nil for none
-	Retired                     period.Ranges     // the periods whose rows are not read any more
-	Since                       int64             // the line of the ledger that declared the periods; what was charged before counts once for a unit
-	CreatedAt                   time.Time
-
-	periods string // Partition, Retired and Since, as stored
+	ID          int64             `json:"-"`
+	Epsilon     string            `json:"epsilon"` // as the next two decimal text, as declared
+	Delta       string            `json:"delta"`
+	Interactive string            `json:"interactive"`
+	Caps        accounting.Caps   `json:"caps"`
+	Limits      Limits            `json:"limits"`
+	Bases       []string          `json:"-"`              // sorted
+	Unit        *string           `json:"unit,omitempty"` // the unit column of the tables that charge it, dropped ones too; nil before the first
+	Partition   *period.Partition `json:"-"`              // of the rows into periods, to each of which the caps belong; nil for none
+	Retired     period.Ranges     `json:"-"`              // the periods whose rows are not read any more
+	Since       int64             `json:"-"`              // the line of the ledger that declared the periods; what was charged before counts once for a unit
+	CreatedAt   time.Time         `json:"created_at"`
 }
 
-func (tx *Tx) selectAccount() string {
-	return `SELECT id, epsilon, delta, interactive, release_epsilon, release_delta,
-	interactive_rho, interactive_delta, interactive_epsilon, max_charge, analysts_buy, ` + tx.since(periodsVersion, "periods", "''") + `, created_at, digest FROM dpsql_accounts `
+// storedAccount is the body of an account.
+type storedAccount struct {
+	Account
+	Bases   []exact        `json:"bases"`
+	Periods *storedPeriods `json:"periods,omitempty"`
 }
 
-// scanAccount reads an account; bases are the base tables of all accounts.
-func scanAccount(row record, bases map[int64][]string) (a Account, err error) {
-	var at string
-	var digest []byte
-	var buy bool
-	err = row.Scan(&a.ID, &a.Epsilon, &a.Delta, &a.Interactive, &a.Caps.ReleaseEpsilon, &a.Caps.ReleaseDelta,
-		&a.Caps.InteractiveRho, &a.Caps.InteractiveDelta, &a.Caps.InteractiveEpsilon, &a.Limits.MaxCharge, &buy, &a.periods, &at, &digest)
+func (a *Account) stored() (s *storedAccount, err error) {
+	s = &storedAccount{Account: *a}
+	for _, base := range a.Bases {
+		s.Bases = append(s.Bases, exact(base))
+	}
+	s.Periods, err = encodePeriods(a)
+	return s, err
+}
+
+func accountFrom(o *object, s *storedAccount) (Account, error) {
+	a := s.Account
+	a.ID = o.id
+	for _, base := range s.Bases {
+		a.Bases = append(a.Bases, string(base))
+	}
+	if s.Periods == nil {
+		return a, nil
+	}
+	return a, s.Periods.decode(&a)
+}
+
+// storeAccount stores an account that has changed.
+func (tx *Tx) storeAccount(a *Account) error {
+	body, err := a.stored()
 	if err != nil {
-		return a, err
+		return err
 	}
-	a.Limits.BuyOff = !buy
-	a.Bases = bases[a.ID]
-	if a.periods != "" {
-		if err := a.decode(a.periods); err != nil {
-			return a, err
-		}
-	}
-	if a.CreatedAt, err = parseTime(at); err != nil {
-		return a, err
-	}
-	return a, checkDigest(fmt.Sprint("account ", a.ID), a.encoding(), digest)
-}
-
-func (a *Account) encoding() ledger.Encoding {
-	c := a.Caps
-	e := ledger.Encode("account").Numbers(a.ID).Texts(a.Epsilon, a.Delta, a.Interactive).
-		Numbers(int64(c.ReleaseEpsilon), int64(c.ReleaseDelta), int64(c.InteractiveRho), int64(c.InteractiveDelta), int64(c.InteractiveEpsilon)).
-		Texts(formatTime(a.CreatedAt)).Numbers(int64(len(a.Bases))).Texts(a.Bases...)
-	if a.Limits != (Limits{}) { // appended only if set: records from before there were limits lack them
-		e = e.Numbers(int64(a.Limits.MaxCharge)).Flag(a.Limits.BuyOff)
-	}
-	if a.periods != "" { // likewise
-		e = e.Texts("periods", a.periods)
-	}
-	return e
+	return tx.replace(kindAccount, a.ID, body)
 }
 
 // AccountFor returns the account that the base tables charge, or nil if none of them
@@ -146,35 +141,15 @@ func belongsToDatabase(table, database string) bool {
 
 // Account returns the account with the id. Errors: Corrupt when there is none.
 func (tx *Tx) Account(id int64) (*Account, error) {
-	all, err := tx.Accounts()
-	if err != nil {
-		return nil, err
+	a, err := one(tx, kindAccount, withID(id), accountFrom)
+	if err == nil && a == nil {
+		err = corrupt("account %d is missing from the catalog", id)
 	}
-	if a := pick(all, func(a *Account) bool { return a.ID == id }); a != nil {
-		return a, nil
-	}
-	return nil, corrupt("account %d is missing from the catalog", id)
+	return a, err
 }
 
 // Accounts lists all accounts, oldest first.
-func (tx *Tx) Accounts() ([]Account, error) {
-	bases := map[int64][]string{}
-	err := each(tx, func(row record) error {
-		var id int64
-		var name string
-		err := row.Scan(&id, &name)
-		bases[id] = append(bases[id], name)
-		return err
-	}, `SELECT account, name FROM dpsql_bases NOT INDEXED ORDER BY account, name`)
-	if err != nil {
-		return nil, err
-	}
-	accounts, err := list(tx, func(row record) (Account, error) { return scanAccount(row, bases) }, tx.selectAccount()+`ORDER BY id`)
-	if err != nil {
-		return nil, err
-	}
-	return accounts, checkComplete(tx, rollAccounts, accounts, func(a *Account) string { return key(a.ID) })
-}
+func (tx *Tx) Accounts() ([]Account, error) { return all(tx, kindAccount, accountFrom) }
 
 // CreateAccount opens an account over a.Bases, sets a.ID and a.CreatedAt, and
 // writes the ledger's line "budget declared", whose text states the caps.
@@ -190,29 +165,16 @@ func (tx *Tx) CreateAccount(a *Account) error {
 	if _, err := tx.head(); err != nil { // before the new account, whose line is still missing
 		return err
 	}
-	created := tx.stamp()
-	c := a.Caps
-	id, err := tx.insert(`INSERT INTO dpsql_accounts (epsilon, delta, interactive, release_epsilon, release_delta,
-		interactive_rho, interactive_delta, interactive_epsilon, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		a.Epsilon, a.Delta, a.Interactive, c.ReleaseEpsilon, c.ReleaseDelta,
-		c.InteractiveRho, c.InteractiveDelta, c.InteractiveEpsilon, formatTime(created))
+	slices.SortFunc(a.Bases, func(x, y string) int { return strings.Compare(query.FoldName(x), query.FoldName(y)) })
+	a.CreatedAt = tx.stamp()
+	body, err := a.stored()
 	if err != nil {
 		return err
 	}
-	for _, base := range a.Bases {
-		if _, err := tx.exec(`INSERT INTO dpsql_bases (name, account) VALUES (?, ?)`, base, id); err != nil {
-			return err
-		}
-	}
-	a.ID, a.CreatedAt = id, created
-	slices.SortFunc(a.Bases, func(x, y string) int { return strings.Compare(query.FoldName(x), query.FoldName(y)) })
-	if err := tx.seal("dpsql_accounts", id, a.encoding()); err != nil {
+	if a.ID, err = tx.create(kindAccount, "", 0, body); err != nil {
 		return err
 	}
-	if err := tx.addToRoll(rollAccounts, key(id)); err != nil {
-		return err
-	}
-	return tx.append(Entry{Account: id, Kind: KindReleases, Action: declaration(a), Object: strings.Join(a.Bases, ", "), Over: period.All})
+	return tx.append(Entry{Account: a.ID, Kind: KindReleases, Action: declaration(a), Object: strings.Join(a.Bases, ", "), Over: period.All})
 }
 
 func (tx *Tx) checkBases(bases []string) error {
@@ -259,8 +221,8 @@ const (
 // account, as its caps do: another declaration of the same rows would otherwise
 // evade them. The zero value limits nothing.
 type Limits struct {
-	MaxCharge accounting.Rho // the most that one statement may take, whoever asks; 0 is no limit
-	BuyOff    bool           // the analyst role gets answers that cost nothing, and no others
+	MaxCharge accounting.Rho `json:"max_charge"` // the most that one statement may take, whoever asks; 0 is no limit
+	BuyOff    bool           `json:"buy_off"`    // the analyst role gets answers that cost nothing, and no others
 }
 
 // String returns the limits as the options of a declaration, "" if there are none.
@@ -446,11 +408,7 @@ func (tx *Tx) SetLimits(account int64, object string, l Limits) error {
 		return sqlerr.New(sqlerr.Internal, "a limit is negative")
 	}
 	a.Limits = l
-	_, err = tx.exec(`UPDATE dpsql_accounts SET max_charge = ?, analysts_buy = ? WHERE id = ?`, l.MaxCharge, !l.BuyOff, a.ID)
-	if err != nil {
-		return err
-	}
-	if err := tx.seal("dpsql_accounts", a.ID, a.encoding()); err != nil {
+	if err := tx.storeAccount(a); err != nil {
 		return err
 	}
 	action := "limits lifted"

@@ -1,7 +1,9 @@
 package catalog
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
@@ -47,7 +49,7 @@ func (tx *Tx) PutAnswer(a *Answer) error {
 	default:
 		return sqlerr.New(sqlerr.Internal, "an answer has an unknown kind")
 	}
-	law, err := encodeJSON(a.Law)
+	law, err := compact(a.Law)
 	if err != nil {
 		return err
 	}
@@ -58,15 +60,16 @@ func (tx *Tx) PutAnswer(a *Answer) error {
 	if a.CreatedAt.IsZero() {
 		a.CreatedAt = tx.stamp()
 	}
-	sum := checksum([]byte(a.Query))
+	sum := sumOf(a.Query)
 	a.ID, err = tx.insert(`INSERT INTO dpsql_answers (table_id, sha256, query, kind, via, mechanism, estimate, law, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.TableID, sum, a.Query, string(a.Kind), a.Via,
-		mechanism, a.Estimate, law, formatTime(a.CreatedAt))
+		mechanism, a.Estimate, string(law), formatTime(a.CreatedAt))
 	if err != nil {
 		return err
 	}
-	a.Law = json.RawMessage(law)
-	if err := tx.seal("dpsql_answers", a.ID, a.encoding()); err != nil {
+	a.Law = law
+	digest := a.encoding().Digest()
+	if _, err := tx.exec(`UPDATE dpsql_answers SET digest = ? WHERE id = ?`, digest[:], a.ID); err != nil {
 		return err
 	}
 	_, err = tx.exec(`INSERT INTO dpsql_answer_counts (table_id, sha256, answers) VALUES (?, ?, 1)
@@ -82,11 +85,17 @@ func (a *Answer) encoding() ledger.Encoding {
 const selectAnswer = `SELECT id, table_id, query, kind, via, COALESCE(mechanism, 0), estimate, law, created_at, digest
 	FROM dpsql_answers `
 
+// sumOf returns the SHA-256 by which the answers to a query are found.
+func sumOf(query string) []byte {
+	sum := sha256.Sum256([]byte(query))
+	return sum[:]
+}
+
 // Answers lists the stored answers to a query on a table, given as canonical
 // text, oldest first. Answers of a dropped table are found only under its old id.
 // Errors: Corrupt when one is missing.
 func (tx *Tx) Answers(table int64, query string) ([]Answer, error) {
-	sum := checksum([]byte(query))
+	sum := sumOf(query)
 	all, err := list(tx, scanAnswer, selectAnswer+`WHERE table_id = ? AND sha256 = ? ORDER BY id`, table, sum)
 	if err != nil {
 		return nil, err
@@ -95,9 +104,6 @@ func (tx *Tx) Answers(table int64, query string) ([]Answer, error) {
 		if all[i].TableID != table || all[i].Query != query { // no two texts have one SHA-256
 			return nil, corrupt("the stored answers of the catalog are not where they belong")
 		}
-	}
-	if tx.version < answerCountsVersion {
-		return all, nil
 	}
 	count, err := find(tx, scanNumber, `SELECT answers FROM dpsql_answer_counts WHERE table_id = ? AND sha256 = ?`, table, sum)
 	if err == nil && count != nil && *count > int64(len(all)) {
@@ -109,11 +115,8 @@ func (tx *Tx) Answers(table int64, query string) ([]Answer, error) {
 // HasAnswers reports whether any query on a table has a stored answer, or one that is
 // missing.
 func (tx *Tx) HasAnswers(table int64) (bool, error) {
-	text := `SELECT EXISTS (SELECT 1 FROM dpsql_answers WHERE table_id = ?1)`
-	if tx.version >= answerCountsVersion {
-		text += ` OR EXISTS (SELECT 1 FROM dpsql_answer_counts WHERE table_id = ?1)`
-	}
-	n, err := find(tx, scanNumber, text, table)
+	n, err := find(tx, scanNumber, `SELECT EXISTS (SELECT 1 FROM dpsql_answers WHERE table_id = ?1)
+		OR EXISTS (SELECT 1 FROM dpsql_answer_counts WHERE table_id = ?1)`, table)
 	return n != nil && *n != 0, err
 }
 
@@ -140,7 +143,7 @@ func (s *Store) Unanswered(ctx context.Context, table int64, queries []string) [
 func (s *Store) lookUp(ctx context.Context, table int64, queries []string) []bool {
 	sums := make([]string, len(queries))
 	for i, q := range queries {
-		sums[i] = hex.EncodeToString(checksum([]byte(q)))
+		sums[i] = hex.EncodeToString(sumOf(q))
 	}
 	list := `["` + strings.Join(sums, `","`) + `"]`
 	unanswered := make([]bool, len(queries))
@@ -179,5 +182,8 @@ func scanAnswer(row record) (a Answer, err error) {
 	if a.CreatedAt, err = parseTime(at); err != nil {
 		return a, err
 	}
-	return a, checkDigest("a stored answer", a.encoding(), digest)
+	if want := a.encoding().Digest(); !bytes.Equal(want[:], digest) {
+		return a, corrupt("the record of a stored answer does not match its checksum")
+	}
+	return a, nil
 }

@@ -145,7 +145,7 @@ func (s *Store) beginSnapshot(ctx context.Context, pool *sql.DB) (*snapshot, err
 	if err != nil {
 		return nil, err
 	}
-	version, err := readVersion(ctx, tx, s.latest()) // its first read fixes the snapshot
+	version, err := s.readVersion(ctx, tx) // its first read fixes the snapshot
 	if err != nil {
 		tx.Rollback()
 		return nil, err

@@ -4,21 +4,41 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/json"
 	"slices"
 	"time"
 
 	"dpsql/accounting"
 	"dpsql/catalog/internal/ledger"
 	"dpsql/period"
+	"dpsql/query"
 )
 
 // These are the unexported parts that the tests in package catalog_test use.
 
-const LatestVersion, FirstVersion, MaxIdle = bytesVersion, firstVersion, maxIdle
+const LatestVersion, FirstVersion, MaxIdle = firstVersion, firstVersion, maxIdle
 const PostgresPrefix, RollCatalog, RollLedger = postgresPrefix, rollCatalog, rollLedger
 
 var DSN, Pragma, NewConnector, EngineCode = dsn, pragma, newConnector, engineCode
-var ShortDecimal, EncodeDomain, DecodeDomain = shortDecimal, encodeDomain, decodeDomain
+var ShortDecimal = shortDecimal
+
+// EncodeDomain returns the stored form of a column's domain.
+func EncodeDomain(c query.Column) (string, error) {
+	stored, err := encodeDomain(c)
+	if err != nil {
+		return "", err
+	}
+	return encode(stored)
+}
+
+// DecodeDomain reads what EncodeDomain returned for a column of a type.
+func DecodeDomain(typeName, text string) (d query.Domain, f query.Form, err error) {
+	var stored storedDomain
+	if json.Unmarshal([]byte(text), &stored) != nil {
+		return d, f, corrupt("no domain")
+	}
+	return stored.decode(typeName)
+}
 
 func (s *Store) Options() Options                  { return s.options }
 func (s *Store) MarkPath() string                  { return s.markPath() }
@@ -33,8 +53,8 @@ func (s *Store) Writer() *sql.DB                   { return s.writer }
 func (s *Store) SetWriter(db *sql.DB)              { s.writer = db }
 
 // AddVersion gives the store a schema with one version more, as in a later dpsql.
-func (s *Store) AddVersion(statements string) {
-	s.schema = append(slices.Clone(migrations), migration{version: bytesVersion + 1, statements: statements})
+func (s *Store) AddVersion(adds, statements string) {
+	s.schema = append(slices.Clone(migrations), migration{firstVersion + 1, adds, statements})
 }
 
 // OpenImmutable opens a snapshot of the file as one that does not change, and returns
@@ -60,7 +80,24 @@ func (tx *Tx) Rollback() error                                    { return tx.sq
 
 // Texts returns the texts that a query selects.
 func (tx *Tx) Texts(query string, args ...any) ([]string, error) {
-	return list(tx, scanText, query, args...)
+	return list(tx, func(row record) (text string, err error) {
+		err = row.Scan(&text)
+		return text, err
+	}, query, args...)
+}
+
+// Forge stores another body of an object, with the checksum that fits.
+func (tx *Tx) Forge(id int64, body string) error {
+	o, err := find(tx, func(row record) (o object, err error) {
+		return o, row.Scan(&o.id, &o.kind, &o.name, &o.parent)
+	}, `SELECT id, kind, COALESCE(name, ''), COALESCE(parent, 0) FROM dpsql_objects WHERE id = ?`, id)
+	if err != nil {
+		return err
+	}
+	o.body = body
+	digest := o.digest()
+	_, err = tx.exec(`UPDATE dpsql_objects SET body = ?, digest = ? WHERE id = ?`, body, digest[:], id)
+	return err
 }
 
 func (v RowsVersion) Writer() *connID { return v.writer }

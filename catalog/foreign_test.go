@@ -21,7 +21,7 @@ func firing(tx *catalog.Tx) error {
 	if _, err := tx.Publics(); err != nil {
 		return err
 	}
-	one, err := tx.MechanismByID(1)
+	one, err := tx.Mechanism("m")
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func firing(tx *catalog.Tx) error {
 	if _, err := tx.AppendHistory(one.ID, "q", 1); err != nil {
 		return err
 	}
-	return tx.PutAnswer(&catalog.Answer{TableID: 1, Query: "q", Kind: catalog.AnswerFired, Via: "m", MechanismID: one.ID})
+	return tx.PutAnswer(&catalog.Answer{TableID: one.TableID, Query: "q", Kind: catalog.AnswerFired, Via: "m", MechanismID: one.ID})
 }
 
 var fired template
@@ -70,14 +70,14 @@ func firedOften(t *testing.T, path string) *catalog.Store {
 // by statements that the store executes for callers. The next firing notices.
 func TestEditsAreNoticed(t *testing.T) {
 	for _, edit := range []string{
-		`UPDATE dpsql_accounts SET interactive_rho = interactive_rho * 2`,
-		`DELETE FROM dpsql_bases`,
-		`UPDATE dpsql_bases SET name = 'other'`,
-		`DELETE FROM dpsql_public`,
-		`INSERT INTO dpsql_public (name, declared_at) VALUES ('raws', '2026-01-01T00:00:00Z')`,
-		`UPDATE dpsql_mechanisms SET runs_started = 0, runs_ended = 0`,
-		`UPDATE dpsql_mechanisms SET run = runs_started, tau = 3`,
-		`UPDATE dpsql_mechanisms SET dropped_at = '2026-01-01T00:00:00Z'`,
+		changed("account", "", "$.caps.interactive_rho", "600"),
+		changed("account", "", "$.bases", "json('[]')"),
+		changed("account", "", "$.bases[0]", "'other'"),
+		without("public table", "public"),
+		`INSERT INTO dpsql_objects SELECT 99, kind, 'raws', parent, NULL, digest, body FROM dpsql_objects WHERE kind = 'public table'`,
+		changed("run counter", "", "$.runs_started", "0"),
+		changed("run counter", "", "$.run", `json('{"number":3,"tau":3}')`),
+		dropped("mechanism", "m"),
 		`UPDATE dpsql_rolls SET count = count - 1 WHERE name = 'ledger'`,
 		`UPDATE dpsql_rolls SET count = count + 1 WHERE name = 'accounts'`,
 		`DELETE FROM dpsql_rolls`,
@@ -136,7 +136,7 @@ func TestThresholdOfAnOpenRunStays(t *testing.T) {
 	ctx := context.Background()
 	s := firedOften(t, dbPath(t))
 	var m *catalog.Mechanism
-	read(t, s, func(tx *catalog.Tx) (err error) { m, err = tx.MechanismByID(1); return err })
+	read(t, s, func(tx *catalog.Tx) (err error) { m, err = tx.Mechanism("m"); return err })
 	m.RunsStarted++
 	m.Run = &catalog.OpenRun{Number: m.RunsStarted, Tau: 5}
 	update := func(tx *catalog.Tx) error { return tx.UpdateMechanism(m) }

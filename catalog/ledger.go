@@ -254,17 +254,17 @@ func (tx *Tx) Ledger() ([]Entry, error) {
 		e := Entry{Seq: l.Seq, At: at, Account: l.Account, Kind: Kind(l.Kind), Action: l.Action, Object: l.Object, Amount: l.Amount(), Over: l.Over}
 		copy(e.Hash[:], l.Hash)
 		return e, err
-	}, tx.selectLine()+`ORDER BY seq`)
+	}, selectLine+`ORDER BY seq`)
 }
 
-func (tx *Tx) selectLine() string {
-	return `SELECT seq, at, account, kind, action, object, epsilon, delta, rho, ` + tx.selectSpan() + `, hash FROM dpsql_ledger `
-}
+const selectLine = `SELECT seq, at, account, kind, action, object, epsilon, delta, rho, period_first, period_last, hash FROM dpsql_ledger `
 
 func scanLine(row record) (l ledger.Line, err error) {
-	var over storedSpan
-	err = row.Scan(&l.Seq, &l.At, &l.Account, &l.Kind, &l.Action, &l.Object, &l.Epsilon, &l.Delta, &l.Rho, &over.first, &over.last, &l.Hash)
-	l.Over = over.value()
+	var first, last *int64 // NULL for all periods
+	err = row.Scan(&l.Seq, &l.At, &l.Account, &l.Kind, &l.Action, &l.Object, &l.Epsilon, &l.Delta, &l.Rho, &first, &last, &l.Hash)
+	if l.Over = period.All; first != nil && last != nil {
+		l.Over = period.Range{First: *first, Last: *last}
+	}
 	return l, err
 }
 
@@ -342,7 +342,7 @@ func (tx *Tx) head() (*ledger.Chain, error) {
 	if tx.atEnd {
 		return tx.chain, nil
 	}
-	last, err := find(tx, scanLine, tx.selectLine()+`WHERE seq = ?`, tx.chain.Len())
+	last, err := find(tx, scanLine, selectLine+`WHERE seq = ?`, tx.chain.Len())
 	if err != nil {
 		return nil, err
 	}
@@ -395,7 +395,7 @@ func (tx *Tx) extend(c ledger.Chain) (ledger.Chain, map[int64]ledger.Line, error
 			first[l.Account] = l
 		}
 		return nil
-	}, tx.selectLine()+`WHERE seq > ? ORDER BY seq`, from)
+	}, selectLine+`WHERE seq > ? ORDER BY seq`, from)
 	return v.Chain(), first, err
 }
 
@@ -460,10 +460,8 @@ func (tx *Tx) append(e Entry) error {
 	default:
 		return sqlerr.New(sqlerr.Internal, "a cost was put into the wrong account")
 	}
-	if tx.version == 0 {
-		if err := tx.migrate(); err != nil {
-			return err
-		}
+	if err := tx.prepare(); err != nil {
+		return err
 	}
 	c, err := tx.head()
 	if err != nil {
@@ -476,10 +474,13 @@ func (tx *Tx) append(e Entry) error {
 	if !ok {
 		return sqlerr.New(sqlerr.Internal, "the ledger's sums overflow")
 	}
-	over := spanOf(l.Over)
+	var first, last *int64
+	if l.Over != period.All {
+		first, last = &l.Over.First, &l.Over.Last
+	}
 	_, err = tx.exec(`INSERT INTO dpsql_ledger (seq, at, account, kind, action, object, epsilon, delta, rho, period_first, period_last, hash)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		l.Seq, l.At, l.Account, l.Kind, l.Action, l.Object, l.Epsilon, l.Delta, l.Rho, over.first, over.last, l.Hash)
+		l.Seq, l.At, l.Account, l.Kind, l.Action, l.Object, l.Epsilon, l.Delta, l.Rho, first, last, l.Hash)
 	if err != nil {
 		return err
 	}
@@ -563,7 +564,7 @@ func (tx *Tx) checkMarks(c ledger.Chain) error {
 	if !found {
 		return nil
 	}
-	l, err := find(tx, scanLine, tx.selectLine()+`WHERE seq = ?`, last.Seq)
+	l, err := find(tx, scanLine, selectLine+`WHERE seq = ?`, last.Seq)
 	if err != nil || l != nil && bytes.Equal(l.Hash, last.Hash[:]) {
 		return err
 	}

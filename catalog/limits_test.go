@@ -104,8 +104,8 @@ func TestBuy(t *testing.T) {
 	}
 }
 
-// Limits are kept, and other Stores see them. A record without limits has the digest
-// that it had before there were limits.
+// Limits are kept, and other Stores see them. An account whose limits are lifted has the digest
+// that it had before.
 func TestLimitsAreKept(t *testing.T) {
 	path := dbPath(t)
 	s, other := open(t, path), open(t, path)
@@ -116,7 +116,7 @@ func TestLimitsAreKept(t *testing.T) {
 	digest := func() (text string) {
 		t.Helper()
 		read(t, s, func(tx *catalog.Tx) error {
-			return tx.SQL().QueryRowContext(context.Background(), `SELECT hex(digest) FROM dpsql_accounts WHERE id = ?`, account).Scan(&text)
+			return tx.SQL().QueryRowContext(context.Background(), `SELECT hex(digest) FROM dpsql_objects WHERE id = ?`, account).Scan(&text)
 		})
 		return text
 	}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,76 +10,85 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog/internal/ledger"
 	"dpsql/period"
-	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
 // Mechanism is the record of an interactive mechanism: what it reserved, how much of
 // that was used, and the run that is open, if any.
 type Mechanism struct {
-	ID          int64
-	Name        string
-	TableID     int64
-	Table       string // the table's name; filled in when read
-	Columns     []int  // the table's columns it covers, ascending; nil for all
-	Params      json.RawMessage
-	Epsilon     accounting.Epsilon // as declared
-	Rho         accounting.Rho     // reserved at its creation
-	RunRho      accounting.Rho     // what one run costs, of Rho
-	Updates     int64              // B, the runs reserved
-	RunsStarted int64              // charged, 0 … Updates
-	RunsEnded   int64              // the last run that was open and has ended; EndRun maintains it
-	Comparisons int64              // made so far, those of open runs included
-	Run         *OpenRun           // nil between runs
-	Leased      bool               // a process makes comparisons, or died making them
-	Span        period.Range       // the periods whose rows it reads, and that it was charged to; All without periods
-	CreatedAt   time.Time
-
-	stateSize int64
-	stateSum  []byte
+	ID          int64              `json:"-"`
+	Name        string             `json:"-"`
+	TableID     int64              `json:"-"`
+	Table       string             `json:"-"`       // the table's name; filled in when read
+	Columns     []int              `json:"columns"` // the table's columns it covers, ascending; nil for all
+	Params      json.RawMessage    `json:"params"`
+	Epsilon     accounting.Epsilon `json:"epsilon"` // as declared
+	Rho         accounting.Rho     `json:"rho"`     // reserved at its creation
+	RunRho      accounting.Rho     `json:"run_rho"` // what one run costs, of Rho
+	Updates     int64              `json:"updates"` // B, the runs reserved
+	RunsStarted int64              `json:"-"`       // charged, 0 … Updates
+	RunsEnded   int64              `json:"-"`       // the last run that was open and has ended; EndRun maintains it
+	Comparisons int64              `json:"-"`       // made so far, those of open runs included
+	Run         *OpenRun           `json:"-"`       // nil between runs
+	Leased      bool               `json:"-"`       // a process makes comparisons, or died making them
+	Span        period.Range       `json:"periods"` // the periods whose rows it reads, and that it was charged to; All without periods
+	CreatedAt   time.Time          `json:"created_at"`
+	StateSize   int64              `json:"state_size"`   // in bytes
+	StateSHA256 checksum           `json:"state_sha256"` // of the state
 }
 
 // OpenRun is a run of the sparse vector technique that has not fired. Tau is the noise
 // of its threshold, which is as secret as a row.
-type OpenRun struct{ Number, Tau int64 }
-
-// nameOfTable selects the name of a record's table. Records are read from their tables
-// and not from an index, because the two differ if one of them is damaged.
-const nameOfTable = `(SELECT t.name FROM dpsql_tables t WHERE t.id = table_id)`
-
-func (tx *Tx) selectMechanism() string {
-	return `SELECT id, name, table_id, ` + nameOfTable + `, columns, params, epsilon, rho, run_rho, updates,
-	runs_started, runs_ended, comparisons, run, tau, leased, ` + tx.selectSpan() + `, created_at, state_size, state_sha256, digest
-	FROM dpsql_mechanisms NOT INDEXED WHERE dropped_at IS NULL `
+type OpenRun struct {
+	Number int64 `json:"number"`
+	Tau    int64 `json:"tau"`
 }
 
-func scanMechanism(row record) (m Mechanism, err error) {
-	var columns, params, at string
-	var run, tau *int64
-	var span storedSpan
-	var digest []byte
-	err = row.Scan(&m.ID, &m.Name, &m.TableID, &m.Table, &columns, &params, &m.Epsilon, &m.Rho, &m.RunRho, &m.Updates,
-		&m.RunsStarted, &m.RunsEnded, &m.Comparisons, &run, &tau, &m.Leased, &span.first, &span.last, &at, &m.stateSize, &m.stateSum, &digest)
-	if err != nil {
-		return m, err
+// runCounter has what changes with every run. It is an object of its own, whose parent is the mechanism.
+type runCounter struct {
+	id          int64
+	Started     int64    `json:"runs_started"`
+	Ended       int64    `json:"runs_ended"`
+	Comparisons int64    `json:"comparisons"`
+	Run         *OpenRun `json:"run"`
+	Leased      bool     `json:"leased"`
+}
+
+func counterFrom(o *object, c *runCounter) (runCounter, error) {
+	c.id = o.id
+	return *c, nil
+}
+
+func (m *Mechanism) counter(ended int64) *runCounter {
+	return &runCounter{Started: m.RunsStarted, Ended: ended, Comparisons: m.Comparisons, Run: m.Run, Leased: m.Leased}
+}
+
+// runCounter returns the counter of a mechanism.
+func (tx *Tx) runCounter(mechanism int64) (*runCounter, error) {
+	c, err := one(tx, kindCounter, childOf(mechanism), counterFrom)
+	if err == nil && c == nil {
+		err = corrupt("the runs of mechanism %d are missing from the catalog", mechanism)
 	}
-	if (run == nil) != (tau == nil) {
-		return m, corrupt("the open run of mechanism %s cannot be read", m.Name)
+	return c, err
+}
+
+// mechanismFrom returns the function that makes a mechanism of its object.
+func (tx *Tx) mechanismFrom() func(*object, *Mechanism) (Mechanism, error) {
+	return func(o *object, m *Mechanism) (found Mechanism, err error) {
+		m.ID, m.Name, m.TableID = o.id, o.name, o.parent
+		if m.Table, err = tx.nameOfTable(o); err != nil {
+			return found, err
+		}
+		c, err := tx.runCounter(o.id)
+		if err != nil {
+			return found, err
+		}
+		m.RunsStarted, m.RunsEnded, m.Comparisons, m.Run, m.Leased = c.Started, c.Ended, c.Comparisons, c.Run, c.Leased
+		if !m.consistent() {
+			return found, corrupt("the counters of mechanism %s contradict each other", m.Name)
+		}
+		return *m, nil
 	}
-	if run != nil && tau != nil {
-		m.Run = &OpenRun{Number: *run, Tau: *tau}
-	}
-	m.Params, m.Span = json.RawMessage(params), span.value()
-	if m.Columns, err = decodeColumns(columns); err != nil {
-		return m, err
-	}
-	if m.CreatedAt, err = parseTime(at); err != nil {
-		return m, err
-	}
-	if !m.consistent() {
-		return m, corrupt("the counters of mechanism %s contradict each other", m.Name)
-	}
-	return m, checkDigest("mechanism "+m.Name, m.encoding(), digest)
 }
 
 // consistent reports whether the counters can be those of a mechanism. Between the
@@ -95,43 +105,26 @@ func (m *Mechanism) consistent() bool {
 	return m.Run == nil || m.Run.Number == m.RunsStarted && m.Run.Number > m.RunsEnded
 }
 
-func (m *Mechanism) encoding() ledger.Encoding {
-	e := ledger.Encode("mechanism").Numbers(m.ID).Texts(m.Name).Numbers(m.TableID).Columns(m.Columns).Texts(string(m.Params)).
-		Numbers(int64(m.Epsilon), int64(m.Rho), int64(m.RunRho), m.Updates, m.RunsStarted, m.RunsEnded, m.Comparisons).
-		Flag(m.Leased).Flag(m.Run != nil)
-	if m.Run != nil {
-		e = e.Numbers(m.Run.Number, m.Run.Tau)
-	}
-	return encodeSpan(e.Texts(formatTime(m.CreatedAt)).Numbers(m.stateSize).Texts(string(m.stateSum)), m.Span)
-}
-
 // Mechanisms lists the mechanisms of a table by name, of all tables when table
 // is 0.
 func (tx *Tx) Mechanisms(table int64) ([]Mechanism, error) {
-	all, err := list(tx, scanMechanism, tx.selectMechanism()+`ORDER BY CAST(name AS TEXT)`)
-	if err == nil {
-		err = checkComplete(tx, rollMechanisms, all, func(m *Mechanism) string { return key(m.ID) })
-	}
-	return slices.DeleteFunc(all, func(m Mechanism) bool { return table != 0 && m.TableID != table }), err
+	found, err := all(tx, kindMechanism, tx.mechanismFrom())
+	return slices.DeleteFunc(found, func(m Mechanism) bool { return table != 0 && m.TableID != table }), err
 }
 
 // Mechanism returns the mechanism of that name, nil when there is none.
 func (tx *Tx) Mechanism(name string) (*Mechanism, error) {
-	all, err := tx.Mechanisms(0)
-	return pick(all, func(m *Mechanism) bool { return query.SameName(m.Name, name) }), err
+	return one(tx, kindMechanism, named(name), tx.mechanismFrom())
 }
 
 // MechanismByID returns the mechanism with the id. Errors: Unknown when it was
 // dropped.
 func (tx *Tx) MechanismByID(id int64) (*Mechanism, error) {
-	m, err := find(tx, scanMechanism, tx.selectMechanism()+`AND id = ?`, id)
-	if err != nil || m != nil {
-		return m, err
+	m, err := one(tx, kindMechanism, withID(id), tx.mechanismFrom())
+	if err == nil && m == nil {
+		err = sqlerr.New(sqlerr.Unknown, "the mechanism was dropped")
 	}
-	if _, err := tx.Mechanisms(0); err != nil { // it is missing
-		return nil, err
-	}
-	return nil, sqlerr.New(sqlerr.Unknown, "the mechanism was dropped")
+	return m, err
 }
 
 // Charged returns the periods to which the mechanism over a table was charged. Those of a table with
@@ -156,33 +149,18 @@ func (tx *Tx) AddMechanism(m *Mechanism, state []byte) error {
 	if err != nil {
 		return err
 	}
-	columns, err := encodeColumns(m.Columns)
-	if err != nil {
-		return err
-	}
-	params, err := encodeJSON(m.Params)
-	if err != nil {
+	if m.Params, err = compact(m.Params); err != nil {
 		return err
 	}
 	tx.complete(t, &m.CreatedAt, &m.Span)
-	sum, span := checksum(state), spanOf(m.Span)
-	id, err := tx.insert(`INSERT INTO dpsql_mechanisms (name, table_id, columns, params, epsilon, rho, run_rho, updates,
-		runs_started, runs_ended, comparisons, leased, period_first, period_last, state_size, state_sha256, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, FALSE, ?, ?, ?, ?, ?)`,
-		m.Name, m.TableID, columns, params, m.Epsilon, m.Rho, m.RunRho, m.Updates, span.first, span.last, len(state), sum, formatTime(m.CreatedAt))
-	if err != nil {
+	m.StateSize, m.StateSHA256 = int64(len(state)), sha256.Sum256(state)
+	if m.ID, err = tx.create(kindMechanism, m.Name, m.TableID, m); err != nil {
 		return err
 	}
-	m.ID, m.Params, m.stateSize, m.stateSum = id, json.RawMessage(params), int64(len(state)), sum
-	created := *m
-	created.RunsStarted, created.RunsEnded, created.Comparisons, created.Run, created.Leased = 0, 0, 0, nil, false
-	if err := tx.seal("dpsql_mechanisms", id, created.encoding()); err != nil {
+	if _, err := tx.create(kindCounter, "", m.ID, &runCounter{}); err != nil {
 		return err
 	}
-	if err := tx.addToRoll(rollMechanisms, key(id)); err != nil {
-		return err
-	}
-	if err := tx.writePayload(ownerMechanism, id, state); err != nil {
+	if err := tx.writePayload(m.ID, state); err != nil {
 		return err
 	}
 	return tx.UpdateMechanism(m)
@@ -191,7 +169,7 @@ func (tx *Tx) AddMechanism(m *Mechanism, state []byte) error {
 // MechanismState returns the public state given to AddMechanism. Errors: Corrupt
 // when it is not what was stored.
 func (tx *Tx) MechanismState(m *Mechanism) ([]byte, error) {
-	state, err := tx.readPayload(ownerMechanism, m.ID, m.stateSize, m.stateSum)
+	state, err := tx.readPayload(m.ID, m.StateSize, m.StateSHA256)
 	if err == nil && state == nil {
 		err = corrupt("the state of mechanism %s does not match its checksum", m.Name)
 	}
@@ -241,14 +219,10 @@ func (tx *Tx) updateMechanism(stored, m *Mechanism, ended int64) error {
 	if !mayFollow(stored, m, ended) {
 		return sqlerr.New(sqlerr.Internal, "mechanism %s cannot go back to an earlier state", m.Name)
 	}
-	stored.RunsStarted, stored.RunsEnded, stored.Comparisons, stored.Run, stored.Leased = m.RunsStarted, ended, m.Comparisons, m.Run, m.Leased
-	var run, tau any
-	if m.Run != nil {
-		run, tau = m.Run.Number, m.Run.Tau
+	c, err := tx.runCounter(m.ID)
+	if err == nil {
+		err = tx.replace(kindCounter, c.id, m.counter(ended))
 	}
-	digest := stored.encoding().Digest()
-	_, err := tx.exec(`UPDATE dpsql_mechanisms SET runs_started = ?, runs_ended = ?, comparisons = ?, run = ?, tau = ?, leased = ?,
-		digest = ? WHERE id = ?`, m.RunsStarted, ended, m.Comparisons, run, tau, m.Leased, digest[:], m.ID)
 	if err == nil {
 		m.RunsEnded = ended
 	}
@@ -278,15 +252,21 @@ func (tx *Tx) DropMechanism(name string) error {
 		return sqlerr.New(sqlerr.Unknown, "there is no mechanism %s", name)
 	}
 	tx.erases = m.Run != nil
-	if err := tx.deletePayload(ownerMechanism, m.ID); err != nil {
+	if err := tx.deletePayload(m.ID); err != nil {
 		return err
 	}
-	_, err = tx.exec(`UPDATE dpsql_mechanisms SET dropped_at = ?, run = NULL, tau = NULL, leased = FALSE WHERE id = ?`,
-		formatTime(tx.stamp()), m.ID)
+	c, err := tx.runCounter(m.ID)
 	if err != nil {
 		return err
 	}
-	return tx.removeFromRoll(rollMechanisms, key(m.ID))
+	m.Run, m.Leased = nil, false
+	if err := tx.replace(kindCounter, c.id, m.counter(m.RunsEnded)); err != nil {
+		return err
+	}
+	if err := tx.drop(kindCounter, c.id); err != nil {
+		return err
+	}
+	return tx.drop(kindMechanism, m.ID)
 }
 
 // HistoryRow is one update of a mechanism: the query that fired, as canonical

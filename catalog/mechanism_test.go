@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -12,6 +11,7 @@ import (
 	"os/exec"
 	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -132,8 +132,8 @@ func TestHistory(t *testing.T) {
 		return err
 	})
 	for _, text := range []string{
-		`UPDATE dpsql_history SET noisy = 0`, `DELETE FROM dpsql_history`, `REPLACE INTO dpsql_history VALUES (1, 1, 'x', 0, x'')`,
-		`INSERT INTO dpsql_history VALUES (1, 7, 'x', 0, x'')`, `UPDATE dpsql_ledger SET rho = 0`, `DELETE FROM dpsql_ledger`,
+		`UPDATE dpsql_history SET noisy = 0`, `DELETE FROM dpsql_history`, `REPLACE INTO dpsql_history VALUES (4, 1, 'x', 0, x'')`,
+		`INSERT INTO dpsql_history VALUES (4, 7, 'x', 0, x'')`, `UPDATE dpsql_ledger SET rho = 0`, `DELETE FROM dpsql_ledger`,
 		`REPLACE INTO dpsql_ledger SELECT * FROM dpsql_ledger`,
 	} {
 		err := s.Write(context.Background(), func(tx *catalog.Tx) error { _, err := tx.SQL().ExecContext(tx.Context(), text); return err })
@@ -172,7 +172,7 @@ func TestEndedRunsAreErased(t *testing.T) {
 		}
 	}
 	found := func(m *catalog.Mechanism, run int64) bool {
-		pattern := binary.BigEndian.AppendUint64(nil, uint64(tau(m.ID, run)))
+		pattern := strconv.AppendInt(nil, tau(m.ID, run), 10)
 		for _, content := range snapshotFiles(t, path) {
 			if bytes.Contains(content, pattern) {
 				return true

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"encoding/json"
 	"slices"
 
 	"dpsql/period"
@@ -11,22 +10,22 @@ import (
 
 // storedPeriods is the JSON form of an account's partition and retired periods.
 type storedPeriods struct {
-	Column  string     `json:"column"`
-	By      string     `json:"by"`
-	Stored  string     `json:"stored,omitempty"` // of a DATE and a TIMESTAMP: how rows hold it
-	Step    int64      `json:"step,omitempty"`   // of a TIMESTAMP, in seconds
-	Zone    string     `json:"zone,omitempty"`
-	Texts   [][]byte   `json:"texts,omitempty"` // in base64, since they need not be UTF-8
-	Retired [][2]int64 `json:"retired,omitempty"`
-	Since   int64      `json:"since,omitempty"`
+	Column  string        `json:"column"`
+	By      string        `json:"by"`
+	Stored  string        `json:"stored,omitempty"` // of a DATE and a TIMESTAMP: how rows hold it
+	Step    int64         `json:"step,omitempty"`   // of a TIMESTAMP, in seconds
+	Zone    string        `json:"zone,omitempty"`
+	Texts   []exact       `json:"texts,omitempty"`
+	Retired period.Ranges `json:"retired,omitempty"`
+	Since   int64         `json:"since"`
 }
 
-func encodePeriods(a *Account) (string, error) {
+func encodePeriods(a *Account) (*storedPeriods, error) {
 	p := a.Partition
 	if p == nil {
-		return "", nil
+		return nil, nil
 	}
-	s := storedPeriods{Column: p.Column, By: string(p.By), Zone: p.Zone, Since: a.Since}
+	s := &storedPeriods{Column: p.Column, By: string(p.By), Zone: p.Zone, Retired: a.Retired, Since: a.Since}
 	form := query.Form{}
 	if p.Form.IsTime() {
 		s.Stored = p.Form.Stored().String()
@@ -37,25 +36,17 @@ func encodePeriods(a *Account) (string, error) {
 		}
 	}
 	if p.Form != form {
-		return "", sqlerr.New(sqlerr.Internal, "the form of a period's column cannot be stored")
+		return nil, sqlerr.New(sqlerr.Internal, "the form of a period's column cannot be stored")
 	}
 	for _, text := range p.Texts {
-		s.Texts = append(s.Texts, []byte(text))
+		s.Texts = append(s.Texts, exact(text))
 	}
-	for _, r := range a.Retired {
-		s.Retired = append(s.Retired, [2]int64{r.First, r.Last})
-	}
-	text, err := json.Marshal(s)
-	return string(text), err
+	return s, nil
 }
 
 // decode sets the fields of an account that encodePeriods stores.
-func (a *Account) decode(text string) error {
+func (s *storedPeriods) decode(a *Account) error {
 	bad := corrupt("the periods of an account cannot be read")
-	var s storedPeriods
-	if json.Unmarshal([]byte(text), &s) != nil {
-		return bad
-	}
 	p := &period.Partition{Column: s.Column, By: period.Granularity(s.By), Zone: s.Zone}
 	if s.Stored != "" {
 		as, ok := query.StoredNamed(s.Stored)
@@ -73,24 +64,14 @@ func (a *Account) decode(text string) error {
 	for _, t := range s.Texts {
 		p.Texts = append(p.Texts, string(t))
 	}
-	var retired []period.Range
-	for _, r := range s.Retired {
-		retired = append(retired, period.Range{First: r[0], Last: r[1]})
-	}
-	a.Partition, a.Retired, a.Since = p, period.Of(retired...), s.Since
+	a.Partition, a.Retired, a.Since = p, s.Retired, s.Since
 	return nil
 }
 
 // setPeriods stores the partition and the retired periods of an account, and writes a line of
 // cost 0 that tells when they began to hold.
-func (tx *Tx) setPeriods(a *Account, over period.Range, action, object string) (err error) {
-	if a.periods, err = encodePeriods(a); err != nil {
-		return err
-	}
-	if _, err := tx.exec(`UPDATE dpsql_accounts SET periods = ? WHERE id = ?`, a.periods, a.ID); err != nil {
-		return err
-	}
-	if err := tx.seal("dpsql_accounts", a.ID, a.encoding()); err != nil {
+func (tx *Tx) setPeriods(a *Account, over period.Range, action, object string) error {
+	if err := tx.storeAccount(a); err != nil {
 		return err
 	}
 	return tx.append(Entry{Account: a.ID, Kind: KindReleases, Action: action, Object: object, Over: over})

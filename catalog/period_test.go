@@ -200,7 +200,7 @@ func TestPartitionIsForEver(t *testing.T) {
 		}
 		return err
 	})
-	raw(t, path, `UPDATE dpsql_accounts SET periods = replace(periods, 'month', 'day')`)
+	raw(t, path, changed("account", "", "$.periods.by", "'day'"))
 	wantCode(t, open(t, path).Read(t.Context(), func(tx *catalog.Tx) error {
 		_, err := tx.Accounts()
 		return err
@@ -298,12 +298,9 @@ func TestTemplates(t *testing.T) {
 		if err != nil || got == nil {
 			t.Fatalf("%+v, %v", got, err)
 		}
+		m.Ever = period.Of(period.Only(5), period.Range{First: 7, Last: 8})
 		if m.Table = got.Table; !reflect.DeepEqual(*got, m) {
 			t.Errorf("read %+v, want %+v", *got, m)
-		}
-		ever, err := tx.PartsEver(m.ID)
-		if err != nil || !reflect.DeepEqual(ever, period.Of(period.Only(5), period.Range{First: 7, Last: 8})) {
-			t.Errorf("parts of %v, %v", ever, err)
 		}
 		parts, err := tx.Releases(table)
 		if err != nil || len(parts) != 2 || parts[0].Template != m.ID || parts[0].Span != period.Only(5) {
@@ -352,7 +349,7 @@ func TestRowCountsOfPeriods(t *testing.T) {
 		return nil
 	})
 	s.Close()
-	for _, damage := range []string{`UPDATE dpsql_row_counts SET nhat = 8`, `DELETE FROM dpsql_row_counts`} {
+	for _, damage := range []string{changed("row count", "", "$.value", "8"), `DELETE FROM dpsql_objects WHERE kind = 'row count'`} {
 		copied := dbPath(t)
 		raw(t, path, `VACUUM INTO '`+copied+`'`)
 		raw(t, copied, damage)
@@ -462,11 +459,12 @@ func TestDamagedPeriods(t *testing.T) {
 		lines(`epsilon = delta, delta = epsilon`, ranged), lines(`epsilon = period_first, period_first = epsilon`, ranged), lines(`seq = 99`, ranged),
 		`UPDATE dpsql_ledger SET period_first = 13 - period_first, period_last = 18 - period_last WHERE seq IN (4, 5)`,
 		`DELETE FROM dpsql_ledger WHERE seq = (SELECT MAX(seq) FROM dpsql_ledger)`, `DELETE FROM dpsql_ledger WHERE seq = 4`,
-		`UPDATE dpsql_accounts SET periods = ''`, `UPDATE dpsql_accounts SET periods = replace(periods, '"since":2', '"since":4')`,
-		`UPDATE dpsql_accounts SET periods = replace(periods, '[[1,1]]', '[[2,2]]')`, `UPDATE dpsql_accounts SET periods = replace(periods, 'Berlin', 'Paris')`,
-		`UPDATE dpsql_releases SET period_last = 9`, `UPDATE dpsql_releases SET period_first = NULL`, `UPDATE dpsql_releases SET template = 1`,
-		`UPDATE dpsql_templates SET early = 1`, `DELETE FROM dpsql_templates`, `UPDATE dpsql_row_counts SET period_last = 9`,
-		`UPDATE dpsql_tables SET period = 'other'`,
+		changed("account", "", "$.periods", "NULL"), changed("account", "", "$.periods.since", "4"),
+		changed("account", "", "$.periods.retired[0].last", "2"), changed("account", "", "$.periods.zone", "'Paris'"),
+		changed("release", "r", "$.periods.last", "9"), changed("release", "r", "$.periods", "NULL"), changed("release", "r", "$.template", "1"),
+		changed("template", "monthly", "$.early", "json('true')"),
+		without("template", "monthly"), changed("row count", "", "$.periods.last", "9"),
+		changed("private table", "raw", "$.period", "'other'"),
 	} {
 		copied := dbPath(t)
 		raw(t, path, `VACUUM INTO '`+copied+`'`)

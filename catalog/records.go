@@ -5,13 +5,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"strconv"
 	"time"
 
 	"dpsql/catalog/internal/ledger"
-	"dpsql/period"
 	"dpsql/sqlerr"
 )
 
@@ -78,11 +78,6 @@ func pick[T any](all []T, wanted func(*T) bool) *T {
 	return nil
 }
 
-func scanText(row record) (text string, err error) {
-	err = row.Scan(&text)
-	return text, err
-}
-
 func scanNumber(row record) (n int64, err error) {
 	err = row.Scan(&n)
 	return n, err
@@ -107,28 +102,16 @@ func parseTime(text string) (time.Time, error) {
 	return t.UTC(), nil
 }
 
-// encodeColumns returns column indexes as JSON, null for nil.
-func encodeColumns(columns []int) (string, error) {
-	text, err := json.Marshal(columns)
-	return string(text), err
-}
-
-func decodeColumns(text string) (columns []int, err error) {
-	if json.Unmarshal([]byte(text), &columns) != nil {
-		return nil, corrupt("a list of columns in the catalog cannot be read")
-	}
-	return columns, nil
-}
-
-// encodeJSON returns parameters as text, an empty object when there are none.
-func encodeJSON(raw json.RawMessage) (string, error) {
+// compact returns parameters as they are stored, an empty object when there are none.
+func compact(raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) == 0 {
-		return "{}", nil
+		return json.RawMessage("{}"), nil
 	}
-	if !json.Valid(raw) {
-		return "", sqlerr.New(sqlerr.Internal, "parameters to be stored are not JSON")
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return nil, sqlerr.New(sqlerr.Internal, "parameters to be stored are not JSON")
 	}
-	return string(raw), nil
+	return b.Bytes(), nil
 }
 
 // unreadable returns the error of reading a record. It is Corrupt if the record or its
@@ -145,41 +128,13 @@ func unreadable(err error) error {
 	return corrupt("a record of the catalog cannot be read")
 }
 
-// checkDigest compares a record with the digest that was stored with it.
-func checkDigest(what string, e ledger.Encoding, stored []byte) error {
-	digest := e.Digest()
-	if bytes.Equal(digest[:], stored) {
-		return nil
-	}
-	return corrupt("the record of %s does not match its checksum", what)
-}
-
-// seal stores the digest of a record that was just written.
-func (tx *Tx) seal(table string, id int64, e ledger.Encoding) error {
-	digest := e.Digest()
-	_, err := tx.exec(`UPDATE `+table+` SET digest = ? WHERE id = ?`, digest[:], id)
-	return err
-}
-
-// The rolls of the catalog. The mechanism owns the roll of its history. The owner of all
-// other rolls is 0.
+// The rolls of the catalog, beside those of the kinds of objects. The mechanism owns the roll of
+// its history. The owner of all other rolls is 0.
 const (
-	rollPublics    = "public tables"
-	rollSteps      = "columns of public tables"
-	rollKeyLists   = "lists of keys"
-	rollSources    = "sources"
-	rollAccounts   = "accounts"
-	rollDeclared   = "declared tables" // dropped ones included
-	rollTables     = "private tables"
-	rollReleases   = "releases"
-	rollTemplates  = "releases of each period"
-	rollRowCounts  = "row counts of periods"
-	rollMechanisms = "mechanisms"
-	rollUsers      = "users"  // dropped ones included
-	rollGrants     = "grants" // revoked ones included
-	rollLedger     = "ledger"
-	rollHistory    = "history"
-	rollCatalog    = "catalog" // of nothing; its sum is the catalog's random name
+	rollObjects = "objects" // dropped ones included: it has the last id
+	rollLedger  = "ledger"
+	rollHistory = "history"
+	rollCatalog = "catalog" // of nothing; its sum is the catalog's random name
 )
 
 func key(id int64) string { return strconv.FormatInt(id, 10) }
@@ -253,27 +208,30 @@ func checkComplete[T any](tx *Tx, set string, all []T, key func(*T) string) erro
 	return nil
 }
 
-// The owners of payloads.
-const (
-	ownerRelease   = "release"
-	ownerMechanism = "mechanism"
-)
-
 // maxPart bounds each stored part of a payload, and SQLite's copy of it in memory. It is
 // far below SQLite's limit of 10^9 bytes a value.
 const maxPart = 16 << 20
 
-func checksum(payload []byte) []byte {
-	sum := sha256.Sum256(payload)
-	return sum[:]
+// checksum is the SHA-256 of a payload, in JSON as hexadecimal digits.
+type checksum [sha256.Size]byte
+
+// MarshalText implements encoding.TextMarshaler.
+func (c checksum) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, c[:]), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (c *checksum) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(c)) {
+		return hex.ErrLength
+	}
+	_, err := hex.Decode(c[:], text)
+	return err
 }
 
-func (tx *Tx) writePayload(owner string, id int64, payload []byte) error {
+// writePayload stores the bytes that belong to an object.
+func (tx *Tx) writePayload(object int64, payload []byte) error {
 	for part := 0; len(payload) > 0; part++ {
 		n := min(tx.store.partSize, len(payload))
-		_, err := tx.exec(`INSERT INTO dpsql_payloads (owner, owner_id, part, data) VALUES (?, ?, ?, ?)`,
-			owner, id, part, payload[:n])
-		if err != nil {
+		if _, err := tx.exec(`INSERT INTO dpsql_payloads (object, part, data) VALUES (?, ?, ?)`, object, part, payload[:n]); err != nil {
 			return err
 		}
 		payload = payload[n:]
@@ -283,8 +241,8 @@ func (tx *Tx) writePayload(owner string, id int64, payload []byte) error {
 
 // readPayload returns the stored bytes. It returns nil when they do not have that size
 // and checksum.
-func (tx *Tx) readPayload(owner string, id, size int64, sum []byte) ([]byte, error) {
-	parts, err := list(tx, scanBytes, `SELECT data FROM dpsql_payloads WHERE owner = ? AND owner_id = ? ORDER BY part`, owner, id)
+func (tx *Tx) readPayload(object, size int64, sum checksum) ([]byte, error) {
+	parts, err := list(tx, scanBytes, `SELECT data FROM dpsql_payloads WHERE object = ? ORDER BY part`, object)
 	if err != nil {
 		return nil, err
 	}
@@ -292,57 +250,21 @@ func (tx *Tx) readPayload(owner string, id, size int64, sum []byte) ([]byte, err
 	if len(parts) == 1 { // one part needs no copy
 		payload = parts[0]
 	}
-	if int64(len(payload)) != size || !bytes.Equal(checksum(payload), sum) {
+	if int64(len(payload)) != size || checksum(sha256.Sum256(payload)) != sum {
 		return nil, nil
 	}
-	return nonNil(payload), nil
+	if payload == nil {
+		payload = []byte{}
+	}
+	return payload, nil
 }
 
-func (tx *Tx) deletePayload(owner string, id int64) error {
-	_, err := tx.exec(`DELETE FROM dpsql_payloads WHERE owner = ? AND owner_id = ?`, owner, id)
+func (tx *Tx) deletePayload(object int64) error {
+	_, err := tx.exec(`DELETE FROM dpsql_payloads WHERE object = ?`, object)
 	return err
 }
 
 func scanBytes(row record) (data []byte, err error) {
 	err = row.Scan(&data)
 	return data, err
-}
-
-// since returns a column that a version of the schema added, or, in a catalog of an earlier
-// one, the expression that stands for it.
-func (tx *Tx) since(version int, column, before string) string {
-	if tx.version < version {
-		return before
-	}
-	return column
-}
-
-// storedSpan is a range of periods as records have it: NULL for all.
-type storedSpan struct{ first, last *int64 }
-
-// selectSpan selects a storedSpan.
-func (tx *Tx) selectSpan() string {
-	return tx.since(periodsVersion, "period_first, period_last", "NULL, NULL")
-}
-
-func spanOf(r period.Range) storedSpan {
-	if r == period.All {
-		return storedSpan{}
-	}
-	return storedSpan{&r.First, &r.Last}
-}
-
-func (s storedSpan) value() period.Range {
-	if s.first == nil || s.last == nil {
-		return period.All
-	}
-	return period.Range{First: *s.first, Last: *s.last}
-}
-
-// encodeSpan appends a range to a record. Records from before there were periods have none.
-func encodeSpan(e ledger.Encoding, r period.Range) ledger.Encoding {
-	if r == period.All {
-		return e
-	}
-	return e.Texts("periods").Numbers(r.First, r.Last)
 }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"io"
@@ -13,7 +14,6 @@ import (
 	"time"
 
 	"dpsql/accounting"
-	"dpsql/catalog/internal/ledger"
 	"dpsql/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -21,22 +21,21 @@ import (
 
 // Release describes a published release. ReleasePayload reads its bytes.
 type Release struct {
-	ID         int64
-	Name       string
-	TableID    int64
-	Table      string // the table's name; filled in when read
-	Columns    []int  // the table's columns it covers, ascending; nil for all
-	Using      string // "projection", "marginals" or "smw"
-	Params     json.RawMessage
-	Epsilon    accounting.Epsilon
-	Delta      accounting.Delta
-	MaxSupport uint64
-	Span       period.Range // the periods whose rows it was built from; All without periods
-	Template   int64        // the template that it is a part of; 0 for none
-	CreatedAt  time.Time
-	Size       int64 // of the payload, in bytes
-
-	sum []byte // SHA-256 of the payload
+	ID         int64              `json:"-"`
+	Name       string             `json:"-"`
+	TableID    int64              `json:"-"`
+	Table      string             `json:"-"`       // the table's name; filled in when read
+	Columns    []int              `json:"columns"` // the table's columns it covers, ascending; nil for all
+	Using      string             `json:"using"`   // "projection", "marginals" or "smw"
+	Params     json.RawMessage    `json:"params"`
+	Epsilon    accounting.Epsilon `json:"epsilon"`
+	Delta      accounting.Delta   `json:"delta"`
+	MaxSupport uint64             `json:"max_support"`
+	Span       period.Range       `json:"periods"`            // the periods whose rows it was built from; All without periods
+	Template   int64              `json:"template,omitempty"` // the template that it is a part of; 0 for none
+	CreatedAt  time.Time          `json:"created_at"`
+	Size       int64              `json:"size"`   // of the payload, in bytes
+	SHA256     checksum           `json:"sha256"` // of the payload
 }
 
 // Unfinished reports, from what Params say, whether the release is yet to be completed, at no cost.
@@ -48,56 +47,36 @@ func (r *Release) Unfinished() bool {
 // AnySupport is the MaxSupport of a release without a bound.
 const AnySupport = math.MaxInt64
 
-func (tx *Tx) selectRelease() string {
-	return `SELECT id, name, table_id, ` + nameOfTable + `, columns, method, params, epsilon, delta,
-	max_support, ` + tx.selectSpan() + `, ` + tx.since(periodsVersion, "template", "0") + `, created_at, size, sha256, digest
-	FROM dpsql_releases NOT INDEXED WHERE dropped_at IS NULL ORDER BY CAST(name AS TEXT)`
+// releaseFrom returns the function that makes a release of its object.
+func (tx *Tx) releaseFrom() func(*object, *Release) (Release, error) {
+	return func(o *object, r *Release) (found Release, err error) {
+		r.ID, r.Name, r.TableID = o.id, o.name, o.parent
+		r.Table, err = tx.nameOfTable(o)
+		return *r, err
+	}
 }
 
-func scanRelease(row record) (r Release, err error) {
-	var columns, params, at string
-	var support int64
-	var span storedSpan
-	var digest []byte
-	err = row.Scan(&r.ID, &r.Name, &r.TableID, &r.Table, &columns, &r.Using, &params, &r.Epsilon, &r.Delta,
-		&support, &span.first, &span.last, &r.Template, &at, &r.Size, &r.sum, &digest)
+// nameOfTable returns the name of the table that an object belongs to.
+func (tx *Tx) nameOfTable(o *object) (string, error) {
+	tables, err := tx.living(kindTable)
 	if err != nil {
-		return r, err
+		return "", err
 	}
-	r.Params, r.MaxSupport, r.Span = json.RawMessage(params), uint64(support), span.value()
-	if r.Columns, err = decodeColumns(columns); err != nil {
-		return r, err
+	if t := pick(tables, withID(o.parent)); t != nil {
+		return t.name, nil
 	}
-	if r.CreatedAt, err = parseTime(at); err != nil {
-		return r, err
-	}
-	return r, checkDigest("release "+r.Name, r.encoding(), digest)
-}
-
-func (r *Release) encoding() ledger.Encoding {
-	e := ledger.Encode("release").Numbers(r.ID).Texts(r.Name).Numbers(r.TableID).Columns(r.Columns).Texts(r.Using, string(r.Params)).
-		Numbers(int64(r.Epsilon), int64(r.Delta), int64(r.MaxSupport)).Texts(formatTime(r.CreatedAt)).
-		Numbers(r.Size).Texts(string(r.sum))
-	e = encodeSpan(e, r.Span)
-	if r.Template != 0 {
-		e = e.Texts("part of").Numbers(r.Template)
-	}
-	return e
+	return "", corrupt("the table of %s is missing", o)
 }
 
 // Releases lists the releases of a table by name, of all tables when table is 0.
 func (tx *Tx) Releases(table int64) ([]Release, error) {
-	all, err := list(tx, scanRelease, tx.selectRelease())
-	if err == nil {
-		err = checkComplete(tx, rollReleases, all, func(r *Release) string { return key(r.ID) })
-	}
-	return slices.DeleteFunc(all, func(r Release) bool { return table != 0 && r.TableID != table }), err
+	found, err := all(tx, kindRelease, tx.releaseFrom())
+	return slices.DeleteFunc(found, func(r Release) bool { return table != 0 && r.TableID != table }), err
 }
 
 // Release returns the release of that name, nil when there is none.
 func (tx *Tx) Release(name string) (*Release, error) {
-	all, err := tx.Releases(0)
-	return pick(all, func(r *Release) bool { return query.SameName(r.Name, name) }), err
+	return one(tx, kindRelease, named(name), tx.releaseFrom())
 }
 
 // AddRelease stores a release with its payload and sets r.ID and r.Size, and
@@ -115,37 +94,24 @@ func (tx *Tx) AddRelease(r *Release, payload []byte) error {
 	if r.MaxSupport > AnySupport {
 		return sqlerr.New(sqlerr.Invalid, "max_support = %d is too large", r.MaxSupport)
 	}
-	columns, err := encodeColumns(r.Columns)
-	if err != nil {
-		return err
-	}
-	params, err := encodeJSON(r.Params)
-	if err != nil {
+	if r.Params, err = compact(r.Params); err != nil {
 		return err
 	}
 	tx.complete(t, &r.CreatedAt, &r.Span)
-	sum, span := checksum(payload), spanOf(r.Span)
-	id, err := tx.insert(`INSERT INTO dpsql_releases (name, table_id, columns, method, params, epsilon, delta,
-		max_support, size, sha256, period_first, period_last, template, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		r.Name, r.TableID, columns, r.Using, params, r.Epsilon, r.Delta,
-		int64(r.MaxSupport), len(payload), sum, span.first, span.last, r.Template, formatTime(r.CreatedAt))
-	if err != nil {
+	r.Size, r.SHA256 = int64(len(payload)), sha256.Sum256(payload)
+	if r.ID, err = tx.create(kindRelease, r.Name, r.TableID, r); err != nil {
 		return err
 	}
-	r.ID, r.Params, r.Size, r.sum = id, json.RawMessage(params), int64(len(payload)), sum
-	if err := tx.seal("dpsql_releases", id, r.encoding()); err != nil {
+	if err := tx.writePayload(r.ID, payload); err != nil || r.Template == 0 {
 		return err
 	}
-	if err := tx.addToRoll(rollReleases, key(id)); err != nil {
-		return err
-	}
-	return tx.writePayload(ownerRelease, id, payload)
+	return tx.notePart(r)
 }
 
 // ReleasePayload returns the release's bytes. Errors: Corrupt when they are not the
 // bytes that were stored.
 func (tx *Tx) ReleasePayload(r *Release) ([]byte, error) {
-	payload, err := tx.readPayload(ownerRelease, r.ID, r.Size, r.sum)
+	payload, err := tx.readPayload(r.ID, r.Size, r.SHA256)
 	if err == nil && payload == nil {
 		err = corrupt("release %s does not match its checksum", r.Name)
 	}
@@ -166,22 +132,18 @@ func (tx *Tx) DropRelease(name string) error {
 }
 
 func (tx *Tx) dropRelease(r *Release) error {
-	if err := tx.deletePayload(ownerRelease, r.ID); err != nil {
+	if err := tx.deletePayload(r.ID); err != nil {
 		return err
 	}
-	if _, err := tx.exec(`UPDATE dpsql_releases SET dropped_at = ? WHERE id = ?`, formatTime(tx.stamp()), r.ID); err != nil {
-		return err
-	}
-	return tx.removeFromRoll(rollReleases, key(r.ID))
+	return tx.drop(kindRelease, r.ID)
 }
 
-// checkTable returns a table, and refuses one that was dropped.
+// checkTable returns a table without its columns and row counts, and refuses one that was dropped.
 func (tx *Tx) checkTable(id int64) (*Table, error) {
-	all, err := tx.Tables()
+	t, err := one(tx, kindTable, withID(id), tableFrom)
 	if err != nil {
 		return nil, err
 	}
-	t := pick(all, func(t *Table) bool { return t.ID == id })
 	if t == nil {
 		return nil, sqlerr.New(sqlerr.Unknown, "the private table was dropped meanwhile")
 	}
@@ -194,6 +156,7 @@ func (tx *Tx) complete(t *Table, createdAt *time.Time, span *period.Range) {
 	if createdAt.IsZero() {
 		*createdAt = tx.stamp()
 	}
+	*createdAt = createdAt.UTC().Truncate(time.Second)
 	if t.Period == "" && *span == (period.Range{}) {
 		*span = period.All
 	}
@@ -202,41 +165,19 @@ func (tx *Tx) complete(t *Table, createdAt *time.Time, span *period.Range) {
 // checkName refuses a name that a release, a template or a mechanism has: statements refer
 // to them by name alone.
 func (tx *Tx) checkName(name string) error {
-	releases, err := tx.releaseNames()
-	if err != nil {
-		return err
-	}
-	template, err := tx.Template(name)
-	if err != nil {
-		return err
-	}
-	mechanism, err := tx.Mechanism(name)
-	if err != nil {
-		return err
-	}
-	release := pick(releases, func(r *Release) bool { return query.SameName(r.Name, name) })
-	switch {
-	case template != nil:
-		return sqlerr.New(sqlerr.Invalid, "the release %s exists", template.Name)
-	case release != nil:
-		return sqlerr.New(sqlerr.Invalid, "the release %s exists", release.Name)
-	case mechanism != nil:
-		return sqlerr.New(sqlerr.Invalid, "the mechanism %s exists", mechanism.Name)
+	for _, taken := range []struct {
+		kind  kind
+		calls string
+	}{{kindTemplate, "release"}, {kindRelease, "release"}, {kindMechanism, "mechanism"}} {
+		objects, err := tx.living(taken.kind)
+		if err != nil {
+			return err
+		}
+		if o := pick(objects, named(name)); o != nil {
+			return sqlerr.New(sqlerr.Invalid, "the %s %s exists", taken.calls, o.name)
+		}
 	}
 	return nil
-}
-
-// releaseNames lists the releases with their ID and Name alone. A release of each day has thousands
-// of parts, and each new one looks for its name among them.
-func (tx *Tx) releaseNames() ([]Release, error) {
-	all, err := list(tx, func(row record) (r Release, err error) {
-		err = row.Scan(&r.ID, &r.Name)
-		return r, err
-	}, `SELECT id, name FROM dpsql_releases NOT INDEXED WHERE dropped_at IS NULL`)
-	if err == nil {
-		err = checkComplete(tx, rollReleases, all, func(r *Release) string { return key(r.ID) })
-	}
-	return all, err
 }
 
 // ExportRelease writes a new SQLite file with what is needed to answer from the
@@ -387,58 +328,39 @@ func targetExists(path string) error {
 // Template says how the part of a release for each period is built. It has no answers itself:
 // its parts are Releases.
 type Template struct {
-	ID        int64
-	Name      string
-	TableID   int64
-	Table     string          // the table's name; filled in when read
-	Columns   []int           // the table's columns that parts cover, ascending; nil for all
-	Using     string          // "projection" or "marginals"
-	Options   json.RawMessage // of the statement, in a form that its writer knows
-	Early     bool            // the running period gets a part too
-	CreatedAt time.Time
+	ID        int64           `json:"-"`
+	Name      string          `json:"-"`
+	TableID   int64           `json:"-"`
+	Table     string          `json:"-"`       // the table's name; filled in when read
+	Columns   []int           `json:"columns"` // the table's columns that parts cover, ascending; nil for all
+	Using     string          `json:"using"`   // "projection" or "marginals"
+	Options   json.RawMessage `json:"options"` // of the statement, in a form that its writer knows
+	Early     bool            `json:"early"`   // the running period gets a part too
+	Ever      period.Ranges   `json:"ever"`    // the periods for which it has a part or had one, which was dropped
+	CreatedAt time.Time       `json:"created_at"`
 }
 
-const selectTemplate = `SELECT id, name, table_id, ` + nameOfTable + `, columns, method, options, early, created_at, digest
-	FROM dpsql_templates NOT INDEXED WHERE dropped_at IS NULL ORDER BY CAST(name AS TEXT)`
-
-func scanTemplate(row record) (t Template, err error) {
-	var columns, options, at string
-	var digest []byte
-	err = row.Scan(&t.ID, &t.Name, &t.TableID, &t.Table, &columns, &t.Using, &options, &t.Early, &at, &digest)
-	if err != nil {
-		return t, err
+// templateFrom returns the function that makes a template of its object.
+func (tx *Tx) templateFrom() func(*object, *Template) (Template, error) {
+	return func(o *object, t *Template) (found Template, err error) {
+		if t.Ever == nil {
+			return found, corrupt("the parts of release %s are not known", o.name)
+		}
+		t.ID, t.Name, t.TableID = o.id, o.name, o.parent
+		t.Table, err = tx.nameOfTable(o)
+		return *t, err
 	}
-	t.Options = json.RawMessage(options)
-	if t.Columns, err = decodeColumns(columns); err != nil {
-		return t, err
-	}
-	if t.CreatedAt, err = parseTime(at); err != nil {
-		return t, err
-	}
-	return t, checkDigest("release "+t.Name, t.encoding(), digest)
-}
-
-func (t *Template) encoding() ledger.Encoding {
-	return ledger.Encode("template").Numbers(t.ID).Texts(t.Name).Numbers(t.TableID).Columns(t.Columns).
-		Texts(t.Using, string(t.Options)).Flag(t.Early).Texts(formatTime(t.CreatedAt))
 }
 
 // Templates lists the templates of a table by name, of all tables when table is 0.
 func (tx *Tx) Templates(table int64) ([]Template, error) {
-	if tx.version < periodsVersion {
-		return nil, nil
-	}
-	all, err := list(tx, scanTemplate, selectTemplate)
-	if err == nil {
-		err = checkComplete(tx, rollTemplates, all, func(t *Template) string { return key(t.ID) })
-	}
-	return slices.DeleteFunc(all, func(t Template) bool { return table != 0 && t.TableID != table }), err
+	found, err := all(tx, kindTemplate, tx.templateFrom())
+	return slices.DeleteFunc(found, func(t Template) bool { return table != 0 && t.TableID != table }), err
 }
 
 // Template returns the template of that name, nil when there is none.
 func (tx *Tx) Template(name string) (*Template, error) {
-	all, err := tx.Templates(0)
-	return pick(all, func(t *Template) bool { return query.SameName(t.Name, name) }), err
+	return one(tx, kindTemplate, named(name), tx.templateFrom())
 }
 
 // AddTemplate stores a template and sets t.ID and t.CreatedAt. Errors: Invalid when a release,
@@ -450,24 +372,26 @@ func (tx *Tx) AddTemplate(t *Template) error {
 	if _, err := tx.checkTable(t.TableID); err != nil {
 		return err
 	}
-	columns, err := encodeColumns(t.Columns)
+	options, err := compact(t.Options)
 	if err != nil {
 		return err
 	}
-	options, err := encodeJSON(t.Options)
-	if err != nil {
+	t.CreatedAt, t.Options, t.Ever = tx.stamp(), options, period.Ranges{}
+	t.ID, err = tx.create(kindTemplate, t.Name, t.TableID, t)
+	return err
+}
+
+// notePart has the template of a release know that it has a part for its periods.
+func (tx *Tx) notePart(r *Release) error {
+	t, err := one(tx, kindTemplate, withID(r.Template), tx.templateFrom())
+	switch {
+	case err != nil:
 		return err
+	case t == nil:
+		return corrupt("the template of release %s is missing", r.Name)
 	}
-	t.CreatedAt, t.Options = tx.stamp(), json.RawMessage(options)
-	t.ID, err = tx.insert(`INSERT INTO dpsql_templates (name, table_id, columns, method, options, early, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		t.Name, t.TableID, columns, t.Using, options, t.Early, formatTime(t.CreatedAt))
-	if err != nil {
-		return err
-	}
-	if err := tx.seal("dpsql_templates", t.ID, t.encoding()); err != nil {
-		return err
-	}
-	return tx.addToRoll(rollTemplates, key(t.ID))
+	t.Ever = t.Ever.Union(period.Ranges{r.Span})
+	return tx.replace(kindTemplate, t.ID, t)
 }
 
 // DropTemplate removes a template and its parts. What they cost stays spent. Errors: Unknown.
@@ -491,21 +415,5 @@ func (tx *Tx) DropTemplate(name string) error {
 			return err
 		}
 	}
-	if _, err := tx.exec(`UPDATE dpsql_templates SET dropped_at = ? WHERE id = ?`, formatTime(tx.stamp()), t.ID); err != nil {
-		return err
-	}
-	return tx.removeFromRoll(rollTemplates, key(t.ID))
-}
-
-// PartsEver returns the periods for which a template has a part or had one, which was dropped.
-func (tx *Tx) PartsEver(template int64) (period.Ranges, error) {
-	if tx.version < periodsVersion {
-		return nil, nil
-	}
-	all, err := list(tx, func(row record) (r period.Range, err error) {
-		var s storedSpan
-		err = row.Scan(&s.first, &s.last)
-		return s.value(), err
-	}, `SELECT period_first, period_last FROM dpsql_releases WHERE template = ?`, template)
-	return period.Of(all...), err
+	return tx.drop(kindTemplate, t.ID)
 }

@@ -76,7 +76,7 @@ func TestDamagedPayload(t *testing.T) {
 		"part missing": `DELETE FROM dpsql_payloads WHERE part = 1`,
 		"all missing":  `DELETE FROM dpsql_payloads`,
 		"swapped":      `UPDATE dpsql_payloads SET part = 1 - part + 10; UPDATE dpsql_payloads SET part = part - 10`,
-		"size":         `UPDATE dpsql_releases SET size = size - 1; UPDATE dpsql_mechanisms SET state_size = state_size - 1`,
+		"size":         `UPDATE dpsql_objects SET body = json_set(body, '$.size', 1000, '$.state_size', 1000)`,
 	} {
 		path := dbPath(t)
 		s := open(t, path)
@@ -229,7 +229,7 @@ func TestFailedExport(t *testing.T) {
 	s := open(t, path)
 	_, table := declare(t, s, "raws")
 	write(t, s, func(tx *catalog.Tx) error { return tx.AddRelease(&catalog.Release{Name: "r", TableID: table}, nil) })
-	raw(t, path, `DELETE FROM dpsql_columns`) // so that the copy is refused
+	raw(t, path, changed("column list", "", "$", "json('[]')")) // so that the copy is refused
 	if err := s.ExportRelease(context.Background(), "r", filepath.Join(dir, "out.db")); err == nil {
 		t.Error("exported a table without columns")
 	}

@@ -3,6 +3,7 @@ package catalog_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math/big"
 	"testing"
 	"time"
@@ -33,6 +34,7 @@ var stock template
 
 func makeStock(t *testing.T, path string) {
 	s := open(t, path)
+	s.SetNow(func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC) })
 	account, table := declare(t, s, "raws")
 	write(t, s, func(tx *catalog.Tx) error {
 		steps := []func() error{
@@ -63,7 +65,13 @@ func makeStock(t *testing.T, path string) {
 				return tx.AddSource(&catalog.Source{Name: "old", Kind: catalog.Postgres, DSNEnv: "OLD_DSN"})
 			},
 			func() error { return tx.DropSource("old") },
-			func() error { return afar(tx, "visits", 1) },
+			func() error {
+				warehouse, err := tx.Source("warehouse")
+				if err != nil {
+					return err
+				}
+				return afar(tx, "visits", warehouse.ID)
+			},
 			func() error { return tx.AddUser(&catalog.User{Name: "ana", Verifier: "v"}) },
 			func() error { return tx.AddUser(&catalog.User{Name: "bob", Verifier: "w"}) },
 			func() error {
@@ -79,12 +87,43 @@ func makeStock(t *testing.T, path string) {
 				return err
 			}
 		}
+		m, err := tx.Mechanism("m")
+		if err != nil {
+			return err
+		}
 		for i := range int64(3) {
-			if _, err := tx.AppendHistory(1, "q", i); err != nil {
+			if _, err := tx.AppendHistory(m.ID, "q", i); err != nil {
 				return err
 			}
 		}
-		return tx.SetNHat(table, period.All, catalog.NHat{Value: 100, Law: "dlap(1)"})
+		if err := tx.SetNHat(table, period.All, catalog.NHat{Value: 100, Law: "dlap(1)"}); err != nil {
+			return err
+		}
+		ana, err := tx.User("ana")
+		if err != nil {
+			return err
+		}
+		monthly := &catalog.Template{Name: "monthly", TableID: table, Using: "marginals", Options: json.RawMessage(`{"epsilon":"0.4"}`)}
+		for _, step := range []func() error{
+			func() error { _, err := tx.SetPartition(account, "raw", months()); return err },
+			func() error { return tx.Retire(account, "raw", period.Only(1)) },
+			func() error {
+				return tx.SetNHat(table, period.Only(5), catalog.NHat{Value: 9, Rho: 2, Law: "dgauss(1)"})
+			},
+			func() error { return tx.AddTemplate(monthly) },
+			func() error {
+				return tx.AddRelease(&catalog.Release{Name: "monthly[5]", TableID: table, Columns: []int{0, 2}, Using: "marginals", Span: period.Only(5), Template: monthly.ID}, []byte("part"))
+			},
+			func() error {
+				return tx.Grant(ana, &catalog.Table{ID: table, Account: account, Name: "raw"}, catalog.Quota{Rho: 10, Charge: 4})
+			},
+			func() error { return tx.AddSecret([]byte("of a server")) },
+		} {
+			if err := step(); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	s.Close()
 }
@@ -95,68 +134,84 @@ func TestMissingRecords(t *testing.T) {
 	}
 	const freely = `DROP TRIGGER dpsql_history_delete; DROP TRIGGER dpsql_history_update; DROP TRIGGER dpsql_history_insert; `
 	for _, damage := range []string{
-		`DELETE FROM dpsql_public`,
-		`INSERT INTO dpsql_public VALUES ('raws', '')`,
-		`DELETE FROM dpsql_public_columns WHERE name = 'cost'`,
-		`UPDATE dpsql_public_columns SET step = '0.05' WHERE name = 'cost'`,
-		`UPDATE dpsql_public_columns SET step = '1e1000000000' WHERE name = 'cost'`,
-		`UPDATE dpsql_public_columns SET step = '-0.1' WHERE name = 'cost'`,
-		`UPDATE dpsql_public_columns SET highest = '2' WHERE name = 'cost'`,
-		`UPDATE dpsql_public_columns SET lowest = 'x' WHERE name = 'cost'`,
-		`UPDATE dpsql_public_columns SET or_null = 1`,
-		`UPDATE dpsql_public_columns SET public = 'zips'`,
-		`INSERT INTO dpsql_public_columns VALUES ('icd10', 'risk', '0', '1', '0.1', 0)`,
-		`DELETE FROM dpsql_key_lists`,
-		`INSERT INTO dpsql_key_lists VALUES ('zips', 'visits', 'zip')`,
-		`UPDATE dpsql_key_lists SET public = 'zips'`,
-		`UPDATE dpsql_key_lists SET table_name = 'patients'`,
-		`UPDATE dpsql_key_lists SET column_name = 'zip'`,
-		`DELETE FROM dpsql_users WHERE id = 2`,
-		`UPDATE dpsql_users SET name = 'eva' WHERE id = 1`,
-		`UPDATE dpsql_users SET verifier = 'w' WHERE id = 1`,
-		`UPDATE dpsql_users SET created_at = '2020-01-01T00:00:00Z' WHERE id = 1`,
-		`UPDATE dpsql_users SET dropped_at = NULL WHERE id = 2`,
-		`UPDATE dpsql_users SET dropped_at = created_at WHERE id = 1`,
-		`UPDATE dpsql_users SET id = 3 WHERE id = 1`,
-		`INSERT INTO dpsql_users SELECT 3, 'eva', verifier, created_at, NULL, digest FROM dpsql_users WHERE id = 1`,
-		`DELETE FROM dpsql_bases`,
-		`DELETE FROM dpsql_sources WHERE id = 1`,
-		`DELETE FROM dpsql_sources WHERE id = 1; UPDATE dpsql_tables SET source_id = NULL`,
-		`UPDATE dpsql_sources SET dropped_at = created_at`,
-		`UPDATE dpsql_sources SET dropped_at = NULL`,
-		`UPDATE dpsql_sources SET name = 'house'`,
-		`UPDATE dpsql_sources SET kind = ''`,
-		`UPDATE dpsql_sources SET dsn_env = 'OLD_DSN'`,
-		`UPDATE dpsql_sources SET timeout = 0`,
-		`UPDATE dpsql_sources SET timeout = 31 + (1 << 60)`,
-		`UPDATE dpsql_sources SET created_at = '2020-01-01T00:00:00Z'`,
-		`UPDATE dpsql_tables SET source_id = 2 WHERE source_id = 1`,
-		`UPDATE dpsql_tables SET source_id = NULL WHERE source_id = 1`,
-		`UPDATE dpsql_tables SET source_id = 1 WHERE id = 1`,
-		`INSERT INTO dpsql_bases VALUES ('others', 1)`,
-		`DELETE FROM dpsql_columns WHERE position = 2 AND table_id = 1`,
-		`DELETE FROM dpsql_columns WHERE table_id = 1`,
-		`UPDATE dpsql_columns SET position = position + 10 WHERE position = 0`,
-		`UPDATE dpsql_tables SET dropped_at = created_at WHERE id = 1`,
-		`UPDATE dpsql_tables SET dropped_at = NULL`,
-		`DELETE FROM dpsql_tables WHERE id = 2`,
-		`UPDATE dpsql_tables SET unit = '' WHERE id = 2`,
-		`UPDATE dpsql_tables SET nhat = NULL WHERE id = 1`,
-		`UPDATE dpsql_releases SET dropped_at = created_at WHERE id = 1`,
-		`UPDATE dpsql_releases SET dropped_at = NULL`,
-		`DELETE FROM dpsql_releases WHERE id = 1`,
-		`UPDATE dpsql_releases SET id = 3 WHERE id = 1`,
-		`UPDATE dpsql_mechanisms SET dropped_at = created_at WHERE id = 1`,
-		`UPDATE dpsql_mechanisms SET dropped_at = NULL`,
-		`UPDATE dpsql_mechanisms SET name = 'k' WHERE id = 1`,
+		without("public table", "icd10"),
+		revived("public table", "zips"),
+		changed("public table", "icd10", "$.columns", "json('[]')"),
+		changed("public table", "icd10", "$.columns[1].name", "'risk'"),
+		changed("public table", "icd10", "$.columns[1].step", "'0.05'"),
+		changed("public table", "icd10", "$.columns[1].step", "'1e1000000000'"),
+		changed("public table", "icd10", "$.columns[1].step", "'-0.1'"),
+		changed("public table", "icd10", "$.columns[1].highest", "'2'"),
+		changed("public table", "icd10", "$.columns[1].lowest", "'x'"),
+		changed("public table", "icd10", "$.columns[1].or_null", "json('true')"),
+		changed("public table", "icd10", "$.keys.table", "'patients'"),
+		changed("public table", "icd10", "$.keys.column", "'zip'"),
+		changed("public table", "icd10", "$.keys", "NULL"),
+		without("user", "ana"),
+		`UPDATE dpsql_objects SET name = 'eva' WHERE name = 'ana'`,
+		`UPDATE dpsql_objects SET name = 'Ana' WHERE name = 'ana'`,
+		changed("user", "ana", "$.verifier", "'w'"),
+		changed("user", "ana", "$.created_at", "'2020-01-01T00:00:00Z'"),
+		revived("user", "bob"),
+		dropped("user", "ana"),
+		`UPDATE dpsql_objects SET id = 99 WHERE name = 'ana'`,
+		`UPDATE dpsql_objects SET kind = 'source' WHERE name = 'ana'`,
+		`INSERT INTO dpsql_objects SELECT 99, kind, 'eva', parent, NULL, digest, body FROM dpsql_objects WHERE name = 'ana'`,
+		without("source", "warehouse"),
+		dropped("source", "warehouse"),
+		revived("source", "old"),
+		`UPDATE dpsql_objects SET name = 'house' WHERE name = 'warehouse'`,
+		changed("source", "warehouse", "$.kind", "''"),
+		changed("source", "warehouse", "$.dsn_env", "'OLD_DSN'"),
+		changed("source", "warehouse", "$.timeout", "0"),
+		changed("source", "warehouse", "$.timeout", "31 + (1 << 60)"),
+		changed("source", "warehouse", "$.created_at", "'2020-01-01T00:00:00Z'"),
+		changed("account", "", "$.bases[1]", "'others'"),
+		changed("account", "", "$.bases", "json('[]')"),
+		changed("account", "", "$.unit", "'patient'"),
+		changed("account", "", "$.caps.interactive_rho", "301"),
+		changed("private table", "visits", "$.source_id", "2"),
+		changed("private table", "raw", "$.source_id", "1"),
+		changed("column list", "", "$[2].type", "'INTEGER'"),
+		changed("column list", "", "$", "json('[]')"),
+		changed("column list", "", "$[0].domain", "json('{}')"),
+		`UPDATE dpsql_objects SET parent = 5 WHERE kind = 'column list'`,
+		`DELETE FROM dpsql_objects WHERE kind = 'column list'`,
+		changed("private table", "raw", "$.nhat", "NULL"),
+		changed("private table", "raw", "$.nhat.value", "99"),
+		`UPDATE dpsql_objects SET parent = NULL WHERE name = 'raw'`,
+		dropped("private table", "raw"),
+		revived("private table", "gone"),
+		without("private table", "visits"),
+		dropped("release", "r"),
+		revived("release", "s"),
+		without("release", "r"),
+		changed("release", "r", "$.size", "6"),
+		`UPDATE dpsql_objects SET parent = (SELECT id FROM dpsql_objects WHERE name = 'visits') WHERE name = 'r'`,
+		dropped("mechanism", "m"),
+		revived("mechanism", "n"),
+		`UPDATE dpsql_objects SET name = 'k' WHERE name = 'm'`,
+		changed("template", "monthly", "$.ever", "json('[]')"),
+		without("template", "monthly"),
+		changed("row count", "", "$.value", "8"),
+		changed("row count", "", "$.periods.last", "6"),
+		changed("grant", "", "$.spent", "-1"),
+		changed("secret", "", "$.secret", "''"),
+		`DELETE FROM dpsql_objects WHERE kind = 'secret'`,
+		changed("run counter", "", "$.leased", "json('true')"),
+		changed("run counter", "", "$.comparisons", "1"),
+		`UPDATE dpsql_objects SET dropped_at = '' WHERE kind = 'run counter'`,
+		`DELETE FROM dpsql_objects WHERE kind = 'run counter'`,
+		`UPDATE dpsql_objects SET body = body || ' '`,
+		`UPDATE dpsql_objects SET digest = zeroblob(32)`,
 		freely + `DELETE FROM dpsql_history WHERE seq = 1`,
 		freely + `DELETE FROM dpsql_history WHERE seq = 2`,
 		freely + `DELETE FROM dpsql_history WHERE seq = 3`,
 		freely + `DELETE FROM dpsql_history`,
 		freely + `UPDATE dpsql_history SET noisy = 2 - noisy`,
-		freely + `INSERT INTO dpsql_history VALUES (1, 4, 'q', 0, x'')`,
+		freely + `INSERT INTO dpsql_history SELECT id, 4, 'q', 0, x'' FROM dpsql_objects WHERE name = 'm'`,
 		`DELETE FROM dpsql_answers`,
-		`UPDATE dpsql_answers SET table_id = 2`,
+		`UPDATE dpsql_answers SET table_id = 1`,
 		`UPDATE dpsql_answers SET sha256 = zeroblob(32)`,
 		`UPDATE dpsql_answers SET id = 7`,
 		`DELETE FROM dpsql_answers; DELETE FROM dpsql_rolls`,
@@ -164,6 +219,7 @@ func TestMissingRecords(t *testing.T) {
 		`DELETE FROM dpsql_rolls WHERE name = 'history'`,
 		`DELETE FROM dpsql_rolls WHERE name = 'releases'`,
 		`DELETE FROM dpsql_rolls WHERE name = 'sources'`,
+		`DELETE FROM dpsql_rolls WHERE name = 'run counters'`,
 		`DELETE FROM dpsql_rolls`,
 	} {
 		path := stocked(t)
@@ -175,14 +231,32 @@ func TestMissingRecords(t *testing.T) {
 	}
 }
 
+// These are statements that damage an object of a kind. The name is "" for objects without one.
+
+func changed(kind, name, path, value string) string {
+	return fmt.Sprintf(`UPDATE dpsql_objects SET body = json_set(body, '%s', %s) WHERE kind = '%s' AND COALESCE(name, '') = '%s'`, path, value, kind, name)
+}
+
+func dropped(kind, name string) string {
+	return fmt.Sprintf(`UPDATE dpsql_objects SET dropped_at = '2020-01-01T00:00:00Z' WHERE kind = '%s' AND name = '%s'`, kind, name)
+}
+
+func revived(kind, name string) string {
+	return fmt.Sprintf(`UPDATE dpsql_objects SET dropped_at = NULL WHERE kind = '%s' AND name = '%s'`, kind, name)
+}
+
+func without(kind, name string) string {
+	return fmt.Sprintf(`DELETE FROM dpsql_objects WHERE kind = '%s' AND name = '%s'`, kind, name)
+}
+
 // A mechanism that is marked dropped by damage is not taken for one that was.
 func TestMissingMechanism(t *testing.T) {
 	path := stocked(t)
 	byID := func() error {
-		return open(t, path).Read(context.Background(), func(tx *catalog.Tx) error { _, err := tx.MechanismByID(2); return err })
+		return open(t, path).Read(context.Background(), func(tx *catalog.Tx) error { _, err := tx.MechanismByID(99); return err })
 	}
 	wantCode(t, byID(), sqlerr.Unknown)
-	raw(t, path, `UPDATE dpsql_mechanisms SET dropped_at = created_at`)
+	raw(t, path, dropped("mechanism", "m"))
 	wantCode(t, byID(), sqlerr.Corrupt)
 }
 
@@ -205,15 +279,15 @@ func TestMissingAnswers(t *testing.T) {
 		{`UPDATE dpsql_schema SET version = version + 1`, "age{8: 1}", 0, sqlerr.Unsupported},
 	} {
 		raw(t, s.Path(), c.damage)
-		got, err := s.Answers(ctx, 1, c.query)
+		got, err := s.Answers(ctx, 2, c.query)
 		if len(got) != c.want || sqlerr.CodeOf(err) != c.code {
 			t.Errorf("after %q: %d answers to %s, %v", c.damage, len(got), c.query, err)
 		}
-		if got := s.Unanswered(ctx, 1, []string{"age{9: 1}", c.query}); got[1] != (c.want == 0 && c.code == "") || got[0] != (c.code != sqlerr.Unsupported) {
+		if got := s.Unanswered(ctx, 2, []string{"age{9: 1}", c.query}); got[1] != (c.want == 0 && c.code == "") || got[0] != (c.code != sqlerr.Unsupported) {
 			t.Errorf("after %q: it is certain of age{9: 1} and %s that they have no answer: %v", c.damage, c.query, got)
 		}
 		err = s.Read(ctx, func(tx *catalog.Tx) error {
-			for table, want := range map[int64]bool{1: true, 99: false} {
+			for table, want := range map[int64]bool{2: true, 99: false} {
 				if has, err := tx.HasAnswers(table); has != want || err != nil {
 					t.Errorf("after %q: table %d has answers: %v, %v", c.damage, table, has, err)
 				}
@@ -226,12 +300,21 @@ func TestMissingAnswers(t *testing.T) {
 	}
 }
 
+// historyOf returns the history of the only mechanism.
+func historyOf(tx *catalog.Tx, from int64) ([]catalog.HistoryRow, error) {
+	all, err := tx.Mechanisms(0)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return tx.History(all[0].ID, from)
+}
+
 // The history is verified from any update on.
 func TestHistoryFrom(t *testing.T) {
 	path := stocked(t)
 	for from, want := range map[int64]int{0: 3, 1: 3, 2: 2, 3: 1, 4: 0} {
 		read(t, open(t, path), func(tx *catalog.Tx) error {
-			rows, err := tx.History(1, from)
+			rows, err := historyOf(tx, from)
 			if len(rows) != want || want > 0 && rows[0].Seq != max(1, from) {
 				t.Errorf("from %d: %v", from, rows)
 			}
@@ -240,7 +323,7 @@ func TestHistoryFrom(t *testing.T) {
 	}
 	raw(t, path, `DROP TRIGGER dpsql_history_update; UPDATE dpsql_history SET noisy = 9 WHERE seq = 2`)
 	for from, want := range map[int64]sqlerr.Code{1: sqlerr.Corrupt, 2: sqlerr.Corrupt, 3: ""} {
-		err := open(t, path).Read(context.Background(), func(tx *catalog.Tx) error { _, err := tx.History(1, from); return err })
+		err := open(t, path).Read(context.Background(), func(tx *catalog.Tx) error { _, err := historyOf(tx, from); return err })
 		if sqlerr.CodeOf(err) != want {
 			t.Errorf("from %d: %v", from, err)
 		}

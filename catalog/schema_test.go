@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"os"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,25 +15,6 @@ import (
 	"dpsql/period"
 	"dpsql/sqlerr"
 )
-
-// version4File makes a database as version 4 of the schema left it, with what
-// stocked puts into one.
-func version4File(t *testing.T) string { return versionFile(t, "testdata/version4.sql") }
-
-// version7File makes a database as the last version without periods left it: a table with a
-// release, a direct answer, a user, a mechanism, and another one whose runs came back.
-func version7File(t *testing.T) string { return versionFile(t, "testdata/version7.sql") }
-
-func versionFile(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := dbPath(t)
-	raw(t, path, string(text))
-	return path
-}
 
 // everything is all that a catalog lists of one table and its mechanism.
 type everything struct {
@@ -49,107 +28,67 @@ type everything struct {
 	Unit       *string
 	Tables     []catalog.Table
 	Releases   []catalog.Release
+	Templates  []catalog.Template
+	Secret     []byte
 	Mechanisms []catalog.Mechanism
 	History    []catalog.HistoryRow
 	Answers    []catalog.Answer
 	Ledger     []catalog.Entry
 }
 
-func readEverything(s *catalog.Store) (all everything, err error) {
-	err = s.Read(context.Background(), func(tx *catalog.Tx) error {
-		var errs [15]error
-		all.Publics, errs[0] = tx.Publics()
-		all.Accounts, errs[1] = tx.Accounts()
-		all.Unit, errs[2] = tx.AccountUnit(1)
-		all.Tables, errs[3] = tx.Tables()
-		all.Releases, errs[4] = tx.Releases(0)
-		all.Mechanisms, errs[5] = tx.Mechanisms(0)
-		all.History, errs[6] = tx.History(1, 1)
-		all.Answers, errs[7] = tx.Answers(1, "age{7: 1}")
-		all.Ledger, errs[8] = tx.Ledger()
-		errs[9] = tx.VerifyLedger()
-		all.Sources, errs[11] = tx.Sources()
-		all.Lists, errs[12] = tx.KeyLists()
-		all.Users, errs[13] = tx.Users()
-		all.Grants, errs[14] = tx.Grants()
-		all.Columns, errs[10] = tx.PublicColumns("icd10")
-		for _, err := range errs {
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return all, err
+func readEverything(s *catalog.Store) (everything, error) {
+	return catalog.Get(context.Background(), s, everythingIn)
 }
 
-// A catalog of the first version is read as it is. The first write takes it to the
-// latest version, with the same records and with its answers counted.
-func TestFirstVersionIsMigrated(t *testing.T) {
-	path := version4File(t)
-	before, err := readEverything(openWith(t, path, catalog.Options{ReadOnly: true}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(before.Tables) != 2 || len(before.Releases) != 1 || len(before.Mechanisms) != 1 || len(before.History) != 3 || len(before.Sources) != 1 ||
-		len(before.Answers) != 1 || before.Answers[0].Estimate != 3 || len(before.Ledger) != 2 || len(before.Columns) != 2 {
-		t.Fatalf("read %+v", before)
-	}
-	s := open(t, path)
-	if all, err := s.Answers(context.Background(), 1, "age{7: 1}"); err != nil || len(all) != 1 {
-		t.Errorf("%d answers, %v", len(all), err)
-	}
-	write(t, s, func(*catalog.Tx) error { return nil })
-	read(t, s, func(tx *catalog.Tx) error {
-		if tx.Version() != catalog.LatestVersion {
-			t.Errorf("version %d", tx.Version())
+func everythingIn(tx *catalog.Tx) (all everything, err error) {
+	var errs [17]error
+	all.Publics, errs[0] = tx.Publics()
+	all.Accounts, errs[1] = tx.Accounts()
+	all.Unit, errs[2] = tx.AccountUnit(1)
+	all.Tables, errs[3] = tx.Tables()
+	all.Releases, errs[4] = tx.Releases(0)
+	all.Mechanisms, errs[5] = tx.Mechanisms(0)
+	all.History, errs[6] = historyOf(tx, 1)
+	all.Answers, errs[7] = tx.Answers(2, "age{7: 1}")
+	all.Ledger, errs[8] = tx.Ledger()
+	errs[9] = tx.VerifyLedger()
+	all.Sources, errs[11] = tx.Sources()
+	all.Lists, errs[12] = tx.KeyLists()
+	all.Users, errs[13] = tx.Users()
+	all.Grants, errs[14] = tx.Grants()
+	all.Templates, errs[15] = tx.Templates(0)
+	all.Secret, errs[16] = tx.Secret()
+	all.Columns, errs[10] = tx.PublicColumns("icd10")
+	for _, err := range errs {
+		if err != nil {
+			return all, err
 		}
-		return nil
-	})
-	after, err := readEverything(open(t, path))
-	if err != nil || !reflect.DeepEqual(after, before) {
-		t.Errorf("got %+v (%v)\nwant %+v", after, err, before)
 	}
-	write(t, s, func(tx *catalog.Tx) error {
-		return tx.PutAnswer(&catalog.Answer{TableID: 1, Query: "age{7: 1}", Kind: catalog.AnswerDirect, Via: "direct"})
-	})
-	raw(t, path, `DELETE FROM dpsql_answers WHERE id = 1`)
-	_, err = s.Answers(context.Background(), 1, "age{7: 1}")
-	wantCode(t, err, sqlerr.Corrupt)
+	return all, nil
 }
 
-// A catalog without periods is read as it is, and is migrated with the same hashes. What it
-// spent then counts in every period, and once for a unit; later charges have ranges.
-func TestVersionWithoutPeriods(t *testing.T) {
-	path := version7File(t)
-	before, err := readEverything(openWith(t, path, catalog.Options{ReadOnly: true}))
-	if err != nil {
+// What an account spent before it had periods counts in every period, and once for a unit; later
+// charges have ranges.
+func TestPeriodsAfterCharges(t *testing.T) {
+	path := dbPath(t)
+	s := open(t, path)
+	account, _ := declare(t, s, "raws")
+	spent := epsilon(300, 20)
+	if err := charge(s, account, catalog.KindReleases, spent); err != nil {
 		t.Fatal(err)
 	}
-	if len(before.Tables) != 1 || len(before.Releases) != 1 || len(before.Mechanisms) != 1 || len(before.Users) != 1 || len(before.Grants) != 1 || len(before.Ledger) != 8 {
-		t.Fatalf("read %+v", before)
-	}
-	var spent accounting.Amount
-	for i, l := range before.Ledger {
-		if l.Over != period.All {
-			t.Errorf("line %d is over %v", l.Seq, l.Over)
-		}
-		spent, _ = spent.Add(before.Ledger[i].Amount)
-	}
-	s := open(t, path)
-	write(t, s, func(*catalog.Tx) error { return nil })
-	after, err := readEverything(open(t, path))
-	if err != nil || !reflect.DeepEqual(after, before) {
-		t.Errorf("got %+v (%v)\nwant %+v", after, err, before)
+	before, err := readEverything(s)
+	if err != nil || len(before.Ledger) != 2 || before.Ledger[1].Over != period.All {
+		t.Fatalf("read %+v, %v", before.Ledger, err)
 	}
 	charge := func(over period.Ranges, e accounting.Epsilon) error {
 		return s.Write(context.Background(), func(tx *catalog.Tx) error {
-			return tx.Charge(1, over, catalog.KindReleases, "create release", "r", epsilon(e, 0))
+			return tx.Charge(account, over, catalog.KindReleases, "create release", "r", epsilon(e, 0))
 		})
 	}
 	wantCode(t, charge(period.Of(period.Only(5)), 1), sqlerr.Internal) // the account has no periods yet
 	write(t, s, func(tx *catalog.Tx) error {
-		_, err := tx.SetPartition(1, "visits", months())
+		_, err := tx.SetPartition(account, "visits", months())
 		return err
 	})
 	left := before.Accounts[0].Caps.Remaining(spent).Epsilon
@@ -163,10 +102,10 @@ func TestVersionWithoutPeriods(t *testing.T) {
 	}
 	read(t, open(t, path), func(tx *catalog.Tx) error {
 		lines, err := tx.Ledger()
-		if err != nil || !reflect.DeepEqual(lines[:8], before.Ledger) || lines[8].Over != period.All || lines[9].Over != period.Only(5) {
+		if err != nil || !reflect.DeepEqual(lines[:2], before.Ledger) || lines[2].Over != period.All || lines[3].Over != period.Only(5) {
 			t.Errorf("lines %+v, %v", lines, err)
 		}
-		a, err := tx.Account(1)
+		a, err := tx.Account(account)
 		if err != nil {
 			return err
 		}
@@ -179,27 +118,6 @@ func TestVersionWithoutPeriods(t *testing.T) {
 		}
 		return tx.VerifyLedger()
 	})
-}
-
-// A new catalog has the schema of one that was migrated.
-func TestNewSchemaIsTheMigrated(t *testing.T) {
-	columns := func(path string) (all []string) {
-		s := open(t, path)
-		write(t, s, func(tx *catalog.Tx) error { return tx.AddPublic("other") })
-		read(t, s, func(tx *catalog.Tx) (err error) {
-			all, err = tx.Texts(`SELECT m.type || ' ' || m.name || ' ' || COALESCE(c.name || ' ' || c.type || ' ' || c."notnull" || ' ' ||
-				COALESCE(c.dflt_value, '-') || ' ' || c.pk, '') FROM sqlite_schema AS m LEFT JOIN pragma_table_info(m.name) AS c ORDER BY m.name, c.cid`)
-			return err
-		})
-		return all
-	}
-	made := columns(dbPath(t))
-	for _, path := range []string{version4File(t), version7File(t)} {
-		raw(t, path, `DROP TABLE IF EXISTS raw_visits`)
-		if migrated := columns(path); len(made) < 100 || !slices.Equal(migrated, made) {
-			t.Errorf("migrated:\n%s\nnew:\n%s", strings.Join(migrated, "\n"), strings.Join(made, "\n"))
-		}
-	}
 }
 
 // Catalogs from before the first release are refused.
@@ -268,6 +186,11 @@ func plainHash(previous [32]byte, e catalog.Entry) [32]byte {
 		number(int64(e.Amount.Epsilon)) + number(int64(e.Amount.Delta)) + number(int64(e.Amount.Rho))))
 }
 
+// edited is a statement that changes a field of the object with an id.
+func edited(kind string, id int64, path, value string) string {
+	return fmt.Sprintf(`UPDATE dpsql_objects SET body = json_set(body, '%s', %s) WHERE kind = '%s' AND id = %d`, path, value, kind, id)
+}
+
 const withoutTriggers = `DROP TRIGGER dpsql_ledger_update; DROP TRIGGER dpsql_ledger_delete; DROP TRIGGER dpsql_ledger_insert;`
 
 func TestTampering(t *testing.T) {
@@ -279,7 +202,7 @@ func TestTampering(t *testing.T) {
 		{`UPDATE dpsql_ledger SET rho = -1 WHERE seq = 5`, "row 5 of the ledger does not verify"},
 		{`UPDATE dpsql_ledger SET at = '2000-01-01T00:00:00Z' WHERE seq = 2`, "row 2 of the ledger does not verify"},
 		{`UPDATE dpsql_ledger SET action = action || object, object = '' WHERE seq = 2`, "row 2 of the ledger does not verify"},
-		{`UPDATE dpsql_ledger SET account = 2 WHERE seq = 3`, "row 3 of the ledger does not verify"},
+		{`UPDATE dpsql_ledger SET account = 4 WHERE seq = 3`, "row 3 of the ledger does not verify"},
 		{`UPDATE dpsql_ledger SET kind = 'releases' WHERE seq = 5`, "row 5 of the ledger does not verify"},
 		{`UPDATE dpsql_ledger SET hash = zeroblob(32) WHERE seq = 5`, "row 5 of the ledger does not verify"},
 		{`DELETE FROM dpsql_ledger WHERE seq = 3`, "row 4 of the ledger does not verify"},
@@ -288,13 +211,13 @@ func TestTampering(t *testing.T) {
 		{`DELETE FROM dpsql_ledger WHERE seq = 5`, "row 5 of the ledger is missing"},
 		{`UPDATE dpsql_rolls SET count = count - 1 WHERE name = 'ledger'`, "row 5 of the ledger is not the last one"},
 		{`DELETE FROM dpsql_rolls WHERE name = 'ledger'`, "row 5 of the ledger is not the last one"},
-		{`DELETE FROM dpsql_bases WHERE account = 2; DELETE FROM dpsql_accounts WHERE id = 2`, "the catalog lists 2 accounts, which are not the 1 that it has"},
-		{`DELETE FROM dpsql_bases WHERE account = 2`, "the record of account 2 does not match its checksum"},
-		{`UPDATE dpsql_accounts SET release_epsilon = 2000 WHERE id = 1`, "the record of account 1 does not match its checksum"},
-		{`UPDATE dpsql_accounts SET interactive_rho = 2000 WHERE id = 2`, "the record of account 2 does not match its checksum"},
-		{`UPDATE dpsql_accounts SET max_charge = max_charge + 1 WHERE id = 1`, "the record of account 1 does not match its checksum"},
-		{`UPDATE dpsql_accounts SET analysts_buy = 0 WHERE id = 2`, "the record of account 2 does not match its checksum"},
-		{`UPDATE dpsql_bases SET account = 1`, "the record of account 1 does not match its checksum"},
+		{`DELETE FROM dpsql_objects WHERE id IN (4, 5, 6)`, "the catalog lists 2 accounts, which are not the 1 that it has"},
+		{edited("account", 4, "$.bases", "json('[]')"), "the record of account 4 does not match its checksum"},
+		{edited("account", 1, "$.caps.release_epsilon", "2000"), "the record of account 1 does not match its checksum"},
+		{edited("account", 4, "$.caps.interactive_rho", "2000"), "the record of account 4 does not match its checksum"},
+		{edited("account", 1, "$.limits.max_charge", "1"), "the record of account 1 does not match its checksum"},
+		{edited("account", 4, "$.limits.buy_off", "json('true')"), "the record of account 4 does not match its checksum"},
+		{edited("account", 1, "$.bases[1]", "'others'"), "the record of account 1 does not match its checksum"},
 		{`INSERT INTO dpsql_ledger SELECT 0, at, account, kind, action, object, epsilon, delta, rho, hash, period_first, period_last FROM dpsql_ledger WHERE seq = 2`,
 			"row 0 of the ledger does not verify"},
 	} {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"dpsql/catalog/internal/ledger"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -18,62 +17,42 @@ const Postgres = "postgres"
 // is a secret, so the catalog stores only the name of the environment variable that
 // holds the string.
 type Source struct {
-	ID        int64
-	Name      string
-	Kind      string        // Postgres
-	DSNEnv    string        // the name of the environment variable
-	Timeout   time.Duration // of one statement there, in whole seconds; 0 for none
-	CreatedAt time.Time
+	ID        int64         `json:"-"`
+	Name      string        `json:"-"`
+	Kind      string        `json:"kind"`    // Postgres
+	DSNEnv    string        `json:"dsn_env"` // the name of the environment variable
+	Timeout   time.Duration `json:"-"`       // of one statement there, in whole seconds; 0 for none
+	CreatedAt time.Time     `json:"created_at"`
 }
 
-const selectSource = `SELECT id, name, kind, dsn_env, timeout, created_at, digest FROM dpsql_sources NOT INDEXED `
-
-func scanSource(row record) (s Source, err error) {
-	var seconds int64
-	var at string
-	var digest []byte
-	if err = row.Scan(&s.ID, &s.Name, &s.Kind, &s.DSNEnv, &seconds, &at, &digest); err != nil {
-		return s, err
-	}
-	s.Timeout = time.Duration(seconds) * time.Second
-	if s.CreatedAt, err = parseTime(at); err != nil {
-		return s, err
-	}
-	return s, checkDigest("source "+s.Name, s.encoding(seconds), digest)
+// storedSource is the body of a source.
+type storedSource struct {
+	Source
+	Timeout int64 `json:"timeout"` // in seconds
 }
 
-// encoding takes the timeout as it is stored, since not every stored number of seconds
-// is a duration.
-func (s *Source) encoding(seconds int64) ledger.Encoding {
-	return ledger.Encode("source").Numbers(s.ID).Texts(s.Name, s.Kind, s.DSNEnv).Numbers(seconds).Texts(formatTime(s.CreatedAt))
+func sourceFrom(o *object, stored *storedSource) (Source, error) {
+	s := stored.Source
+	s.ID, s.Name, s.Timeout = o.id, o.name, time.Duration(stored.Timeout)*time.Second
+	return s, nil
 }
 
 // Sources lists the declared sources by name.
-func (tx *Tx) Sources() ([]Source, error) {
-	all, err := list(tx, scanSource, selectSource+`WHERE dropped_at IS NULL ORDER BY CAST(name AS TEXT)`)
-	if err != nil {
-		return nil, err
-	}
-	return all, checkComplete(tx, rollSources, all, func(s *Source) string { return key(s.ID) })
-}
+func (tx *Tx) Sources() ([]Source, error) { return all(tx, kindSource, sourceFrom) }
 
 // Source returns the source of that name, nil when there is none.
 func (tx *Tx) Source(name string) (*Source, error) {
-	all, err := tx.Sources()
-	return pick(all, func(s *Source) bool { return query.SameName(s.Name, name) }), err
+	return one(tx, kindSource, named(name), sourceFrom)
 }
 
 // SourceByID returns the source in which a private table has its rows. Errors:
 // Corrupt when there is none.
 func (tx *Tx) SourceByID(id int64) (*Source, error) {
-	all, err := tx.Sources()
-	if err != nil {
-		return nil, err
+	s, err := one(tx, kindSource, withID(id), sourceFrom)
+	if err == nil && s == nil {
+		err = corrupt("source %d is missing from the catalog", id)
 	}
-	if s := pick(all, func(s *Source) bool { return s.ID == id }); s != nil {
-		return s, nil
-	}
-	return nil, corrupt("source %d is missing from the catalog", id)
+	return s, err
 }
 
 // AddSource stores a declaration and sets s.ID and s.CreatedAt. Errors: Invalid
@@ -86,17 +65,9 @@ func (tx *Tx) AddSource(s *Source) error {
 	case existing != nil:
 		return sqlerr.New(sqlerr.Invalid, "the source %s exists", existing.Name)
 	}
-	created, seconds := tx.stamp(), int64(s.Timeout/time.Second)
-	id, err := tx.insert(`INSERT INTO dpsql_sources (name, kind, dsn_env, timeout, created_at) VALUES (?, ?, ?, ?, ?)`,
-		s.Name, s.Kind, s.DSNEnv, seconds, formatTime(created))
-	if err != nil {
-		return err
-	}
-	s.ID, s.CreatedAt = id, created
-	if err := tx.seal("dpsql_sources", id, s.encoding(seconds)); err != nil {
-		return err
-	}
-	return tx.addToRoll(rollSources, key(id))
+	s.CreatedAt = tx.stamp()
+	s.ID, err = tx.create(kindSource, s.Name, 0, &storedSource{*s, int64(s.Timeout / time.Second)})
+	return err
 }
 
 // DropSource removes the declaration. Errors: Unknown; Invalid while a private
@@ -117,10 +88,7 @@ func (tx *Tx) DropSource(name string) error {
 		return sqlerr.New(sqlerr.Invalid, "%s has the rows of the private table %s", s.Name, t.Name).
 			WithHint("DROP PRIVATE TABLE %s first", t.Name)
 	}
-	if _, err := tx.exec(`UPDATE dpsql_sources SET dropped_at = ? WHERE id = ?`, formatTime(tx.stamp()), s.ID); err != nil {
-		return err
-	}
-	return tx.removeFromRoll(rollSources, key(s.ID))
+	return tx.drop(kindSource, s.ID)
 }
 
 // PublicColumn is a column of a public table that was declared REAL.
@@ -128,6 +96,37 @@ type PublicColumn struct {
 	Public string // the table
 	Name   string
 	Steps  query.Steps
+}
+
+// KeyList says that a public table lists keys that a column of a private table had when they were
+// discovered. The private table is known by its name: it may be declared anew.
+type KeyList struct {
+	Public string `json:"-"`
+	Table  string `json:"table"`
+	Column string `json:"column"`
+}
+
+// storedPublic is the body of a public table.
+type storedPublic struct {
+	id         int64
+	name       string
+	DeclaredAt time.Time     `json:"declared_at"`
+	Columns    []storedSteps `json:"columns,omitempty"` // that were declared REAL
+	Keys       *KeyList      `json:"keys,omitempty"`    // which it lists; nil for none
+}
+
+// storedSteps is a column of a public table with its steps, as decimal text.
+type storedSteps struct {
+	Name    string `json:"name"`
+	Lowest  string `json:"lowest"`
+	Highest string `json:"highest"`
+	Step    string `json:"step"`
+	OrNull  bool   `json:"or_null"`
+}
+
+func publicFrom(o *object, p *storedPublic) (storedPublic, error) {
+	p.id, p.name = o.id, o.name
+	return *p, nil
 }
 
 // AddPublic declares a raw table public, so that domains and joins may read it. The
@@ -147,160 +146,100 @@ func (tx *Tx) AddPublic(name string, columns ...PublicColumn) error {
 		}
 		return err
 	}
-	if _, err := tx.exec(`INSERT INTO dpsql_public (name, declared_at) VALUES (?, ?)`, name, formatTime(tx.stamp())); err != nil {
-		return err
-	}
-	if err := tx.addToRoll(rollPublics, name); err != nil {
-		return err
-	}
+	p := storedPublic{DeclaredAt: tx.stamp()}
 	for _, c := range columns {
-		c.Public = name
-		if err := tx.addPublicColumn(c); err != nil {
-			return err
-		}
+		lowest, highest, step := c.Steps.Texts()
+		p.Columns = append(p.Columns, storedSteps{c.Name, lowest, highest, step, c.Steps.HasNull()})
 	}
-	return nil
+	_, err = tx.create(kindPublic, name, 0, &p)
+	return err
 }
 
 // IsPublic reports whether the raw table was declared public.
 func (tx *Tx) IsPublic(name string) (bool, error) {
-	all, err := tx.Publics()
-	return slices.ContainsFunc(all, func(p string) bool { return query.SameName(p, name) }), err
+	objects, err := tx.living(kindPublic)
+	return pick(objects, named(name)) != nil, err
 }
 
 // Publics lists the names of the public tables, sorted.
-func (tx *Tx) Publics() ([]string, error) {
-	all, err := list(tx, scanText, `SELECT name FROM dpsql_public NOT INDEXED ORDER BY CAST(name AS TEXT)`)
-	if err == nil {
-		err = checkComplete(tx, rollPublics, all, func(name *string) string { return *name })
+func (tx *Tx) Publics() (names []string, err error) {
+	objects, err := tx.living(kindPublic)
+	for _, o := range objects {
+		names = append(names, o.name)
 	}
-	return all, err
+	return names, err
 }
 
 // DropPublic removes the declaration. Errors: Unknown.
 func (tx *Tx) DropPublic(name string) error {
-	all, err := tx.Publics()
-	if err != nil {
+	p, err := one(tx, kindPublic, named(name), publicFrom)
+	switch {
+	case err != nil:
 		return err
-	}
-	stored := pick(all, func(p *string) bool { return query.SameName(*p, name) })
-	if stored == nil {
+	case p == nil:
 		return sqlerr.New(sqlerr.Unknown, "%s is not a public table", name)
 	}
-	columns, err := tx.PublicColumns(*stored)
-	if err != nil {
-		return err
-	}
-	for _, c := range columns {
-		if _, err := tx.exec(`DELETE FROM dpsql_public_columns WHERE public = ? AND name = ?`, c.Public, c.Name); err != nil {
-			return err
-		}
-		if err := tx.removeFromRoll(rollSteps, string(c.encoding())); err != nil {
-			return err
-		}
-	}
-	if err := tx.dropKeyList(*stored); err != nil {
-		return err
-	}
-	if _, err := tx.exec(`DELETE FROM dpsql_public WHERE name = ?`, *stored); err != nil {
-		return err
-	}
-	return tx.removeFromRoll(rollPublics, *stored)
+	return tx.drop(kindPublic, p.id)
 }
 
 // PublicColumns lists by name the columns of a public table that were declared with
 // steps.
 func (tx *Tx) PublicColumns(public string) ([]PublicColumn, error) {
-	all, err := list(tx, scanPublicColumn, `SELECT public, name, lowest, highest, step, or_null FROM dpsql_public_columns NOT INDEXED ORDER BY CAST(name AS TEXT)`)
-	if err == nil {
-		err = checkComplete(tx, rollSteps, all, func(c *PublicColumn) string { return string(c.encoding()) })
+	p, err := one(tx, kindPublic, named(public), publicFrom)
+	if err != nil || p == nil {
+		return nil, err
 	}
-	return slices.DeleteFunc(all, func(c PublicColumn) bool { return !query.SameName(c.Public, public) }), err
+	var out []PublicColumn
+	for _, c := range p.Columns {
+		steps, err := c.decode()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, PublicColumn{p.name, c.Name, steps})
+	}
+	slices.SortFunc(out, func(a, b PublicColumn) int { return strings.Compare(query.FoldName(a.Name), query.FoldName(b.Name)) })
+	return out, nil
 }
 
-func (tx *Tx) addPublicColumn(c PublicColumn) error {
-	lowest, highest, step := c.Steps.Texts()
-	_, err := tx.exec(`INSERT INTO dpsql_public_columns (public, name, lowest, highest, step, or_null) VALUES (?, ?, ?, ?, ?, ?)`,
-		c.Public, c.Name, lowest, highest, step, c.Steps.HasNull())
-	if err != nil {
-		return err
-	}
-	return tx.addToRoll(rollSteps, string(c.encoding()))
-}
-
-func scanPublicColumn(row record) (c PublicColumn, err error) {
-	var texts [3]string
-	var orNull bool
-	if err := row.Scan(&c.Public, &c.Name, &texts[0], &texts[1], &texts[2], &orNull); err != nil {
-		return c, err
-	}
+func (c storedSteps) decode() (steps query.Steps, err error) {
 	var numbers [3]*big.Rat
-	for i, text := range texts {
+	for i, text := range []string{c.Lowest, c.Highest, c.Step} {
 		if strings.Trim(text, "-.0123456789") == "" && len(text) <= maxDecimal {
 			numbers[i], _ = new(big.Rat).SetString(text)
 		}
 		if numbers[i] == nil {
-			return c, corrupt("the steps of column %s of %s cannot be read", c.Name, c.Public)
+			return steps, corrupt("the steps of column %s cannot be read", c.Name)
 		}
 	}
-	if c.Steps, err = query.NewSteps(numbers[0], numbers[1], numbers[2], orNull); err != nil {
-		err = corrupt("the steps of column %s of %s are none", c.Name, c.Public)
+	if steps, err = query.NewSteps(numbers[0], numbers[1], numbers[2], c.OrNull); err != nil {
+		err = corrupt("the steps of column %s are none", c.Name)
 	}
-	return c, err
+	return steps, err
 }
 
 // maxDecimal bounds the text of a stored number.
 const maxDecimal = 4096
 
-// encoding is the key of the column's record.
-func (c *PublicColumn) encoding() ledger.Encoding {
-	lowest, highest, step := c.Steps.Texts()
-	return ledger.Encode("public column").Texts(c.Public, c.Name, lowest, highest, step).Flag(c.Steps.HasNull())
-}
-
-// KeyList says that a public table lists keys that a column of a private table had when they were
-// discovered. The private table is known by its name: it may be declared anew.
-type KeyList struct{ Public, Table, Column string }
-
 // AddKeyList stores what a public table lists.
 func (tx *Tx) AddKeyList(l KeyList) error {
-	if _, err := tx.exec(`INSERT INTO dpsql_key_lists (public, table_name, column_name) VALUES (?, ?, ?)`, l.Public, l.Table, l.Column); err != nil {
+	p, err := one(tx, kindPublic, named(l.Public), publicFrom)
+	switch {
+	case err != nil:
 		return err
+	case p == nil || p.Keys != nil:
+		return sqlerr.New(sqlerr.Internal, "%s is not a public table without a list of keys", l.Public)
 	}
-	return tx.addToRoll(rollKeyLists, string(l.encoding()))
+	p.Keys = &l
+	return tx.replace(kindPublic, p.id, p)
 }
 
 // KeyLists returns the lists of keys, by the names of the public tables.
-func (tx *Tx) KeyLists() ([]KeyList, error) {
-	if tx.version < keyListsVersion {
-		return nil, nil
+func (tx *Tx) KeyLists() (lists []KeyList, err error) {
+	publics, err := all(tx, kindPublic, publicFrom)
+	for _, p := range publics {
+		if p.Keys != nil {
+			lists = append(lists, KeyList{p.name, p.Keys.Table, p.Keys.Column})
+		}
 	}
-	all, err := list(tx, func(row record) (l KeyList, err error) {
-		return l, row.Scan(&l.Public, &l.Table, &l.Column)
-	}, `SELECT public, table_name, column_name FROM dpsql_key_lists NOT INDEXED ORDER BY CAST(public AS TEXT)`)
-	if err != nil {
-		return nil, err
-	}
-	return all, checkComplete(tx, rollKeyLists, all, func(l *KeyList) string { return string(l.encoding()) })
-}
-
-// dropKeyList removes what a public table lists, if it is a list.
-func (tx *Tx) dropKeyList(public string) error {
-	all, err := tx.KeyLists()
-	if err != nil {
-		return err
-	}
-	l := pick(all, func(l *KeyList) bool { return query.SameName(l.Public, public) })
-	if l == nil {
-		return nil
-	}
-	if _, err := tx.exec(`DELETE FROM dpsql_key_lists WHERE public = ?`, l.Public); err != nil {
-		return err
-	}
-	return tx.removeFromRoll(rollKeyLists, string(l.encoding()))
-}
-
-// encoding is the key of the list's record.
-func (l *KeyList) encoding() ledger.Encoding {
-	return ledger.Encode("list of keys").Texts(l.Public, l.Table, l.Column)
+	return lists, err
 }

@@ -157,7 +157,7 @@ func TestSources(t *testing.T) {
 		if byID, err := tx.SourceByID(want.ID); err != nil || !reflect.DeepEqual(*byID, want) {
 			t.Errorf("%+v, %v, want %+v", byID, err, want)
 		}
-		if _, err := tx.SourceByID(7); sqlerr.CodeOf(err) != sqlerr.Corrupt {
+		if _, err := tx.SourceByID(99); sqlerr.CodeOf(err) != sqlerr.Corrupt {
 			t.Errorf("a source that is not there: %v", err)
 		}
 		if table, err := tx.Table("visits"); err != nil || table.SourceID != want.ID || table.Source != "public.visits" {
@@ -471,7 +471,7 @@ func TestAnswerTime(t *testing.T) {
 		})
 		has(c.want)
 	}
-	raw(t, path, withoutTriggers+`UPDATE dpsql_tables SET answer_time = 1`)
+	raw(t, path, changed("private table", "raw", "$.answer_time", "1"))
 	err := open(t, path).Read(context.Background(), func(tx *catalog.Tx) error { _, err := tx.Tables(); return err })
 	wantCode(t, err, sqlerr.Corrupt)
 }

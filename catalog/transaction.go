@@ -26,6 +26,8 @@ type Tx struct {
 	chain    *ledger.Chain                    // the ledger as far as verified, this transaction's lines included
 	atEnd    bool                             // whether chain reaches the end of the ledger
 	rolls    map[int64]map[string]ledger.Roll // by owner, as far as read, this transaction's included
+	objects  map[kind][]object                // the living ones, as far as read, this transaction's included
+	readFew  bool                             // whether the few kinds were read together
 	marks    []ledger.Mark                    // of lines that the ledger must have; nil once it was verified
 	newMark  *ledger.Mark                     // of the last line this transaction wrote; nil: it wrote none
 	erases   bool                             // it ended a run, whose τ is to be erased
@@ -184,7 +186,7 @@ func (s *Store) cutLog(ctx context.Context) error {
 }
 
 func (tx *Tx) run(fn func(*Tx) error) error {
-	version, err := readVersion(tx.ctx, tx.sql, tx.store.latest())
+	version, err := tx.store.readVersion(tx.ctx, tx.sql)
 	if err != nil {
 		return err
 	}
@@ -238,15 +240,21 @@ func (s *Store) beginWrite(ctx context.Context, pool *sql.DB) (*sql.Tx, error) {
 	}
 }
 
-// exec writes records. The first one in a file creates the schema.
-func (tx *Tx) exec(query string, args ...any) (sql.Result, error) {
-	if !tx.writable {
-		return nil, sqlerr.New(sqlerr.Internal, "a read transaction tried to write")
+// prepare is called before the first record is written. In a new file it creates the schema.
+func (tx *Tx) prepare() error {
+	switch {
+	case !tx.writable:
+		return sqlerr.New(sqlerr.Internal, "a read transaction tried to write")
+	case tx.version == 0:
+		return tx.migrate()
 	}
-	if tx.version == 0 {
-		if err := tx.migrate(); err != nil {
-			return nil, err
-		}
+	return nil
+}
+
+// exec writes records.
+func (tx *Tx) exec(query string, args ...any) (sql.Result, error) {
+	if err := tx.prepare(); err != nil {
+		return nil, err
 	}
 	result, err := tx.sql.ExecContext(tx.ctx, query, args...)
 	if code, ok := engineCode(err); ok && (code == sqlite3.SQLITE_CONSTRAINT || code == sqlite3.SQLITE_MISMATCH) {

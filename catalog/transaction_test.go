@@ -54,7 +54,7 @@ func TestRollbackLeavesNothing(t *testing.T) {
 		}()
 		s.Write(context.Background(), func(tx *catalog.Tx) error {
 			tx.AddPublic("p")
-			tx.SQL().QueryContext(context.Background(), `SELECT name FROM dpsql_public`) // left open
+			tx.SQL().QueryContext(context.Background(), `SELECT name FROM dpsql_objects`) // left open
 			panic("boom")
 		})
 	}()
@@ -275,7 +275,7 @@ func TestMigration(t *testing.T) {
 	old := open(t, path)
 	declare(t, old, "rows1")
 	next := open(t, path)
-	next.AddVersion(`ALTER TABLE dpsql_public ADD COLUMN note TEXT`)
+	next.AddVersion("dpsql_notes", `CREATE TABLE dpsql_notes (note TEXT)`)
 	version := func(s *catalog.Store) (v int) {
 		read(t, s, func(tx *catalog.Tx) error { v = tx.Version(); return nil })
 		return v
@@ -289,7 +289,7 @@ func TestMigration(t *testing.T) {
 		t.Errorf("a failed write migrated to %d", v)
 	}
 	write(t, next, func(tx *catalog.Tx) error {
-		_, err := tx.SQL().ExecContext(context.Background(), `INSERT INTO dpsql_public VALUES ('p', '', 'n')`)
+		_, err := tx.SQL().ExecContext(context.Background(), `INSERT INTO dpsql_notes VALUES ('n')`)
 		return err
 	})
 	if v := version(next); v != catalog.LatestVersion+1 {

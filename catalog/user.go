@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -9,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"dpsql/accounting"
-	"dpsql/catalog/internal/ledger"
 	"dpsql/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -18,50 +16,22 @@ import (
 // User is an analyst whom a server lets in. The id of a dropped user is never used
 // again, so a later user of the same name is another one.
 type User struct {
-	ID        int64
-	Name      string
-	Verifier  string // of the password, in PostgreSQL's text form; it is a secret
-	CreatedAt time.Time
-
-	dropped string // when, or ""
+	ID        int64     `json:"-"`
+	Name      string    `json:"-"`
+	Verifier  string    `json:"verifier"` // of the password, in PostgreSQL's text form; it is a secret
+	CreatedAt time.Time `json:"created_at"`
 }
 
-func scanUser(row record) (u User, err error) {
-	var at string
-	var digest []byte
-	if err = row.Scan(&u.ID, &u.Name, &u.Verifier, &at, &u.dropped, &digest); err != nil {
-		return u, err
-	}
-	if u.CreatedAt, err = parseTime(at); err != nil {
-		return u, err
-	}
-	return u, checkDigest("user "+u.Name, u.encoding(), digest)
-}
-
-func (u *User) encoding() ledger.Encoding {
-	return ledger.Encode("user").Numbers(u.ID).Texts(u.Name, u.Verifier, formatTime(u.CreatedAt), u.dropped)
+func userFrom(o *object, u *User) (User, error) {
+	u.ID, u.Name = o.id, o.name
+	return *u, nil
 }
 
 // Users lists the users by name.
-func (tx *Tx) Users() ([]User, error) {
-	if tx.version < usersVersion {
-		return nil, nil
-	}
-	all, err := list(tx, scanUser, `SELECT id, name, verifier, created_at, COALESCE(dropped_at, ''), digest FROM dpsql_users NOT INDEXED ORDER BY CAST(name AS TEXT), id`)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkComplete(tx, rollUsers, all, func(u *User) string { return key(u.ID) }); err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(all, func(u User) bool { return u.dropped != "" }), nil
-}
+func (tx *Tx) Users() ([]User, error) { return all(tx, kindUser, userFrom) }
 
 // User returns the user of that name, nil when there is none.
-func (tx *Tx) User(name string) (*User, error) {
-	all, err := tx.Users()
-	return pick(all, func(u *User) bool { return query.SameName(u.Name, name) }), err
-}
+func (tx *Tx) User(name string) (*User, error) { return one(tx, kindUser, named(name), userFrom) }
 
 // AddUser stores a user and sets u.ID and u.CreatedAt. Errors: Invalid when the name is
 // taken or no role of PostgreSQL can have it.
@@ -76,37 +46,43 @@ func (tx *Tx) AddUser(u *User) error {
 	if err := checkUserName(u.Name); err != nil {
 		return err
 	}
-	created := tx.stamp()
-	id, err := tx.insert(`INSERT INTO dpsql_users (name, verifier, created_at) VALUES (?, ?, ?)`, u.Name, u.Verifier, formatTime(created))
-	if err != nil {
-		return err
-	}
-	u.ID, u.CreatedAt = id, created
-	if err := tx.seal("dpsql_users", id, u.encoding()); err != nil {
-		return err
-	}
-	return tx.addToRoll(rollUsers, key(id))
+	u.CreatedAt = tx.stamp()
+	u.ID, err = tx.create(kindUser, u.Name, 0, u)
+	return err
+}
+
+// storedSecret is the body of the secret of a server.
+type storedSecret struct {
+	Secret []byte `json:"secret"`
 }
 
 // Secret returns the secret by which a server makes verifiers for names that no user has, nil if none
 // was stored.
-func (tx *Tx) Secret() (secret []byte, err error) {
-	if tx.version < secretsVersion {
-		return nil, nil
-	}
-	found, err := find(tx, func(row record) (b []byte, err error) {
-		err = row.Scan(&b)
-		return b, err
-	}, `SELECT secret FROM dpsql_secrets`)
+func (tx *Tx) Secret() ([]byte, error) {
+	found, err := one(tx, kindSecret, func(*object) bool { return true }, secretFrom)
 	if found == nil {
 		return nil, err
 	}
 	return *found, nil
 }
 
+func secretFrom(_ *object, s *storedSecret) ([]byte, error) {
+	if len(s.Secret) == 0 {
+		return nil, corrupt("the secret of a server is empty")
+	}
+	return s.Secret, nil
+}
+
 // AddSecret stores the secret. It is an error if there is one.
 func (tx *Tx) AddSecret(secret []byte) error {
-	_, err := tx.insert(`INSERT INTO dpsql_secrets (id, secret) VALUES (1, ?)`, secret)
+	found, err := tx.Secret()
+	switch {
+	case err != nil:
+		return err
+	case found != nil:
+		return sqlerr.New(sqlerr.Internal, "the catalog has a secret already")
+	}
+	_, err = tx.create(kindSecret, "", 0, &storedSecret{secret})
 	return err
 }
 
@@ -131,11 +107,8 @@ func checkUserName(name string) error {
 
 // SetVerifier sets the verifier of a user's password.
 func (tx *Tx) SetVerifier(u *User, verifier string) error {
-	if _, err := tx.exec(`UPDATE dpsql_users SET verifier = ? WHERE id = ?`, verifier, u.ID); err != nil {
-		return err
-	}
 	u.Verifier = verifier
-	return tx.seal("dpsql_users", u.ID, u.encoding())
+	return tx.replace(kindUser, u.ID, u)
 }
 
 // DropUser removes a user, and revokes what was granted to her. What she spent stays on
@@ -144,18 +117,14 @@ func (tx *Tx) DropUser(u *User) error {
 	if err := tx.revokeAll(func(g *Grant) bool { return g.UserID == u.ID }); err != nil {
 		return err
 	}
-	u.dropped = formatTime(tx.stamp())
-	if _, err := tx.exec(`UPDATE dpsql_users SET dropped_at = ? WHERE id = ?`, u.dropped, u.ID); err != nil {
-		return err
-	}
-	return tx.seal("dpsql_users", u.ID, u.encoding())
+	return tx.drop(kindUser, u.ID)
 }
 
 // Quota is what a user may take through a private table. It binds beside the cap and the
 // limits of the account that the table charges. The zero value lets nothing be bought.
 type Quota struct {
-	Rho    accounting.Rho // in all, for ever
-	Charge accounting.Rho // with one statement, counted as Limits.MaxCharge is; 0 is no limit
+	Rho    accounting.Rho `json:"rho"`    // in all, for ever
+	Charge accounting.Rho `json:"charge"` // with one statement, counted as Limits.MaxCharge is; 0 is no limit
 }
 
 // String returns the quota as the options of a GRANT, "" if it is none.
@@ -176,14 +145,14 @@ const MaxStored = 64 << 20
 // Grant lets a user ask a private table. There is one record for a user and a table, for
 // ever: a table that is granted again goes on with what was spent.
 type Grant struct {
-	ID              int64
-	UserID, TableID int64
-	Quota           Quota
-	Spent           accounting.Rho // by the user through the table, runs of mechanisms included
-	Stored          int64          // bytes that her direct answers about the table take in the file, at most
-	GrantedAt       time.Time
-
-	revoked string // when, or ""
+	ID        int64          `json:"-"`
+	UserID    int64          `json:"user"`
+	TableID   int64          `json:"-"`
+	Quota     Quota          `json:"quota"`
+	Spent     accounting.Rho `json:"spent"`  // by the user through the table, runs of mechanisms included
+	Stored    int64          `json:"stored"` // bytes that her direct answers about the table take in the file, at most
+	GrantedAt time.Time      `json:"granted_at"`
+	RevokedAt *time.Time     `json:"revoked_at,omitempty"` // nil while it holds
 }
 
 // Left returns what is left of the quota.
@@ -203,57 +172,18 @@ func (g *Grant) Check(by Buyer, cost accounting.Rho) error {
 	return checkCharge(g.Quota.Charge, "charge", by, cost)
 }
 
-func scanGrant(row record) (g Grant, err error) {
-	var at string
-	var digest []byte
-	if err = row.Scan(&g.ID, &g.UserID, &g.TableID, &g.Quota.Rho, &g.Quota.Charge, &g.Spent, &g.Stored, &at, &g.revoked, &digest); err != nil {
-		return g, err
-	}
-	if g.GrantedAt, err = parseTime(at); err != nil {
-		return g, err
-	}
-	return g, checkDigest(fmt.Sprint("grant ", g.ID), g.encoding(), digest)
-}
-
-func (g *Grant) encoding() ledger.Encoding {
-	e := ledger.Encode("grant").Numbers(g.ID, g.UserID, g.TableID, int64(g.Quota.Rho), int64(g.Quota.Charge), int64(g.Spent)).
-		Texts(formatTime(g.GrantedAt), g.revoked)
-	if g.Stored > 0 { // else as before bytesVersion
-		e = e.Numbers(g.Stored)
-	}
-	return e
+func grantFrom(o *object, g *Grant) (Grant, error) {
+	g.ID, g.TableID = o.id, o.parent
+	return *g, nil
 }
 
 // allGrants lists the grants, revoked ones included, oldest first.
-func (tx *Tx) allGrants() ([]Grant, error) {
-	if tx.version < usersVersion {
-		return nil, nil
-	}
-	all, err := list(tx, scanGrant, `SELECT id, user_id, table_id, rho, charge, spent, `+tx.since(bytesVersion, "stored", "0")+`, granted_at, COALESCE(revoked_at, ''), digest FROM dpsql_grants NOT INDEXED ORDER BY id`)
-	if err != nil {
-		return nil, err
-	}
-	return all, checkComplete(tx, rollGrants, all, func(g *Grant) string { return key(g.ID) })
-}
+func (tx *Tx) allGrants() ([]Grant, error) { return all(tx, kindGrant, grantFrom) }
 
 // Grants lists the grants that hold, oldest first.
 func (tx *Tx) Grants() ([]Grant, error) {
-	all, err := tx.allGrants()
-	return slices.DeleteFunc(all, func(g Grant) bool { return g.revoked != "" }), err
-}
-
-// keepGrant writes a grant that exists.
-func (tx *Tx) keepGrant(g *Grant) error {
-	var revoked any
-	if g.revoked != "" {
-		revoked = g.revoked
-	}
-	_, err := tx.exec(`UPDATE dpsql_grants SET rho = ?, charge = ?, spent = ?, stored = ?, granted_at = ?, revoked_at = ? WHERE id = ?`,
-		g.Quota.Rho, g.Quota.Charge, g.Spent, g.Stored, formatTime(g.GrantedAt), revoked, g.ID)
-	if err != nil {
-		return err
-	}
-	return tx.seal("dpsql_grants", g.ID, g.encoding())
+	found, err := tx.allGrants()
+	return slices.DeleteFunc(found, func(g Grant) bool { return g.RevokedAt != nil }), err
 }
 
 // Grant lets a user ask a table, with this quota in place of an earlier one. It writes a
@@ -273,20 +203,12 @@ func (tx *Tx) Grant(u *User, t *Table, q Quota) error {
 	g := pick(all, func(g *Grant) bool { return g.UserID == u.ID && g.TableID == t.ID })
 	switch {
 	case g == nil:
-		g = &Grant{UserID: u.ID, TableID: t.ID, Quota: q, GrantedAt: tx.stamp()}
-		g.ID, err = tx.insert(`INSERT INTO dpsql_grants (user_id, table_id, rho, charge, spent, granted_at) VALUES (?, ?, ?, ?, 0, ?)`,
-			u.ID, t.ID, q.Rho, q.Charge, formatTime(g.GrantedAt))
-		if err == nil {
-			err = tx.addToRoll(rollGrants, key(g.ID))
-		}
-		if err == nil {
-			err = tx.seal("dpsql_grants", g.ID, g.encoding())
-		}
-	case g.revoked == "" && g.Quota == q:
+		_, err = tx.create(kindGrant, "", t.ID, &Grant{UserID: u.ID, Quota: q, GrantedAt: tx.stamp()})
+	case g.RevokedAt == nil && g.Quota == q:
 		return nil
 	default:
-		g.Quota, g.revoked, g.GrantedAt = q, "", tx.stamp()
-		err = tx.keepGrant(g)
+		g.Quota, g.RevokedAt, g.GrantedAt = q, nil, tx.stamp()
+		err = tx.replace(kindGrant, g.ID, g)
 	}
 	if err != nil {
 		return err
@@ -317,11 +239,16 @@ func (tx *Tx) Revoke(u *User, t *Table) error {
 	if g == nil {
 		return sqlerr.New(sqlerr.Unknown, "%s is not granted to %s", t.Name, u.Name).WithHint("SHOW GRANTS lists who may ask what")
 	}
-	g.revoked = formatTime(tx.stamp())
-	if err := tx.keepGrant(g); err != nil {
+	if err := tx.revoke(g); err != nil {
 		return err
 	}
 	return tx.noteGrant(t, "revoked from "+u.Name)
+}
+
+func (tx *Tx) revoke(g *Grant) error {
+	now := tx.stamp()
+	g.RevokedAt = &now
+	return tx.replace(kindGrant, g.ID, g)
 }
 
 // revokeAll revokes grants.
@@ -332,8 +259,7 @@ func (tx *Tx) revokeAll(which func(*Grant) bool) error {
 	}
 	for i := range all {
 		if g := &all[i]; which(g) {
-			g.revoked = formatTime(tx.stamp())
-			if err := tx.keepGrant(g); err != nil {
+			if err := tx.revoke(g); err != nil {
 				return err
 			}
 		}
@@ -359,7 +285,7 @@ func (tx *Tx) takeQuota(by Buyer, p Payment) (user string, err error) {
 		}
 	}
 	u := pick(users, func(u *User) bool { return u.ID == by.User })
-	g := pick(grants, func(g *Grant) bool { return g.UserID == by.User && g.TableID == p.Table && g.revoked == "" })
+	g := pick(grants, func(g *Grant) bool { return g.UserID == by.User && g.TableID == p.Table && g.RevokedAt == nil })
 	if u == nil || g == nil {
 		return "", sqlerr.New(sqlerr.Forbidden, "the table was revoked meanwhile")
 	}
@@ -372,5 +298,5 @@ func (tx *Tx) takeQuota(by Buyer, p Payment) (user string, err error) {
 	}
 	g.Spent += p.Cost()
 	g.Stored += p.Bytes
-	return u.Name, tx.keepGrant(g)
+	return u.Name, tx.replace(kindGrant, g.ID, g)
 }

@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -9,6 +10,9 @@ import (
 	"dpsql/catalog"
 	"dpsql/sqlerr"
 )
+
+// The users of a catalog that granted makes, and one whom no catalog has.
+const ana, bob, nobody = 4, 5, 99
 
 // granted makes a catalog whose user ana may take a quota of 10 through the private
 // table visits, 4 with one statement. A grant to bob was revoked.
@@ -53,7 +57,7 @@ func TestDroppedUser(t *testing.T) {
 			return tx.Buy(catalog.Buyer{Principal: catalog.Analyst, User: user}, catalog.Payment{Account: account, Table: table, Action: "direct answer", Object: "visits", Rho: rho})
 		})
 	}
-	if err := buy(1, 4); err != nil {
+	if err := buy(ana, 4); err != nil {
 		t.Fatal(err)
 	}
 	write(t, s, func(tx *catalog.Tx) error {
@@ -66,11 +70,11 @@ func TestDroppedUser(t *testing.T) {
 		}
 		return tx.AddUser(&catalog.User{Name: "ana", Verifier: "x"})
 	})
-	wantCode(t, buy(1, 1), sqlerr.Forbidden)
-	wantCode(t, buy(3, 1), sqlerr.Forbidden)
+	wantCode(t, buy(ana, 1), sqlerr.Forbidden)
+	wantCode(t, buy(8, 1), sqlerr.Forbidden)
 	read(t, s, func(tx *catalog.Tx) error {
 		ana, err := tx.User("ana")
-		if err != nil || ana == nil || ana.ID != 3 {
+		if err != nil || ana == nil || ana.ID != 8 {
 			t.Errorf("ana is %+v", ana)
 		}
 		return err
@@ -80,7 +84,6 @@ func TestDroppedUser(t *testing.T) {
 // A purchase takes from the quota and from the account, or from neither.
 func TestQuota(t *testing.T) {
 	_, s, account, table := granted(t)
-	const ana = 1
 	state := func() (spent, left accounting.Rho) {
 		read(t, s, func(tx *catalog.Tx) error {
 			all, err := tx.Grants()
@@ -113,8 +116,8 @@ func TestQuota(t *testing.T) {
 		{ana, table, 3, 2, sqlerr.Budget, 6},
 		{ana, table, 2, 2, "", 4},
 		{ana, table + 1, 1, 0, sqlerr.Forbidden, 4},
-		{2, table, 1, 0, sqlerr.Forbidden, 4}, // revoked
-		{7, table, 1, 0, sqlerr.Forbidden, 4},
+		{bob, table, 1, 0, sqlerr.Forbidden, 4}, // revoked
+		{nobody, table, 1, 0, sqlerr.Forbidden, 4},
 		{ana, table, 4, 0, "", 0},
 		{ana, table, 1, 0, sqlerr.Budget, 0},
 	} {
@@ -198,7 +201,7 @@ func TestQuotaAndAccount(t *testing.T) {
 	buy := func(p catalog.Payment) error {
 		p.Account, p.Table = account, table
 		return s.Write(context.Background(), func(tx *catalog.Tx) error {
-			return tx.Buy(catalog.Buyer{Principal: catalog.Analyst, User: 1}, p)
+			return tx.Buy(catalog.Buyer{Principal: catalog.Analyst, User: ana}, p)
 		})
 	}
 	if err := buy(catalog.Payment{Prepaid: cap}); err != nil {
@@ -245,20 +248,27 @@ func TestGrantsOfADroppedTable(t *testing.T) {
 	})
 }
 
+// granting is a statement that changes a field of the grant to a user.
+func granting(user, path, value string) string {
+	return fmt.Sprintf(`UPDATE dpsql_objects SET body = json_set(body, '%s', %s) WHERE kind = 'grant'
+		AND body ->> '$.user' = (SELECT id FROM dpsql_objects WHERE kind = 'user' AND name = '%s')`, path, value, user)
+}
+
 func TestDamagedGrants(t *testing.T) {
 	for _, damage := range []string{
-		`UPDATE dpsql_grants SET rho = rho + 1 WHERE id = 1`,
-		`UPDATE dpsql_grants SET charge = 0 WHERE id = 1`,
-		`UPDATE dpsql_grants SET spent = -1 WHERE id = 1`,
-		`UPDATE dpsql_grants SET stored = 1 WHERE id = 1`,
-		`UPDATE dpsql_grants SET table_id = 7 WHERE id = 1`,
-		`UPDATE dpsql_grants SET revoked_at = NULL WHERE id = 2`,
-		`UPDATE dpsql_grants SET revoked_at = granted_at WHERE id = 1`,
-		`UPDATE dpsql_grants SET granted_at = '2020-01-01T00:00:00Z' WHERE id = 1`,
-		`DELETE FROM dpsql_grants WHERE id = 1`,
-		`DELETE FROM dpsql_grants WHERE id = 2`,
-		`DELETE FROM dpsql_grants`,
-		`UPDATE dpsql_users SET verifier = 'w' WHERE id = 1`,
+		granting("ana", "$.quota.rho", "11"),
+		granting("ana", "$.quota.charge", "0"),
+		granting("ana", "$.spent", "-1"),
+		granting("ana", "$.stored", "1"),
+		granting("ana", "$.user", "7"),
+		granting("bob", "$.revoked_at", "NULL"),
+		granting("ana", "$.revoked_at", "'2020-01-01T00:00:00Z'"),
+		granting("ana", "$.granted_at", "'2020-01-01T00:00:00Z'"),
+		`UPDATE dpsql_objects SET parent = 1 WHERE kind = 'grant'`,
+		`DELETE FROM dpsql_objects WHERE id = (SELECT MIN(id) FROM dpsql_objects WHERE kind = 'grant')`,
+		`DELETE FROM dpsql_objects WHERE id = (SELECT MAX(id) FROM dpsql_objects WHERE kind = 'grant')`,
+		`DELETE FROM dpsql_objects WHERE kind = 'grant'`,
+		changed("user", "ana", "$.verifier", "'w'"),
 	} {
 		path, s, account, table := granted(t)
 		raw(t, path, damage)
@@ -266,7 +276,7 @@ func TestDamagedGrants(t *testing.T) {
 			t.Errorf("%s: read with %v", damage, err)
 		}
 		err := s.Write(context.Background(), func(tx *catalog.Tx) error {
-			return tx.Buy(catalog.Buyer{Principal: catalog.Analyst, User: 1}, catalog.Payment{Account: account, Table: table, Rho: 1})
+			return tx.Buy(catalog.Buyer{Principal: catalog.Analyst, User: ana}, catalog.Payment{Account: account, Table: table, Rho: 1})
 		})
 		if sqlerr.CodeOf(err) != sqlerr.Corrupt {
 			t.Errorf("%s: bought with %v", damage, err)

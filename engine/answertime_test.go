@@ -197,7 +197,7 @@ func TestExplainSaysWhenAnswersCome(t *testing.T) {
 func TestNoLoadInASlot(t *testing.T) {
 	t.Parallel()
 	inTime(t, func(c *timed) {
-		loadNow(c.curator, 1)
+		loadNow(c.curator, firstTable(c.curator).ID)
 		if err := c.takes(125*time.Millisecond, c.ana, askDirect); err != nil || inMemory(c.curator) {
 			c.Errorf("cells are loaded in a slot (%v)", err)
 		}

@@ -60,10 +60,10 @@ func loadNow(s *engine.Session, table int64) {
 
 // inMemory reports whether cells over all columns of the first table are held.
 func inMemory(s *engine.Session) bool {
-	c := &s.DB().Rows().Cache
+	c, table := &s.DB().Rows().Cache, firstTable(s).ID
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
-	return c.Get(keyOfCells(1, nil)).Histogram != nil
+	return c.Get(keyOfCells(table, nil)).Histogram != nil
 }
 
 // TestCellsAreLoadedWhenItPays counts until the cells are in memory, and again after each
@@ -93,14 +93,14 @@ func TestCellsAreLoadedWhenItPays(t *testing.T) {
 	}
 	const row = `INSERT INTO raw_admissions VALUES ('F', 5, 'E10', '15211')`
 	for i, on := range []*engine.Session{other, s} {
-		loadNow(s, 1)
+		loadNow(s, firstTable(s).ID)
 		trueCount(t, s, q)
 		fill(t, on, row)
 		if got := trueCount(t, s, q); got != int64(161+i) {
 			t.Errorf("after a row of %d: %d, want %d", i, got, 161+i)
 		}
 	}
-	loadNow(s, 1)
+	loadNow(s, firstTable(s).ID)
 	trueCount(t, s, q)
 	fill(t, other, `ALTER TABLE raw_admissions ADD COLUMN more`)
 	r := bindText(t, s, q)
@@ -158,7 +158,7 @@ func TestCellsAreOneSnapshot(t *testing.T) {
 			r := bindText(t, own, `SELECT COUNT(*) FROM t WHERE a IN (2, 7)`)
 			for n := 0; done.Load() < pairs; n++ {
 				if (n+i)%3 == 0 {
-					loadNow(own, 1)
+					loadNow(own, firstTable(own).ID)
 				}
 				least := 2 * done.Load()
 				got, err := countNow(own.DB(), r, nil, r.Query)
@@ -219,11 +219,11 @@ func TestCellsArePrintedNowhere(t *testing.T) {
 	fill(t, s, `CREATE TABLE raw (a INTEGER)`, `INSERT INTO raw SELECT iif(i <= 27182, 3, 4) FROM `+numbers(31337))
 	must(t, s, `CREATE PRIVATE TABLE t (a INTEGER BETWEEN 0 AND 9) FROM raw WITH (epsilon = 4, delta = 1e-6)`)
 	r := bindText(t, s, `SELECT COUNT(*) FROM t WHERE a = 3`)
-	loadNow(s, 1)
+	loadNow(s, firstTable(s).ID)
 	if n, err := countNow(s.DB(), r, nil, r.Query); err != nil || n != 27182 || !inMemory(s) {
 		t.Fatalf("%d, %v, in memory: %v", n, err, inMemory(s))
 	}
-	held := s.DB().Rows().Cache.Get(keyOfCells(1, nil))
+	held := s.DB().Rows().Cache.Get(keyOfCells(r.Table.ID, nil))
 	encoded, err := json.Marshal(s.DB())
 	if err != nil {
 		t.Fatal(err)

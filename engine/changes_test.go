@@ -151,7 +151,7 @@ func TestChangesBetweenRuns(t *testing.T) {
 			t.Run(fmt.Sprint(change.what, memory), func(t *testing.T) {
 				s := firingOften(t)
 				must(t, s, `SET mechanism = first`)
-				state := s.DB().Rows().Cache.Get(keyOfCells(1, nil))
+				state := s.DB().Rows().Cache.Get(keyOfCells(firstTable(s).ID, nil))
 				if state.Price = time.Hour; memory {
 					state.Spent, state.Price = 1, 1
 				}
@@ -159,7 +159,7 @@ func TestChangesBetweenRuns(t *testing.T) {
 					must(t, s, between(0, 70+i))
 					must(t, s, between(0, 20+i))
 				}
-				if loaded := s.DB().Rows().Cache.Get(keyOfCells(1, nil)).Histogram != nil; loaded != memory {
+				if loaded := s.DB().Rows().Cache.Get(keyOfCells(firstTable(s).ID, nil)).Histogram != nil; loaded != memory {
 					t.Errorf("the cells are in memory: %v", loaded)
 				}
 				if m := mechanism(t, s, "first"); m.RunsEnded < 2 {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -296,8 +297,8 @@ type field struct {
 	start, end int // of its bytes
 }
 
-// fields finds the values of the records of a table or an index that fits one page. The
-// bytes of a record that belong to no value are a field named "header".
+// fields finds the values of the records of a table or an index. The bytes of a record that belong to
+// no value are a field named "header". The names of an object's fields begin with its kind.
 func fields(t *testing.T, content []byte, path, table string) (all []field) {
 	t.Helper()
 	raw, err := sql.Open("sqlite", path)
@@ -309,30 +310,63 @@ func fields(t *testing.T, content []byte, path, table string) (all []field) {
 	if err := raw.QueryRow(`SELECT rootpage FROM sqlite_schema WHERE name = ?`, table).Scan(&root); err != nil {
 		t.Fatal(table, err)
 	}
-	at := (root - 1) * 4096
-	page := content[at : at+4096]
-	const tableLeaf, indexLeaf = 13, 10 // the latter of a table WITHOUT ROWID too
-	if page[0] != tableLeaf && page[0] != indexLeaf {
-		t.Fatalf("%s does not fit one page", table)
-	}
 	names := columnNamesOf(t, raw, table)
-	for i := range int(binary.BigEndian.Uint16(page[3:])) {
-		start := int(binary.BigEndian.Uint16(page[8+2*i:]))
-		p := start
-		varint(page, &p) // the record's length
-		if page[0] == tableLeaf {
-			varint(page, &p) // the row's id
-		}
-		value := p
-		value += int(varint(page, &p))
-		all = append(all, field{"header", at + start, at + value})
-		for c, header := 0, value; p < header; c++ {
-			size := valueSize(varint(page, &p))
-			if size > 0 && value < len(page) { // the rest of a large one is elsewhere
-				all = append(all, field{names[c], at + value, at + min(value+size, len(page))})
+	for _, n := range leaves(t, content, root) {
+		at := (n - 1) * pageSize
+		page := content[at : at+pageSize]
+		for i := range int(binary.BigEndian.Uint16(page[3:])) {
+			kind := ""
+			record := recordFields(page, int(binary.BigEndian.Uint16(page[8+2*i:])), names)
+			if k := slices.IndexFunc(record, func(f field) bool { return f.name == "kind" }); table == "dpsql_objects" && k >= 0 {
+				kind = string(page[record[k].start:record[k].end]) + " "
 			}
-			value += size
+			for _, f := range record {
+				all = append(all, field{kind + f.name, at + f.start, at + f.end})
+			}
 		}
+	}
+	return all
+}
+
+const pageSize = 4096
+
+// The kinds of pages of SQLite's trees. Those of indexes are of tables WITHOUT ROWID too.
+const tableInterior, tableLeaf, indexLeaf = 5, 13, 10
+
+// leaves returns the numbers of the leaves of a tree.
+func leaves(t *testing.T, content []byte, n int) (all []int) {
+	t.Helper()
+	page := content[(n-1)*pageSize : n*pageSize]
+	switch page[0] {
+	case tableLeaf, indexLeaf:
+		return []int{n}
+	case tableInterior:
+		for i := range int(binary.BigEndian.Uint16(page[3:])) {
+			child := binary.BigEndian.Uint32(page[binary.BigEndian.Uint16(page[12+2*i:]):])
+			all = append(all, leaves(t, content, int(child))...)
+		}
+		return append(all, leaves(t, content, int(binary.BigEndian.Uint32(page[8:])))...)
+	}
+	t.Fatalf("page %d is of kind %d", n, page[0])
+	return nil
+}
+
+// recordFields finds the values of the record that begins at a place of a page.
+func recordFields(page []byte, start int, names []string) (all []field) {
+	p := start
+	varint(page, &p) // the record's length
+	if page[0] == tableLeaf {
+		varint(page, &p) // the row's id
+	}
+	value := p
+	value += int(varint(page, &p))
+	all = append(all, field{"header", start, value})
+	for c, header := 0, value; p < header; c++ {
+		size := valueSize(varint(page, &p))
+		if size > 0 && value < len(page) { // the rest of a large one is elsewhere
+			all = append(all, field{names[c], value, min(value+size, len(page))})
+		}
+		value += size
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -204,6 +206,15 @@ func copiedAtDraw(t *testing.T, s *engine.Session) string {
 		return noise.NewSource()
 	})
 	return crashed
+}
+
+// firstTable returns the private table that was declared first.
+func firstTable(s *engine.Session) *view.Table {
+	v, err := s.DB().View(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	return slices.MinFunc(v.Tables, func(a, b *view.Table) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 // keyOfCells returns the key of the cells of a table without periods.

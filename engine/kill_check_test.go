@@ -55,7 +55,8 @@ func (w *witness) checkAsked(db *engine.DB, v *view.View, now *picture, s said) 
 
 // wardRecord is a stored mechanism. Dropped ones are included.
 type wardRecord struct {
-	id, table               int64
+	id                      int64
+	table                   string
 	name                    string
 	params                  json.RawMessage
 	rho, runRho             accounting.Rho
@@ -138,8 +139,9 @@ func photograph(db *engine.DB) (*picture, error) {
 }
 
 func (p *picture) readMechanisms(ctx context.Context, tx *catalog.Tx) error {
-	rows, err := tx.SQL().QueryContext(ctx, `SELECT id, table_id, name, params, rho, run_rho, updates, runs_started, runs_ended, comparisons, run, tau, leased,
-		dropped_at IS NOT NULL FROM dpsql_mechanisms`)
+	rows, err := tx.SQL().QueryContext(ctx, `SELECT m.id, (SELECT t.name FROM dpsql_objects t WHERE t.id = m.parent), m.name, m.body -> '$.params', m.body ->> '$.rho', m.body ->> '$.run_rho', m.body ->> '$.updates',
+		c.body ->> '$.runs_started', c.body ->> '$.runs_ended', c.body ->> '$.comparisons', c.body ->> '$.run.number', c.body ->> '$.run.tau', c.body ->> '$.leased',
+		m.dropped_at IS NOT NULL FROM dpsql_objects m JOIN dpsql_objects c ON c.kind = 'run counter' AND c.parent = m.id WHERE m.kind = 'mechanism'`)
 	if err != nil {
 		return err
 	}
@@ -159,11 +161,10 @@ func (p *picture) readMechanisms(ctx context.Context, tx *catalog.Tx) error {
 // readRecords reads the records that statements left, as text.
 func (p *picture) readRecords(ctx context.Context, tx *catalog.Tx) error {
 	rows, err := tx.SQL().QueryContext(ctx, `
-		SELECT 'did', CASE WHEN dropped_at IS NULL THEN 'release ' ELSE 'drop release ' END || name FROM dpsql_releases
-		UNION ALL SELECT 'did', CASE WHEN dropped_at IS NULL THEN 'mechanism ' ELSE 'drop mechanism ' END || name FROM dpsql_mechanisms
-		UNION ALL SELECT 'did', CASE WHEN dropped_at IS NULL THEN 'table ' ELSE 'drop table ' END || name FROM dpsql_tables
-		UNION ALL SELECT 'counted', '' FROM dpsql_tables WHERE nhat IS NOT NULL
-		UNION ALL SELECT 'history', m.name || '|' || h.query || '|' || h.noisy FROM dpsql_history h JOIN dpsql_mechanisms m ON m.id = h.mechanism
+		SELECT 'did', iif(dropped_at IS NULL, '', 'drop ') || iif(kind = 'private table', 'table', kind) || ' ' || name FROM dpsql_objects
+		WHERE kind IN ('release', 'mechanism', 'private table')
+		UNION ALL SELECT 'counted', '' FROM dpsql_objects WHERE kind = 'private table' AND body -> '$.nhat' IS NOT NULL
+		UNION ALL SELECT 'history', m.name || '|' || h.query || '|' || h.noisy FROM dpsql_history h JOIN dpsql_objects m ON m.id = h.mechanism
 		UNION ALL SELECT kind, CASE WHEN kind IN ('direct', 'values', 'distribution') THEN '' ELSE via || '|' END || query || '|' || estimate FROM dpsql_answers`)
 	if err != nil {
 		return err
@@ -233,7 +234,7 @@ func (p *picture) open() (out []wardRecord) {
 // current returns the mechanism on ward. There is at most one.
 func (p *picture) current() string {
 	for _, m := range p.byID {
-		if !m.dropped && m.table == 1 {
+		if !m.dropped && m.table == "ward" {
 			return m.name
 		}
 	}

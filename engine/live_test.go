@@ -489,7 +489,7 @@ func TestDroppedMechanismReturnsItsRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spent := v.Accounts[1].Spent.Rho
+	spent := v.Accounts[firstTable(s).Account].Spent.Rho
 	if want := m.RunRho; spent < want || spent > m.Rho {
 		t.Errorf("ρ = %v stays spent, want at least the started run's %v", spent, want)
 	}

@@ -138,7 +138,7 @@ func catalogOf(t *testing.T, path string) string {
 	}
 	defer raw.Close()
 	var b strings.Builder
-	for _, table := range []string{"public", "accounts", "bases", "tables", "columns", "releases", "mechanisms", "payloads", "history", "answers", "ledger"} {
+	for _, table := range []string{"objects", "payloads", "history", "answers", "ledger"} {
 		rows, err := raw.Query(`SELECT * FROM dpsql_` + table)
 		if err != nil {
 			t.Fatal(err)

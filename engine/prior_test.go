@@ -42,7 +42,7 @@ func TestPriorIsChargedAndKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows, m := v.Tables[0].NHat.Rho, mechanism(t, s, "live")
-	bought := v.Accounts[1].Spent.Rho - rows - m.Rho
+	bought := v.Accounts[firstTable(s).Account].Spent.Rho - rows - m.Rho
 	if share := float64(bought) / float64(bought+m.Rho); math.Abs(share-0.3) > 1e-9 {
 		t.Errorf("the prior cost a share of %v", share)
 	}
@@ -65,7 +65,7 @@ func TestPriorIsChargedAndKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if spent := v.Accounts[1].Spent.Rho; spent < rows+bought {
+	if spent := v.Accounts[firstTable(again).Account].Spent.Rho; spent < rows+bought {
 		t.Errorf("ρ = %v stays spent of the prior's %v and the rows' %v", spent, bought, rows)
 	}
 }

@@ -300,7 +300,7 @@ func TestDeltaWaitsForItsStatement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := v.Accounts[v.TableByID(1).Account].Remaining().Delta
+	all := v.Accounts[firstTable(s).Account].Remaining().Delta
 	waits := fmt.Sprintf(sparse, "waits", ", max_support = 64, memory = '64 KiB', delta = "+all.String())
 	if !interrupt(t, f, s, waits, 2) { // after the number of rows
 		t.Fatal("it was not interrupted")

@@ -7,7 +7,10 @@ import (
 )
 
 // Range is the periods from First to Last.
-type Range struct{ First, Last int64 }
+type Range struct {
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
+}
 
 // All is every period, and with them the rows that lie in none.
 var All = Range{math.MinInt64, math.MaxInt64}

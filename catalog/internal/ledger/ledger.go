@@ -3,8 +3,9 @@
 //
 // Five things work together.
 //
-//   - An Encoding is the canonical form of a record. Its SHA-256 stands beside
-//     the record, so a changed record is noticed when it is read.
+//   - An Encoding is the canonical form of a record, of an object with its body as
+//     it is stored. Its SHA-256 stands beside the record, so a changed record is
+//     noticed when it is read.
 //   - A Roll says which records there are. A record's digest cannot tell that
 //     the record is missing; the roll of its set can.
 //   - A Chain is the ledger of privacy budgets. Every Line has the hash of the
@@ -549,8 +550,7 @@ func (f *MarkFile) close() {
 
 // Encoding is the canonical form of a record: what kind of record it is, then its
 // values in a fixed order, numbers as 8 bytes and texts after their length. Two
-// records of a kind have the same encoding only if all their values are equal;
-// lists say how long they are.
+// records of a kind have the same encoding only if all their values are equal.
 type Encoding []byte
 
 // Encode begins the encoding of a record of a kind.
@@ -568,23 +568,6 @@ func (e Encoding) Numbers(all ...int64) Encoding {
 func (e Encoding) Texts(all ...string) Encoding {
 	for _, s := range all {
 		e = append(e.Numbers(int64(len(s))), s...)
-	}
-	return e
-}
-
-// Flag adds whether something is present.
-func (e Encoding) Flag(present bool) Encoding {
-	if present {
-		return e.Numbers(1)
-	}
-	return e.Numbers(0)
-}
-
-// Columns adds column indexes; nil, which means all, differs from none.
-func (e Encoding) Columns(all []int) Encoding {
-	e = e.Flag(all != nil).Numbers(int64(len(all)))
-	for _, c := range all {
-		e = e.Numbers(int64(c))
 	}
 	return e
 }

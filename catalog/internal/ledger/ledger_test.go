@@ -87,8 +87,7 @@ func TestEncodingIsUnambiguous(t *testing.T) {
 	a := func() ledger.Encoding { return ledger.Encode("a") }
 	for i, e := range []ledger.Encoding{
 		a(), ledger.Encode("b"), a().Texts(""), a().Texts("x", "y"), a().Texts("xy"),
-		a().Texts("xy", ""), a().Numbers(1, 2), a().Numbers(2, 1), a().Columns(nil),
-		a().Columns([]int{}), a().Columns([]int{0}), a().Columns([]int{0, 1}), a().Flag(true), ledger.Encode("ab"),
+		a().Texts("xy", ""), a().Numbers(1, 2), a().Numbers(2, 1), ledger.Encode("ab"),
 	} {
 		if other, found := seen[e.Digest()]; found {
 			t.Errorf("%d and %d have one digest", other, i)

@@ -163,9 +163,8 @@ func (db *Database) fromTemplate(ctx context.Context, v *view.View, r Request, m
 		built = append(built, period.Only(n))
 	}
 	if missing := touched.Minus(period.Of(built...)); len(missing) > 0 { // a domain may have 2^60 periods
-		dropped, err := db.dropped(ctx, m, missing)
-		c.Refusal = db.lacks(r, m, missing, dropped)
-		return c, err
+		c.Refusal = db.lacks(r, m, missing, dropped(m, missing))
+		return c, nil
 	}
 	if hull, _ := touched.Hull(); touched.Count() == 1 {
 		in, refusal := db.about(r, hull)
@@ -281,12 +280,11 @@ func interrupted(r Request, rel *catalog.Release) string {
 
 // dropped returns those of several periods without a part that had one. REFRESH builds them anew only
 // if they are named.
-func (db *Database) dropped(ctx context.Context, m *catalog.Template, missing period.Ranges) (had period.Ranges, err error) {
+func dropped(m *catalog.Template, missing period.Ranges) (had period.Ranges) {
 	if missing.Count() == 1 { // it is named anyway
-		return nil, nil
+		return nil
 	}
-	ever, err := catalog.Get(ctx, db.store, func(tx *catalog.Tx) (period.Ranges, error) { return tx.PartsEver(m.ID) })
-	return missing.Intersect(ever), err
+	return missing.Intersect(m.Ever)
 }
 
 // lacks says which parts a query needs and the release does not have, and how it gets them or the

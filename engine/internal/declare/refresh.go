@@ -149,7 +149,7 @@ func (s *Statement) Refresh(ctx context.Context, st *syntax.RefreshRelease) (not
 	if r, err = s.refreshing(ctx, st.Name); err != nil { // another may have built meanwhile
 		return "", nil, err
 	}
-	due, err := s.due(ctx, r, st)
+	due, err := s.due(r, st)
 	if err != nil {
 		return "", nil, err
 	}
@@ -268,7 +268,7 @@ func (r refreshing) built() period.Ranges {
 }
 
 // due returns the periods whose parts a statement builds, the oldest first.
-func (s *Statement) due(ctx context.Context, r refreshing, st *syntax.RefreshRelease) (due []int64, err error) {
+func (s *Statement) due(r refreshing, st *syntax.RefreshRelease) (due []int64, err error) {
 	if st.Period.Text != "" {
 		n, err := s.duePeriod(r, st)
 		if old := r.parts[n]; err == nil && (old == nil || st.Again || old.Unfinished()) {
@@ -289,11 +289,7 @@ func (s *Statement) due(ctx context.Context, r refreshing, st *syntax.RefreshRel
 	if !r.template.Early {
 		last--
 	}
-	ever, err := catalog.Get(ctx, s.Store, func(tx *catalog.Tx) (period.Ranges, error) { return tx.PartsEver(r.template.ID) })
-	if err != nil {
-		return nil, err
-	}
-	open := r.table.Periods().Intersect(period.Ranges{{First: period.All.First, Last: last}}).Minus(ever).Minus(r.table.Retired)
+	open := r.table.Periods().Intersect(period.Ranges{{First: period.All.First, Last: last}}).Minus(r.template.Ever).Minus(r.table.Retired)
 	for n, old := range r.parts {
 		if old.Unfinished() {
 			open = open.Union(period.Ranges{period.Only(n)})
@@ -390,7 +386,7 @@ func (s *Statement) PlanParts(ctx context.Context, st *syntax.RefreshRelease) (a
 	if err != nil {
 		return nil, err
 	}
-	due, err := s.due(ctx, r, st)
+	due, err := s.due(r, st)
 	if err != nil {
 		return nil, err
 	}
