@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -58,13 +59,14 @@ func (o *object) String() string {
 }
 
 func (o *object) digest() [32]byte {
-	return ledger.Encode("object").Numbers(o.id).Texts(string(o.kind), o.name).Numbers(o.parent).Texts(o.body).Digest()
+	e := slices.Grow(ledger.Encode("object"), len(o.body)+len(o.name)+len(o.kind)+64)
+	return e.Numbers(o.id).Texts(string(o.kind), o.name).Numbers(o.parent).Texts(o.body).Digest()
 }
 
 func (o *object) key() string { return key(o.id) }
 
 func scanObject(row record) (o object, err error) {
-	var digest []byte
+	var digest sql.RawBytes
 	if err := row.Scan(&o.id, &o.kind, &o.name, &o.parent, &o.body, &digest); err != nil {
 		return o, err
 	}
@@ -160,7 +162,8 @@ func childOf(id int64) func(*object) bool { return func(o *object) bool { return
 func decode[B, T any](o *object, from func(*object, *B) (T, error)) (found T, err error) {
 	var body B
 	if json.Unmarshal([]byte(o.body), &body) == nil {
-		if again, err := encode(&body); err == nil && again == o.body {
+		again := bytes.NewBuffer(make([]byte, 0, len(o.body)+1))
+		if encodeTo(again, &body) == nil && bytes.Equal(bytes.TrimSuffix(again.Bytes(), []byte("\n")), []byte(o.body)) {
 			return from(o, &body)
 		}
 	}
@@ -170,12 +173,14 @@ func decode[B, T any](o *object, from func(*object, *B) (T, error)) (found T, er
 // encode returns the stored form of a body.
 func encode(body any) (string, error) {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
+	err := encodeTo(&b, body)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}
+
+func encodeTo(b *bytes.Buffer, body any) error {
+	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(body); err != nil {
-		return "", err
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
+	return e.Encode(body)
 }
 
 // create stores a new object and returns its id, which no other object ever has.

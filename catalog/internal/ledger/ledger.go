@@ -554,7 +554,7 @@ func (f *MarkFile) close() {
 type Encoding []byte
 
 // Encode begins the encoding of a record of a kind.
-func Encode(kind string) Encoding { return Encoding(nil).Texts("dpsql " + kind + " 1") }
+func Encode(kind string) Encoding { return make(Encoding, 0, 128).Texts("dpsql " + kind + " 1") }
 
 // Numbers adds numbers.
 func (e Encoding) Numbers(all ...int64) Encoding {
