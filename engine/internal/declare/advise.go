@@ -76,10 +76,10 @@ const (
 // account share ε and δ evenly, so that their proposals can be paid together. Errors: those of the
 // workload's file; Invalid if no statement is on a private table.
 func (s *Statement) Advise(ctx context.Context, st *syntax.Advise, v *view.View, confidence float64) ([]*Advice, error) {
-	o := newOptions(st.Options, "epsilon", "delta")
-	epsilon := o.epsilon()
-	delta, _ := o.delta()
-	if err := o.done(); err != nil {
+	o := NewOptions(st.Options, "epsilon", "delta")
+	epsilon := o.Epsilon()
+	delta, _ := o.Delta()
+	if err := o.Done(); err != nil {
 		return nil, err
 	}
 	var all []*Advice

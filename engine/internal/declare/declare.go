@@ -177,21 +177,60 @@ type budget struct {
 
 // readBudget reads the budget options. Without the option interactive, half goes to the
 // interactive account if there is a delta, and nothing if there is none.
-func readBudget(o *options) (budget, error) {
-	b := budget{epsilon: o.epsilon()}
-	b.delta, _ = o.delta()
+func readBudget(o *Options) (budget, error) {
+	b := budget{epsilon: o.Epsilon()}
+	b.delta, _ = o.Delta()
 	half := big.NewRat(1, 2)
 	if b.delta == 0 {
 		half = new(big.Rat)
 	}
-	b.interactive = o.share("interactive", half)
+	b.interactive = o.Share("interactive", half)
 	b.limits = readLimits(o)
-	if err := o.done(); err != nil {
+	if err := o.Done(); err != nil {
 		return budget{}, err
 	}
 	var err error
 	b.caps, err = accounting.Divide(b.epsilon, b.delta, b.interactive)
 	return b, err
+}
+
+// limitOptions are the options that limit what SELECTs may spend.
+type limitOptions struct {
+	charge *accounting.Rho // nil if not given; 0 for no limit
+	buyOff *bool           // nil if not given
+}
+
+// limitNames are the names of these options.
+var limitNames = []string{"max_charge", "buy"}
+
+func readLimits(o *Options) (l limitOptions) {
+	if option := o.Find("max_charge"); option != nil {
+		var rho accounting.Rho
+		if option.Kind == syntax.String || option.Kind == syntax.Word && option.Value != "none" {
+			o.Fail(sqlerr.New(sqlerr.Invalid, "max_charge must be a number, or none"), option.Position)
+		} else if option.Kind == syntax.Number {
+			var err error
+			rho, err = accounting.ParseRho("max_charge", option.Value)
+			o.Fail(err, option.Position)
+		}
+		l.charge = &rho
+	}
+	if o.Has("buy") {
+		off := o.Word("buy", "on", "off") == "off"
+		l.buyOff = &off
+	}
+	return l
+}
+
+// override returns the limits, changed by the options that were given.
+func (l limitOptions) override(limits catalog.Limits) catalog.Limits {
+	if l.charge != nil {
+		limits.MaxCharge = *l.charge
+	}
+	if l.buyOff != nil {
+		limits.BuyOff = *l.buyOff
+	}
+	return limits
 }
 
 // unit is the difference between neighbours: a row, or at most rows rows that share one
@@ -205,22 +244,22 @@ type unit struct {
 
 // readUnit reads the options unit, max_rows and placement. The rows are in the source,
 // or in the file if the source has no name.
-func readUnit(o *options, in syntax.Name) (unit, error) {
-	u := unit{column: o.name("unit"), rows: o.integer("max_rows", 1, 1, 1e6), fixed: o.word("placement", "free", "fixed") == "fixed"}
+func readUnit(o *Options, in syntax.Name) (unit, error) {
+	u := unit{column: o.Name("unit"), rows: o.Integer("max_rows", 1, 1, 1e6), fixed: o.Word("placement", "free", "fixed") == "fixed"}
 	switch {
 	case in.Text == "":
-		o.refuse("for rows of the file", "placement")
+		o.Refuse("for rows of the file", "placement")
 	case u.column != "":
-		o.refuse("with a unit, of which max_rows rows count wherever they are", "placement")
+		o.Refuse("with a unit, of which max_rows rows count wherever they are", "placement")
 	}
 	switch {
 	case u.column == "":
-		o.refuse("without unit", "max_rows")
-	case !o.has("max_rows"):
-		o.fail(sqlerr.New(sqlerr.Invalid, "unit needs max_rows, the rows kept of each unit").
-			WithHint("WITH (…, unit = %s, max_rows = 4)", u.column), o.find("unit").Name.Position)
+		o.Refuse("without unit", "max_rows")
+	case !o.Has("max_rows"):
+		o.Fail(sqlerr.New(sqlerr.Invalid, "unit needs max_rows, the rows kept of each unit").
+			WithHint("WITH (…, unit = %s, max_rows = 4)", u.column), o.Find("unit").Name.Position)
 	}
-	return u, o.done()
+	return u, o.Done()
 }
 
 // keyed gives the unit a key, if it is a column.
@@ -244,8 +283,8 @@ var alterOptions = append(slices.Clip(limitNames), "answer_time")
 // CreatePrivate declares a private table: its columns and domains, the place of its
 // rows, and the budget of the base tables behind them.
 func (s *Statement) CreatePrivate(ctx context.Context, st *syntax.CreatePrivate) (warnings []string, err error) {
-	o := newOptions(st.Options, tableOptions...)
-	answerTime := o.answerTime()
+	o := NewOptions(st.Options, tableOptions...)
+	answerTime := o.AnswerTime()
 	b, err := readBudget(o)
 	if err != nil {
 		return nil, err
@@ -535,9 +574,9 @@ func firstFew(names []string) string {
 // AlterPrivate changes the answer time of a table, and the limits on what SELECTs may take from
 // the budget of its rows. They hold from the next purchase on, in all processes.
 func (s *Statement) AlterPrivate(ctx context.Context, st *syntax.AlterPrivate) error {
-	o := newOptions(st.Options, alterOptions...)
-	limits, answerTime := readLimits(o), o.answerTime()
-	if err := o.done(); err != nil {
+	o := NewOptions(st.Options, alterOptions...)
+	limits, answerTime := readLimits(o), o.AnswerTime()
+	if err := o.Done(); err != nil {
 		return err
 	}
 	return s.Store.Write(ctx, func(tx *catalog.Tx) error {

@@ -40,11 +40,11 @@ func (s *Statement) planDiscovery(st *syntax.CreatePublic, v *view.View) (d disc
 	}
 	d.table = t
 	d.column, _ = t.Universe.Index(k.Column.Text) // Target found it
-	o := newOptions(k.Options, "epsilon", "delta", "insist")
-	insists := o.word("insist", "off", "on") == "on"
-	d.cost.Epsilon = o.epsilon()
-	delta, given := o.delta()
-	if err := o.done(); err != nil {
+	o := NewOptions(k.Options, "epsilon", "delta", "insist")
+	insists := o.Word("insist", "off", "on") == "on"
+	d.cost.Epsilon = o.Epsilon()
+	delta, given := o.Delta()
+	if err := o.Done(); err != nil {
 		return d, err
 	}
 	if !given {

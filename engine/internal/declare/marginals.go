@@ -40,21 +40,21 @@ type marginalsPlan struct {
 // resolves the option keys; if it is nil, the releases that it names do.
 func (s *Statement) planMarginals(ctx context.Context, st *syntax.CreateRelease, v *view.View, t *view.Table, columns []int,
 	keysOf func(from []syntax.Name) (keyed, error)) (marginalsPlan, error) {
-	o := newOptions(st.Options, "epsilon", "delta", "degree", "workload", "max_cells", "estimate", "keys")
+	o := NewOptions(st.Options, "epsilon", "delta", "degree", "workload", "max_cells", "estimate", "keys")
 	p := marginalsPlan{table: t, columns: columns}
-	p.cost.Epsilon = o.epsilon()
+	p.cost.Epsilon = o.Epsilon()
 	var given bool
-	if p.cost.Delta, given = o.delta(); !given {
+	if p.cost.Delta, given = o.Delta(); !given {
 		p.cost.Delta = deltaShare(v.Accounts[t.Account], p.cost.Epsilon)
 	}
-	from := o.releases("keys")
-	degree, file := int(o.integer("degree", defaultDegree, 1, marginals.MostDegree)), o.file("workload")
-	maxCells := int(o.integer("max_cells", marginals.DefaultCells, 1, marginals.MostTable))
-	p.params.Unbiased = o.word("estimate", "fitted", "unbiased") == "unbiased"
+	from := o.Releases("keys")
+	degree, file := int(o.Integer("degree", defaultDegree, 1, marginals.MostDegree)), o.File("workload")
+	maxCells := int(o.Integer("max_cells", marginals.DefaultCells, 1, marginals.MostTable))
+	p.params.Unbiased = o.Word("estimate", "fitted", "unbiased") == "unbiased"
 	if file != "" {
-		o.refuse("beside workload", "degree")
+		o.Refuse("beside workload", "degree")
 	}
-	if err := o.done(); err != nil {
+	if err := o.Done(); err != nil {
 		return p, err
 	}
 	if p.cost.Delta == 0 {

@@ -119,20 +119,20 @@ func (s *Statement) planMechanism(st *syntax.CreateMechanism, v *view.View) (p m
 
 // readOptions reads the options of CREATE MECHANISM.
 func (p *mechanismPlan) readOptions(st *syntax.CreateMechanism, v *view.View) error {
-	o := newOptions(st.Options, "epsilon", "max_updates", "alpha", "max_support", "queries", "beta", "update", "prior", "remeasure", "max_weight")
-	p.epsilon = o.epsilon()
+	o := NewOptions(st.Options, "epsilon", "max_updates", "alpha", "max_support", "queries", "beta", "update", "prior", "remeasure", "max_weight")
+	p.epsilon = o.Epsilon()
 	prior := ""
-	if option := o.find("prior"); option != nil && option.Kind != syntax.Number && !slices.Contains(priors, strings.ToLower(option.Value)) {
+	if option := o.Find("prior"); option != nil && option.Kind != syntax.Number && !slices.Contains(priors, strings.ToLower(option.Value)) {
 		prior = released.PriorOfRelease
 		var err error
 		p.release, err = guarded(option.Value, v, p.table, p.columns)
-		o.fail(err, option.Position)
+		o.Fail(err, option.Position)
 	} else {
-		prior = o.word("prior", priors...)
+		prior = o.Word("prior", priors...)
 	}
 	p.request = readRequest(o, p.table, p.table.Over(p.columns), prior)
-	p.request.MaxWeight = o.integer("max_weight", 1, 1, 1e12)
-	return o.done()
+	p.request.MaxWeight = o.Integer("max_weight", 1, 1, 1e12)
+	return o.Done()
 }
 
 // priors are the words that say what a mechanism starts from. Any other names a release.
@@ -231,28 +231,28 @@ type smwRequest struct {
 }
 
 // readRequest reads the options that mechanisms and SMW releases share.
-func readRequest(o *options, t *view.Table, u *query.Universe, prior string) smwRequest {
+func readRequest(o *Options, t *view.Table, u *query.Universe, prior string) smwRequest {
 	r := smwRequest{prior: prior}
 	r.Request = smw.Request{
-		MaxUpdates: o.integer("max_updates", 0, 1, 1e6), Alpha: o.fraction("alpha", 0),
-		MaxSupport: uint64(o.integer("max_support", defaultSupport, 1, maxSupport)),
-		Queries:    o.integer("queries", defaultQueries, 1, 1e15), Beta: o.fraction("beta", defaultBeta),
-		Update:       smw.Update(o.word("update", string(smw.Projection), string(smw.Paper))),
-		Remeasure:    o.word("remeasure", "off", "on") == "on",
+		MaxUpdates: o.Integer("max_updates", 0, 1, 1e6), Alpha: o.Fraction("alpha", 0),
+		MaxSupport: uint64(o.Integer("max_support", defaultSupport, 1, maxSupport)),
+		Queries:    o.Integer("queries", defaultQueries, 1, 1e15), Beta: o.Fraction("beta", defaultBeta),
+		Update:       smw.Update(o.Word("update", string(smw.Projection), string(smw.Paper))),
+		Remeasure:    o.Word("remeasure", "off", "on") == "on",
 		UniverseSize: u.Size(), Sensitivity: t.Sensitivity(), MaxWeight: 1,
 	}
 	if r.Beta < leastBeta {
-		o.fail(sqlerr.New(sqlerr.Invalid, "beta must be at least %g", leastBeta), o.find("beta").Name.Position)
+		o.Fail(sqlerr.New(sqlerr.Invalid, "beta must be at least %g", leastBeta), o.Find("beta").Name.Position)
 	}
-	if o.has("max_updates") && o.has("alpha") {
-		o.fail(sqlerr.New(sqlerr.Invalid, "max_updates and alpha exclude each other"), o.find("alpha").Name.Position)
+	if o.Has("max_updates") && o.Has("alpha") {
+		o.Fail(sqlerr.New(sqlerr.Invalid, "max_updates and alpha exclude each other"), o.Find("alpha").Name.Position)
 	}
 	if r.prior == "auto" || r.prior == released.PriorOfClasses {
 		r.tables = smw.PriorTables(u)
 	}
 	if r.prior == "classes" && len(r.tables) == 0 {
-		o.fail(sqlerr.New(sqlerr.Invalid, "a prior of classes needs two columns or more, and a domain for each").
-			WithHint("name the columns that have domains: ON t (a, b), or leave prior out"), o.find("prior").Name.Position)
+		o.Fail(sqlerr.New(sqlerr.Invalid, "a prior of classes needs two columns or more, and a domain for each").
+			WithHint("name the columns that have domains: ON t (a, b), or leave prior out"), o.Find("prior").Name.Position)
 	}
 	return r
 }

@@ -9,39 +9,38 @@ import (
 	"time"
 
 	"dpsql/accounting"
-	"dpsql/catalog"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
 
-// options reads the WITH clause of a declaration. It keeps the first error, with the
+// Options reads the WITH clause of a declaration. It keeps the first error, with the
 // position of the option, and done returns it.
-type options struct {
+type Options struct {
 	list []syntax.Option
 	err  error
 }
 
-// newOptions returns the options. A name that is not known is an error.
-func newOptions(list []syntax.Option, known ...string) *options {
-	o := &options{list: list}
+// NewOptions returns the options. A name that is not known is an error.
+func NewOptions(list []syntax.Option, known ...string) *Options {
+	o := &Options{list: list}
 	for _, option := range list {
 		if !slices.Contains(known, option.Name.Text) {
-			o.fail(sqlerr.New(sqlerr.Invalid, "there is no option %s here", option.Name.Text).
+			o.Fail(sqlerr.New(sqlerr.Invalid, "there is no option %s here", option.Name.Text).
 				WithHint("the options are %s", strings.Join(known, ", ")), option.Name.Position)
 		}
 	}
 	return o
 }
 
-func (o *options) done() error { return o.err }
+func (o *Options) Done() error { return o.err }
 
-func (o *options) fail(err error, position int) {
+func (o *Options) Fail(err error, position int) {
 	if o.err == nil && err != nil {
 		o.err = sqlerr.Locate(err, position)
 	}
 }
 
-func (o *options) find(name string) *syntax.Option {
+func (o *Options) Find(name string) *syntax.Option {
 	for i := range o.list {
 		if o.list[i].Name.Text == name {
 			return &o.list[i]
@@ -50,139 +49,139 @@ func (o *options) find(name string) *syntax.Option {
 	return nil
 }
 
-func (o *options) has(name string) bool { return o.find(name) != nil }
+func (o *Options) Has(name string) bool { return o.Find(name) != nil }
 
-// refuse fails if one of the options is given. why completes the message.
-func (o *options) refuse(why string, names ...string) {
+// Refuse fails if one of the options is given. why completes the message.
+func (o *Options) Refuse(why string, names ...string) {
 	for _, name := range names {
-		if option := o.find(name); option != nil {
-			o.fail(sqlerr.New(sqlerr.Invalid, "%s has no meaning %s", name, why), option.Name.Position)
+		if option := o.Find(name); option != nil {
+			o.Fail(sqlerr.New(sqlerr.Invalid, "%s has no meaning %s", name, why), option.Name.Position)
 		}
 	}
 }
 
-// number returns the text of a numeric option, or "" if it is not given.
-func (o *options) number(name string) (string, int) {
-	option := o.find(name)
+// Number returns the text of a numeric option, or "" if it is not given.
+func (o *Options) Number(name string) (string, int) {
+	option := o.Find(name)
 	if option == nil {
 		return "", 0
 	}
 	if option.Kind != syntax.Number {
-		o.fail(sqlerr.New(sqlerr.Invalid, "%s must be a number", name), option.Position)
+		o.Fail(sqlerr.New(sqlerr.Invalid, "%s must be a number", name), option.Position)
 	}
 	return option.Value, option.Position
 }
 
-// epsilon returns the required option epsilon.
-func (o *options) epsilon() accounting.Epsilon {
-	text, position := o.number("epsilon")
+// Epsilon returns the required option epsilon.
+func (o *Options) Epsilon() accounting.Epsilon {
+	text, position := o.Number("epsilon")
 	if text == "" {
-		o.fail(sqlerr.New(sqlerr.Invalid, "epsilon is missing").WithHint("WITH (epsilon = 1)"), 0)
+		o.Fail(sqlerr.New(sqlerr.Invalid, "epsilon is missing").WithHint("WITH (epsilon = 1)"), 0)
 		return 0
 	}
 	e, err := accounting.ParseEpsilon(text)
-	o.fail(err, position)
+	o.Fail(err, position)
 	return e
 }
 
-// delta returns the option delta. given is false if the option is missing.
-func (o *options) delta() (d accounting.Delta, given bool) {
-	text, position := o.number("delta")
+// Delta returns the option delta. given is false if the option is missing.
+func (o *Options) Delta() (d accounting.Delta, given bool) {
+	text, position := o.Number("delta")
 	if text == "" {
 		return 0, false
 	}
 	d, err := accounting.ParseDelta(text)
-	o.fail(err, position)
+	o.Fail(err, position)
 	return d, true
 }
 
-// share returns a fraction from 0 to 1.
-func (o *options) share(name string, otherwise *big.Rat) *big.Rat {
-	text, position := o.number(name)
+// Share returns a fraction from 0 to 1.
+func (o *Options) Share(name string, otherwise *big.Rat) *big.Rat {
+	text, position := o.Number(name)
 	if text == "" {
 		return otherwise
 	}
 	r, err := accounting.ParseShare(text)
-	o.fail(err, position)
+	o.Fail(err, position)
 	return r
 }
 
-// integer returns a whole number from lo to hi. It reads 1e6 as one.
-func (o *options) integer(name string, otherwise, lo, hi int64) int64 {
-	text, position := o.number(name)
+// Integer returns a whole number from lo to hi. It reads 1e6 as one.
+func (o *Options) Integer(name string, otherwise, lo, hi int64) int64 {
+	text, position := o.Number(name)
 	if text == "" {
 		return otherwise
 	}
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || x != math.Trunc(x) || x < float64(lo) || x > float64(hi) {
-		o.fail(sqlerr.New(sqlerr.Invalid, "%s must be a whole number from %d to %d", name, lo, hi), position)
+		o.Fail(sqlerr.New(sqlerr.Invalid, "%s must be a whole number from %d to %d", name, lo, hi), position)
 		return otherwise
 	}
 	return int64(x)
 }
 
-// fraction returns a number strictly between 0 and 1, or 0 if it is not given.
-func (o *options) fraction(name string, otherwise float64) float64 {
-	text, position := o.number(name)
+// Fraction returns a number strictly between 0 and 1, or 0 if it is not given.
+func (o *Options) Fraction(name string, otherwise float64) float64 {
+	text, position := o.Number(name)
 	if text == "" {
 		return otherwise
 	}
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(x > 0 && x < 1) {
-		o.fail(sqlerr.New(sqlerr.Invalid, "%s must lie between 0 and 1", name), position)
+		o.Fail(sqlerr.New(sqlerr.Invalid, "%s must lie between 0 and 1", name), position)
 		return otherwise
 	}
 	return x
 }
 
-// word returns one of the allowed words; the first is the default.
-func (o *options) word(name string, allowed ...string) string {
-	option := o.find(name)
+// Word returns one of the allowed words; the first is the default.
+func (o *Options) Word(name string, allowed ...string) string {
+	option := o.Find(name)
 	if option == nil {
 		return allowed[0]
 	}
 	w := strings.ToLower(option.Value)
 	if option.Kind == syntax.Number || !slices.Contains(allowed, w) {
-		o.fail(sqlerr.New(sqlerr.Invalid, "%s must be one of %s", name, strings.Join(allowed, ", ")), option.Position)
+		o.Fail(sqlerr.New(sqlerr.Invalid, "%s must be one of %s", name, strings.Join(allowed, ", ")), option.Position)
 		return allowed[0]
 	}
 	return w
 }
 
-// name returns an option that names a column, or "" if it is not given.
-func (o *options) name(name string) string {
-	option := o.find(name)
+// Name returns an option that names a column, or "" if it is not given.
+func (o *Options) Name(name string) string {
+	option := o.Find(name)
 	if option == nil {
 		return ""
 	}
 	if option.Kind == syntax.Number || option.Value == "" {
-		o.fail(sqlerr.New(sqlerr.Invalid, "%s must be the name of a column", name), option.Position)
+		o.Fail(sqlerr.New(sqlerr.Invalid, "%s must be the name of a column", name), option.Position)
 	}
 	return option.Value
 }
 
-// releases returns the names of releases that an option gives: one, or several in parentheses.
-func (o *options) releases(name string) []syntax.Name {
-	option := o.find(name)
+// Releases returns the names of releases that an option gives: one, or several in parentheses.
+func (o *Options) Releases(name string) []syntax.Name {
+	option := o.Find(name)
 	switch {
 	case option == nil:
 		return nil
 	case option.Kind == syntax.List:
 		return option.Names
 	case option.Kind == syntax.Number || option.Value == "":
-		o.fail(sqlerr.New(sqlerr.Invalid, "%s must be the name of a release, or several in parentheses", name), option.Position)
+		o.Fail(sqlerr.New(sqlerr.Invalid, "%s must be the name of a release, or several in parentheses", name), option.Position)
 	}
 	return []syntax.Name{{Text: option.Value, Position: option.Position}}
 }
 
-// file returns the option's file name, or "" if it is not given.
-func (o *options) file(name string) string {
-	option := o.find(name)
+// File returns the option's file name, or "" if it is not given.
+func (o *Options) File(name string) string {
+	option := o.Find(name)
 	if option == nil {
 		return ""
 	}
 	if option.Kind != syntax.String || option.Value == "" {
-		o.fail(sqlerr.New(sqlerr.Invalid, "%s must be a file name in quotes", name), option.Position)
+		o.Fail(sqlerr.New(sqlerr.Invalid, "%s must be a file name in quotes", name), option.Position)
 	}
 	return option.Value
 }
@@ -193,9 +192,9 @@ var units = []struct {
 	size float64
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}}
 
-// bytes returns a size in memory. It is written as a number of bytes, or as '64 MiB'.
-func (o *options) bytes(name string, otherwise, lo, hi int64) int64 {
-	option := o.find(name)
+// Bytes returns a size in memory. It is written as a number of bytes, or as '64 MiB'.
+func (o *Options) Bytes(name string, otherwise, lo, hi int64) int64 {
+	option := o.Find(name)
 	if option == nil {
 		return otherwise
 	}
@@ -208,7 +207,7 @@ func (o *options) bytes(name string, otherwise, lo, hi int64) int64 {
 	}
 	x, err := strconv.ParseFloat(text, 64)
 	if x *= unit; err != nil || x != math.Trunc(x) || x < float64(lo) || x > float64(hi) {
-		o.fail(sqlerr.New(sqlerr.Invalid, "%s must be a size from %d to %d bytes", name, lo, hi).
+		o.Fail(sqlerr.New(sqlerr.Invalid, "%s must be a size from %d to %d bytes", name, lo, hi).
 			WithHint("%s = %d, or %[1]s = '64 MiB'", name, otherwise), option.Position)
 		return otherwise
 	}
@@ -218,10 +217,10 @@ func (o *options) bytes(name string, otherwise, lo, hi int64) int64 {
 // maxAnswerTime is the longest answer time that can be declared. Doubling passes it.
 const maxAnswerTime = time.Hour
 
-// answerTime returns the option answer_time: a number of milliseconds, or a text such as
+// AnswerTime returns the option answer_time: a number of milliseconds, or a text such as
 // '250 ms' or '2 s'. It returns 0 if it is not given.
-func (o *options) answerTime() time.Duration {
-	option := o.find("answer_time")
+func (o *Options) AnswerTime() time.Duration {
+	option := o.Find("answer_time")
 	if option == nil {
 		return 0
 	}
@@ -238,48 +237,9 @@ func (o *options) answerTime() time.Duration {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 || n > int64(maxAnswerTime/unit) {
-		o.fail(sqlerr.New(sqlerr.Invalid, "answer_time must be a whole number of milliseconds from 1 to %d", maxAnswerTime.Milliseconds()).
+		o.Fail(sqlerr.New(sqlerr.Invalid, "answer_time must be a whole number of milliseconds from 1 to %d", maxAnswerTime.Milliseconds()).
 			WithHint("answer_time = 250, or answer_time = '2 s'"), option.Position)
 		return 0
 	}
 	return time.Duration(n) * unit
-}
-
-// limitOptions are the options that limit what SELECTs may spend.
-type limitOptions struct {
-	charge *accounting.Rho // nil if not given; 0 for no limit
-	buyOff *bool           // nil if not given
-}
-
-// limitNames are the names of these options.
-var limitNames = []string{"max_charge", "buy"}
-
-func readLimits(o *options) (l limitOptions) {
-	if option := o.find("max_charge"); option != nil {
-		var rho accounting.Rho
-		if option.Kind == syntax.String || option.Kind == syntax.Word && option.Value != "none" {
-			o.fail(sqlerr.New(sqlerr.Invalid, "max_charge must be a number, or none"), option.Position)
-		} else if option.Kind == syntax.Number {
-			var err error
-			rho, err = accounting.ParseRho("max_charge", option.Value)
-			o.fail(err, option.Position)
-		}
-		l.charge = &rho
-	}
-	if o.has("buy") {
-		off := o.word("buy", "on", "off") == "off"
-		l.buyOff = &off
-	}
-	return l
-}
-
-// override returns the limits, changed by the options that were given.
-func (l limitOptions) override(limits catalog.Limits) catalog.Limits {
-	if l.charge != nil {
-		limits.MaxCharge = *l.charge
-	}
-	if l.buyOff != nil {
-		limits.BuyOff = *l.buyOff
-	}
-	return limits
 }

@@ -24,30 +24,30 @@ type periods struct {
 }
 
 // readPeriods reads the options period and time_zone.
-func readPeriods(o *options) (p periods, err error) {
-	option, zone := o.find("period"), o.find("time_zone")
+func readPeriods(o *Options) (p periods, err error) {
+	option, zone := o.Find("period"), o.Find("time_zone")
 	if option == nil {
-		o.refuse("without period", "time_zone")
-		return p, o.done()
+		o.Refuse("without period", "time_zone")
+		return p, o.Done()
 	}
 	p.at = option.Position
 	if p.by, p.column, err = period.Parse(option.Value); err != nil {
-		o.fail(err, option.Position)
-		return p, o.done()
+		o.Fail(err, option.Position)
+		return p, o.Done()
 	}
 	if zone == nil {
-		return p, o.done()
+		return p, o.Done()
 	}
 	if p.by == period.Value {
-		o.refuse("with the values of a column as periods, which do not end", "time_zone")
+		o.Refuse("with the values of a column as periods, which do not end", "time_zone")
 	}
 	if _, err := period.Location(zone.Value); err != nil {
-		o.fail(err, zone.Position)
+		o.Fail(err, zone.Position)
 	}
 	if p.zone = zone.Value; p.zone == "UTC" {
 		p.zone = ""
 	}
-	return p, o.done()
+	return p, o.Done()
 }
 
 // partition returns the partition that a declaration asks for, nil for none. A row has to lie in

@@ -59,42 +59,42 @@ type wishes struct {
 // the options and public data, and works out the cost. It spends nothing. If complete
 // is not nil, the plan has to be completed. Of what is charged, δ waits for the statement.
 func planProjection(st *syntax.CreateRelease, v *view.View, t *view.Table, columns []int, waits accounting.Delta) (projectionPlan, error) {
-	o := newOptions(st.Options, "epsilon", "delta", "transform", "rows", "max_support", "memory", "heavy", "clip", "noise", "queries", "beta", "estimate")
+	o := NewOptions(st.Options, "epsilon", "delta", "transform", "rows", "max_support", "memory", "heavy", "clip", "noise", "queries", "beta", "estimate")
 	p := projectionPlan{table: t, columns: columns, universe: t.Over(columns), waits: waits}
-	p.cost.Epsilon = o.epsilon()
-	p.support = uint64(o.integer("max_support", defaultSupport, 1, maxSupport))
+	p.cost.Epsilon = o.Epsilon()
+	p.support = uint64(o.Integer("max_support", defaultSupport, 1, maxSupport))
 	w := readWishes(o)
 	p.wishes = w
-	if err := o.done(); err != nil {
+	if err := o.Done(); err != nil {
 		return p, err
 	}
 	a := v.Accounts[t.Account]
 	if w.transform == "dense" {
-		o.refuse("with transform = dense", "heavy", "clip", "memory", "estimate")
+		o.Refuse("with transform = dense", "heavy", "clip", "memory", "estimate")
 		p.cost.Delta = w.delta
 		if !w.given {
 			p.cost.Delta = deltaShare(a, p.cost.Epsilon)
 		}
 		return planDense(o, p)
 	}
-	o.refuse("without transform = dense", "noise", "queries", "beta")
+	o.Refuse("without transform = dense", "noise", "queries", "beta")
 	return planSketch(o, p, w, a)
 }
 
-func readWishes(o *options) (w wishes) {
-	w.transform = o.word("transform", "auto", "identity", "sparse", "dense")
-	w.heavy = o.word("heavy", "auto", "none", "clip", "named")
-	w.clip = o.integer("clip", 0, 1, 1<<40)
-	w.rows = uint64(o.integer("rows", 0, 1, projection.MaxRows))
-	w.memory = uint64(o.bytes("memory", defaultMemory, 1<<10, mostMemory))
-	w.delta, w.given = o.delta()
-	if o.has("estimate") {
-		w.estimate = o.word("estimate", "unbiased", "fitted", "auto")
+func readWishes(o *Options) (w wishes) {
+	w.transform = o.Word("transform", "auto", "identity", "sparse", "dense")
+	w.heavy = o.Word("heavy", "auto", "none", "clip", "named")
+	w.clip = o.Integer("clip", 0, 1, 1<<40)
+	w.rows = uint64(o.Integer("rows", 0, 1, projection.MaxRows))
+	w.memory = uint64(o.Bytes("memory", defaultMemory, 1<<10, mostMemory))
+	w.delta, w.given = o.Delta()
+	if o.Has("estimate") {
+		w.estimate = o.Word("estimate", "unbiased", "fitted", "auto")
 	}
 	w.fitted = w.estimate == "fitted"
 	if w.clip != 0 {
 		if w.heavy != "auto" && w.heavy != "clip" {
-			o.refuse("with heavy = "+w.heavy, "clip")
+			o.Refuse("with heavy = "+w.heavy, "clip")
 		}
 		w.heavy = "clip"
 	}
@@ -115,15 +115,15 @@ func deltaShare(a view.Account, e accounting.Epsilon) accounting.Delta {
 // integer coordinates. One row changes one coordinate by one. Without heavy cells such
 // a release is ε-differentially private; with them it is (ε, δ)-differentially private,
 // by the proof at projection.Heavy.
-func planSketch(o *options, p projectionPlan, w wishes, a view.Account) (projectionPlan, error) {
+func planSketch(o *Options, p projectionPlan, w wishes, a view.Account) (projectionPlan, error) {
 	law, err := law.NewLaplace(pay.LaplaceScale(p.cost.Epsilon, p.table.Sensitivity()))
 	if err != nil {
 		return p, err
 	}
 	most := projection.RowsWithin(w.memory, law)
 	if w.rows > most {
-		o.fail(sqlerr.New(sqlerr.Invalid, "%d rows take more than memory = %d bytes", w.rows, w.memory).
-			WithHint("raise memory, or lower rows"), o.find("rows").Position)
+		o.Fail(sqlerr.New(sqlerr.Invalid, "%d rows take more than memory = %d bytes", w.rows, w.memory).
+			WithHint("raise memory, or lower rows"), o.Find("rows").Position)
 	}
 	size := p.universe.Size()
 	small := size != nil && size.IsUint64() && size.Uint64() <= most && (w.rows == 0 || size.Uint64() <= w.rows)
@@ -134,11 +134,11 @@ func planSketch(o *options, p projectionPlan, w wishes, a view.Account) (project
 		p.params = projection.Params{Transform: projection.Identity, Rows: size.Uint64(), Law: law}
 		return p.pure(o, w)
 	}
-	o.refuse("for a sketch: only the cells of an identity release are fitted", "estimate")
+	o.Refuse("for a sketch: only the cells of an identity release are fitted", "estimate")
 	if w.heavy == "none" {
-		o.refuse("with heavy = none: such a release is private without one, and costs none", "delta")
+		o.Refuse("with heavy = none: such a release is private without one, and costs none", "delta")
 	}
-	if err := o.done(); err != nil {
+	if err := o.Done(); err != nil {
 		return p, err
 	}
 	return planSparse(p, w, a)
@@ -146,19 +146,19 @@ func planSketch(o *options, p projectionPlan, w wishes, a view.Account) (project
 
 // pure completes the plan of an identity release. It does not spend a delta that was
 // given for other choices of auto.
-func (p projectionPlan) pure(o *options, w wishes) (projectionPlan, error) {
+func (p projectionPlan) pure(o *Options, w wishes) (projectionPlan, error) {
 	if w.transform == "identity" {
-		o.refuse("with transform = identity: such a release is private without one, and costs none", "delta")
-		o.refuse("with transform = identity", "heavy", "clip")
+		o.Refuse("with transform = identity: such a release is private without one, and costs none", "delta")
+		o.Refuse("with transform = identity", "heavy", "clip")
 	}
 	if w.fitted && !marginals.CanFitCells(p.universe) {
-		o.fail(sqlerr.New(sqlerr.Unsupported, "a table of %v cells and all its marginals are too many to fit", p.universe.Size()).
-			WithHint("name fewer columns, or leave estimate out"), o.find("estimate").Position)
+		o.Fail(sqlerr.New(sqlerr.Unsupported, "a table of %v cells and all its marginals are too many to fit", p.universe.Size()).
+			WithHint("name fewer columns, or leave estimate out"), o.Find("estimate").Position)
 	}
 	if w.estimate == "auto" || w.estimate == "" {
 		p.wishes.fitted = fitPays(p.universe)
 	}
-	if err := o.done(); err != nil {
+	if err := o.Done(); err != nil {
 		return p, err
 	}
 	if w.given && w.delta > 0 {
@@ -372,12 +372,12 @@ const mostDenseRows = 1 << 20
 // planDense plans the paper's Algorithm 2 (SparseProject), with its Laplace noise or,
 // by default, Gaussian noise. Without rows it takes the paper's T at N̂, and says so if
 // that is absurd.
-func planDense(o *options, p projectionPlan) (projectionPlan, error) {
-	law := o.word("noise", "gaussian", "laplace")
-	queries := o.integer("queries", 1e6, 1, 1e15)
-	beta := o.fraction("beta", 0.05)
-	rows := uint64(o.integer("rows", 0, 1, mostDenseRows))
-	if err := o.done(); err != nil {
+func planDense(o *Options, p projectionPlan) (projectionPlan, error) {
+	law := o.Word("noise", "gaussian", "laplace")
+	queries := o.Integer("queries", 1e6, 1, 1e15)
+	beta := o.Fraction("beta", 0.05)
+	rows := uint64(o.Integer("rows", 0, 1, mostDenseRows))
+	if err := o.Done(); err != nil {
 		return p, err
 	}
 	if p.cost.Delta == 0 {

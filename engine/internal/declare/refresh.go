@@ -59,17 +59,17 @@ func (s *Statement) createTemplate(ctx context.Context, st *syntax.CreateRelease
 			WithHint("write USING PROJECTION or USING MARGINALS").At(st.Name.Position)
 	}
 	early, rest := splitEarly(st.Options)
-	o := newOptions(early, "early")
-	if file := (&options{list: rest}).find("workload"); file != nil {
+	o := NewOptions(early, "early")
+	if file := NewOptions(rest).Find("workload"); file != nil {
 		return nil, sqlerr.New(sqlerr.Unsupported, "a release of each period has no workload: each REFRESH would read the file anew").
 			WithHint("name the columns of its marginals, or give their degree").At(file.Name.Position)
 	}
-	if span := (&options{list: rest}).find("period"); span != nil {
+	if span := NewOptions(rest).Find("period"); span != nil {
 		return nil, sqlerr.New(sqlerr.Invalid, "the option period has no meaning with EACH PERIOD").
 			WithHint("REFRESH RELEASE %s PERIOD '%s' builds one part alone", syntax.WriteName(st.Name.Text), span.Value).At(span.Name.Position)
 	}
-	m := &catalog.Template{Name: st.Name.Text, TableID: t.ID, Columns: columns, Using: string(st.Using), Early: o.word("early", "off", "on") == "on"}
-	if err := o.done(); err != nil {
+	m := &catalog.Template{Name: st.Name.Text, TableID: t.ID, Columns: columns, Using: string(st.Using), Early: o.Word("early", "off", "on") == "on"}
+	if err := o.Done(); err != nil {
 		return nil, err
 	}
 	if m.Early && !t.Partition.Clocked() {

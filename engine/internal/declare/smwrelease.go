@@ -62,12 +62,12 @@ type smwReleasePlan struct {
 // the cost and the request also with a *sqlfront.UndecidedError.
 func (s *Statement) planSMWRelease(ctx context.Context, st *syntax.CreateRelease, v *view.View, t *view.Table, columns []int) (p smwReleasePlan, err error) {
 	o := smwReleaseOptions(st)
-	p.cost.Epsilon = o.epsilon()
+	p.cost.Epsilon = o.Epsilon()
 	var given bool
-	if p.cost.Delta, given = o.delta(); !given {
+	if p.cost.Delta, given = o.Delta(); !given {
 		p.cost.Delta = deltaShare(v.Accounts[t.Account], p.cost.Epsilon)
 	}
-	p.request = readRequest(o, t, t.Over(columns), o.word("prior", priors...))
+	p.request = readRequest(o, t, t.Over(columns), o.Word("prior", priors...))
 	if p.class, err = s.readClass(ctx, o, t, columns); err != nil {
 		return p, err
 	}
@@ -81,18 +81,18 @@ func (s *Statement) planSMWRelease(ctx context.Context, st *syntax.CreateRelease
 	return p, nil
 }
 
-func smwReleaseOptions(st *syntax.CreateRelease) *options {
-	return newOptions(st.Options, "epsilon", "delta", "max_updates", "alpha", "max_support", "beta", "update",
+func smwReleaseOptions(st *syntax.CreateRelease) *Options {
+	return NewOptions(st.Options, "epsilon", "delta", "max_updates", "alpha", "max_support", "beta", "update",
 		"prior", "remeasure", "workload", "free_columns", "class")
 }
 
-func (s *Statement) readClass(ctx context.Context, o *options, t *view.Table, columns []int) (*released.Class, error) {
-	file, free := o.file("workload"), int(o.integer("free_columns", -1, 0, 64))
-	monotone := o.word("class", "all", "monotone") == "monotone"
+func (s *Statement) readClass(ctx context.Context, o *Options, t *view.Table, columns []int) (*released.Class, error) {
+	file, free := o.File("workload"), int(o.Integer("free_columns", -1, 0, 64))
+	monotone := o.Word("class", "all", "monotone") == "monotone"
 	if free < 0 {
-		o.refuse("without free_columns", "class")
+		o.Refuse("without free_columns", "class")
 	}
-	if err := o.done(); err != nil {
+	if err := o.Done(); err != nil {
 		return nil, err
 	}
 	switch {

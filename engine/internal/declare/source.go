@@ -17,23 +17,23 @@ import (
 
 // readSource reads the declaration of a database outside the file.
 func readSource(st *syntax.CreateSource) (catalog.Source, error) {
-	o := newOptions(st.Options, "dsn_env", "timeout")
+	o := NewOptions(st.Options, "dsn_env", "timeout")
 	declared := catalog.Source{Name: st.Name.Text, Kind: catalog.Postgres,
-		Timeout: time.Duration(o.integer("timeout", 0, 1, 1e6)) * time.Second}
-	switch given := o.find("dsn_env"); {
+		Timeout: time.Duration(o.Integer("timeout", 0, 1, 1e6)) * time.Second}
+	switch given := o.Find("dsn_env"); {
 	case given == nil:
-		o.fail(sqlerr.New(sqlerr.Invalid, "dsn_env is missing").
+		o.Fail(sqlerr.New(sqlerr.Invalid, "dsn_env is missing").
 			WithHint("put the connection string into an environment variable and name that: WITH (dsn_env = 'WAREHOUSE_DSN')"), st.Name.Position)
 	case given.Kind == syntax.Number || !syntax.IsVariable(given.Value):
-		o.fail(sqlerr.New(sqlerr.Invalid, "dsn_env must be the name of an environment variable").
+		o.Fail(sqlerr.New(sqlerr.Invalid, "dsn_env must be the name of an environment variable").
 			WithHint("WITH (dsn_env = 'WAREHOUSE_DSN')"), given.Position)
 	default:
 		declared.DSNEnv = given.Value
 	}
 	if slices.Contains([]string{"main", "temp"}, query.FoldName(declared.Name)) {
-		o.fail(sqlerr.New(sqlerr.Invalid, "a source cannot be called %s, as SQLite's own are", declared.Name), st.Name.Position)
+		o.Fail(sqlerr.New(sqlerr.Invalid, "a source cannot be called %s, as SQLite's own are", declared.Name), st.Name.Position)
 	}
-	return declared, o.done()
+	return declared, o.Done()
 }
 
 // CreateSource declares a database outside the file. It does not connect: that needs the

@@ -94,21 +94,21 @@ func (s *Statement) Grant(ctx context.Context, st *syntax.Grant) error {
 
 // readQuota reads the WITH clause of a GRANT.
 func readQuota(st *syntax.Grant) (q catalog.Quota, err error) {
-	o := newOptions(st.Options, "rho", "charge")
+	o := NewOptions(st.Options, "rho", "charge")
 	amount := func(name string) (rho accounting.Rho) {
-		if text, position := o.number(name); text != "" {
+		if text, position := o.Number(name); text != "" {
 			var err error
 			rho, err = accounting.ParseRho(name, text)
-			o.fail(err, position)
+			o.Fail(err, position)
 		}
 		return rho
 	}
 	q.Rho, q.Charge = amount("rho"), amount("charge")
-	if given := o.find("charge"); given != nil && q.Rho == 0 {
-		o.fail(sqlerr.New(sqlerr.Invalid, "charge has no meaning without rho").
+	if given := o.Find("charge"); given != nil && q.Rho == 0 {
+		o.Fail(sqlerr.New(sqlerr.Invalid, "charge has no meaning without rho").
 			WithHint("rho is what may be taken in all, and charge the most of one statement: WITH (rho = 0.01, charge = 0.001)"), given.Name.Position)
 	}
-	return q, o.done()
+	return q, o.Done()
 }
 
 // dropUser removes a user.
