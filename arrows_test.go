@@ -46,7 +46,7 @@ var arrows = map[string][]string{
 	"internal/admissions":     {},
 	"internal/mutate":         {}, // it changes sources, and runs go
 	"internal/released":       {"mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "post", "query", "sqlerr"},
-	"engine/internal/kind":    {"catalog", "internal/released", "mechanisms/smw", "noise/law", "query", "sqlerr"},
+	"engine/internal/kind":    {"accounting", "catalog", "internal/released", "mechanisms/smw", "noise/law", "query", "sqlerr", "sqlfront/syntax"},
 	"internal/seeds":          {}, // any test draws with them
 	"internal/typecheck":      {}, // it reads sources
 	"catalog":                 {"accounting", "catalog/internal/ledger", "period", "query", "sqlerr"},

@@ -11,6 +11,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/released"
 	"dpsql/mechanisms/direct"
@@ -76,7 +77,7 @@ const (
 // account share ε and δ evenly, so that their proposals can be paid together. Errors: those of the
 // workload's file; Invalid if no statement is on a private table.
 func (s *Statement) Advise(ctx context.Context, st *syntax.Advise, v *view.View, confidence float64) ([]*Advice, error) {
-	o := NewOptions(st.Options, "epsilon", "delta")
+	o := kind.NewOptions(st.Options, "epsilon", "delta")
 	epsilon := o.Epsilon()
 	delta, _ := o.Delta()
 	if err := o.Done(); err != nil {

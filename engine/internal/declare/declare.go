@@ -15,6 +15,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/schemas"
@@ -177,7 +178,7 @@ type budget struct {
 
 // readBudget reads the budget options. Without the option interactive, half goes to the
 // interactive account if there is a delta, and nothing if there is none.
-func readBudget(o *Options) (budget, error) {
+func readBudget(o *kind.Options) (budget, error) {
 	b := budget{epsilon: o.Epsilon()}
 	b.delta, _ = o.Delta()
 	half := big.NewRat(1, 2)
@@ -203,7 +204,7 @@ type limitOptions struct {
 // limitNames are the names of these options.
 var limitNames = []string{"max_charge", "buy"}
 
-func readLimits(o *Options) (l limitOptions) {
+func readLimits(o *kind.Options) (l limitOptions) {
 	if option := o.Find("max_charge"); option != nil {
 		var rho accounting.Rho
 		if option.Kind == syntax.String || option.Kind == syntax.Word && option.Value != "none" {
@@ -244,7 +245,7 @@ type unit struct {
 
 // readUnit reads the options unit, max_rows and placement. The rows are in the source,
 // or in the file if the source has no name.
-func readUnit(o *Options, in syntax.Name) (unit, error) {
+func readUnit(o *kind.Options, in syntax.Name) (unit, error) {
 	u := unit{column: o.Name("unit"), rows: o.Integer("max_rows", 1, 1, 1e6), fixed: o.Word("placement", "free", "fixed") == "fixed"}
 	switch {
 	case in.Text == "":
@@ -283,7 +284,7 @@ var alterOptions = append(slices.Clip(limitNames), "answer_time")
 // CreatePrivate declares a private table: its columns and domains, the place of its
 // rows, and the budget of the base tables behind them.
 func (s *Statement) CreatePrivate(ctx context.Context, st *syntax.CreatePrivate) (warnings []string, err error) {
-	o := NewOptions(st.Options, tableOptions...)
+	o := kind.NewOptions(st.Options, tableOptions...)
 	answerTime := o.AnswerTime()
 	b, err := readBudget(o)
 	if err != nil {
@@ -574,7 +575,7 @@ func firstFew(names []string) string {
 // AlterPrivate changes the answer time of a table, and the limits on what SELECTs may take from
 // the budget of its rows. They hold from the next purchase on, in all processes.
 func (s *Statement) AlterPrivate(ctx context.Context, st *syntax.AlterPrivate) error {
-	o := NewOptions(st.Options, alterOptions...)
+	o := kind.NewOptions(st.Options, alterOptions...)
 	limits, answerTime := readLimits(o), o.AnswerTime()
 	if err := o.Done(); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
@@ -40,7 +41,7 @@ func (s *Statement) planDiscovery(st *syntax.CreatePublic, v *view.View) (d disc
 	}
 	d.table = t
 	d.column, _ = t.Universe.Index(k.Column.Text) // Target found it
-	o := NewOptions(k.Options, "epsilon", "delta", "insist")
+	o := kind.NewOptions(k.Options, "epsilon", "delta", "insist")
 	insists := o.Word("insist", "off", "on") == "on"
 	d.cost.Epsilon = o.Epsilon()
 	delta, given := o.Delta()

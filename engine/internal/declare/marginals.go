@@ -10,6 +10,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
@@ -40,7 +41,7 @@ type marginalsPlan struct {
 // resolves the option keys; if it is nil, the releases that it names do.
 func (s *Statement) planMarginals(ctx context.Context, st *syntax.CreateRelease, v *view.View, t *view.Table, columns []int,
 	keysOf func(from []syntax.Name) (keyed, error)) (marginalsPlan, error) {
-	o := NewOptions(st.Options, "epsilon", "delta", "degree", "workload", "max_cells", "estimate", "keys")
+	o := kind.NewOptions(st.Options, "epsilon", "delta", "degree", "workload", "max_cells", "estimate", "keys")
 	p := marginalsPlan{table: t, columns: columns}
 	p.cost.Epsilon = o.Epsilon()
 	var given bool

@@ -119,7 +119,7 @@ func (s *Statement) planMechanism(st *syntax.CreateMechanism, v *view.View) (p m
 
 // readOptions reads the options of CREATE MECHANISM.
 func (p *mechanismPlan) readOptions(st *syntax.CreateMechanism, v *view.View) error {
-	o := NewOptions(st.Options, "epsilon", "max_updates", "alpha", "max_support", "queries", "beta", "update", "prior", "remeasure", "max_weight")
+	o := kind.NewOptions(st.Options, "epsilon", "max_updates", "alpha", "max_support", "queries", "beta", "update", "prior", "remeasure", "max_weight")
 	p.epsilon = o.Epsilon()
 	prior := ""
 	if option := o.Find("prior"); option != nil && option.Kind != syntax.Number && !slices.Contains(priors, strings.ToLower(option.Value)) {
@@ -231,7 +231,7 @@ type smwRequest struct {
 }
 
 // readRequest reads the options that mechanisms and SMW releases share.
-func readRequest(o *Options, t *view.Table, u *query.Universe, prior string) smwRequest {
+func readRequest(o *kind.Options, t *view.Table, u *query.Universe, prior string) smwRequest {
 	r := smwRequest{prior: prior}
 	r.Request = smw.Request{
 		MaxUpdates: o.Integer("max_updates", 0, 1, 1e6), Alpha: o.Fraction("alpha", 0),

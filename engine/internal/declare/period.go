@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/view"
 	"dpsql/period"
 	"dpsql/query"
@@ -24,7 +25,7 @@ type periods struct {
 }
 
 // readPeriods reads the options period and time_zone.
-func readPeriods(o *Options) (p periods, err error) {
+func readPeriods(o *kind.Options) (p periods, err error) {
 	option, zone := o.Find("period"), o.Find("time_zone")
 	if option == nil {
 		o.Refuse("without period", "time_zone")

@@ -8,6 +8,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/marginals"
@@ -59,7 +60,7 @@ type wishes struct {
 // the options and public data, and works out the cost. It spends nothing. If complete
 // is not nil, the plan has to be completed. Of what is charged, δ waits for the statement.
 func planProjection(st *syntax.CreateRelease, v *view.View, t *view.Table, columns []int, waits accounting.Delta) (projectionPlan, error) {
-	o := NewOptions(st.Options, "epsilon", "delta", "transform", "rows", "max_support", "memory", "heavy", "clip", "noise", "queries", "beta", "estimate")
+	o := kind.NewOptions(st.Options, "epsilon", "delta", "transform", "rows", "max_support", "memory", "heavy", "clip", "noise", "queries", "beta", "estimate")
 	p := projectionPlan{table: t, columns: columns, universe: t.Over(columns), waits: waits}
 	p.cost.Epsilon = o.Epsilon()
 	p.support = uint64(o.Integer("max_support", defaultSupport, 1, maxSupport))
@@ -81,7 +82,7 @@ func planProjection(st *syntax.CreateRelease, v *view.View, t *view.Table, colum
 	return planSketch(o, p, w, a)
 }
 
-func readWishes(o *Options) (w wishes) {
+func readWishes(o *kind.Options) (w wishes) {
 	w.transform = o.Word("transform", "auto", "identity", "sparse", "dense")
 	w.heavy = o.Word("heavy", "auto", "none", "clip", "named")
 	w.clip = o.Integer("clip", 0, 1, 1<<40)
@@ -115,7 +116,7 @@ func deltaShare(a view.Account, e accounting.Epsilon) accounting.Delta {
 // integer coordinates. One row changes one coordinate by one. Without heavy cells such
 // a release is ε-differentially private; with them it is (ε, δ)-differentially private,
 // by the proof at projection.Heavy.
-func planSketch(o *Options, p projectionPlan, w wishes, a view.Account) (projectionPlan, error) {
+func planSketch(o *kind.Options, p projectionPlan, w wishes, a view.Account) (projectionPlan, error) {
 	law, err := law.NewLaplace(pay.LaplaceScale(p.cost.Epsilon, p.table.Sensitivity()))
 	if err != nil {
 		return p, err
@@ -146,7 +147,7 @@ func planSketch(o *Options, p projectionPlan, w wishes, a view.Account) (project
 
 // pure completes the plan of an identity release. It does not spend a delta that was
 // given for other choices of auto.
-func (p projectionPlan) pure(o *Options, w wishes) (projectionPlan, error) {
+func (p projectionPlan) pure(o *kind.Options, w wishes) (projectionPlan, error) {
 	if w.transform == "identity" {
 		o.Refuse("with transform = identity: such a release is private without one, and costs none", "delta")
 		o.Refuse("with transform = identity", "heavy", "clip")
@@ -372,7 +373,7 @@ const mostDenseRows = 1 << 20
 // planDense plans the paper's Algorithm 2 (SparseProject), with its Laplace noise or,
 // by default, Gaussian noise. Without rows it takes the paper's T at N̂, and says so if
 // that is absurd.
-func planDense(o *Options, p projectionPlan) (projectionPlan, error) {
+func planDense(o *kind.Options, p projectionPlan) (projectionPlan, error) {
 	law := o.Word("noise", "gaussian", "laplace")
 	queries := o.Integer("queries", 1e6, 1, 1e15)
 	beta := o.Fraction("beta", 0.05)

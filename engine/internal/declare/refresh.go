@@ -59,12 +59,12 @@ func (s *Statement) createTemplate(ctx context.Context, st *syntax.CreateRelease
 			WithHint("write USING PROJECTION or USING MARGINALS").At(st.Name.Position)
 	}
 	early, rest := splitEarly(st.Options)
-	o := NewOptions(early, "early")
-	if file := NewOptions(rest).Find("workload"); file != nil {
+	o := kind.NewOptions(early, "early")
+	if file := kind.NewOptions(rest).Find("workload"); file != nil {
 		return nil, sqlerr.New(sqlerr.Unsupported, "a release of each period has no workload: each REFRESH would read the file anew").
 			WithHint("name the columns of its marginals, or give their degree").At(file.Name.Position)
 	}
-	if span := NewOptions(rest).Find("period"); span != nil {
+	if span := kind.NewOptions(rest).Find("period"); span != nil {
 		return nil, sqlerr.New(sqlerr.Invalid, "the option period has no meaning with EACH PERIOD").
 			WithHint("REFRESH RELEASE %s PERIOD '%s' builds one part alone", syntax.WriteName(st.Name.Text), span.Value).At(span.Name.Position)
 	}

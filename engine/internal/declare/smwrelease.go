@@ -13,6 +13,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/schemas"
@@ -81,12 +82,12 @@ func (s *Statement) planSMWRelease(ctx context.Context, st *syntax.CreateRelease
 	return p, nil
 }
 
-func smwReleaseOptions(st *syntax.CreateRelease) *Options {
-	return NewOptions(st.Options, "epsilon", "delta", "max_updates", "alpha", "max_support", "beta", "update",
+func smwReleaseOptions(st *syntax.CreateRelease) *kind.Options {
+	return kind.NewOptions(st.Options, "epsilon", "delta", "max_updates", "alpha", "max_support", "beta", "update",
 		"prior", "remeasure", "workload", "free_columns", "class")
 }
 
-func (s *Statement) readClass(ctx context.Context, o *Options, t *view.Table, columns []int) (*released.Class, error) {
+func (s *Statement) readClass(ctx context.Context, o *kind.Options, t *view.Table, columns []int) (*released.Class, error) {
 	file, free := o.File("workload"), int(o.Integer("free_columns", -1, 0, 64))
 	monotone := o.Word("class", "all", "monotone") == "monotone"
 	if free < 0 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/source"
@@ -17,7 +18,7 @@ import (
 
 // readSource reads the declaration of a database outside the file.
 func readSource(st *syntax.CreateSource) (catalog.Source, error) {
-	o := NewOptions(st.Options, "dsn_env", "timeout")
+	o := kind.NewOptions(st.Options, "dsn_env", "timeout")
 	declared := catalog.Source{Name: st.Name.Text, Kind: catalog.Postgres,
 		Timeout: time.Duration(o.Integer("timeout", 0, 1, 1e6)) * time.Second}
 	switch given := o.Find("dsn_env"); {

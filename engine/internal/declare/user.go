@@ -6,6 +6,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/view"
 	"dpsql/scram"
 	"dpsql/sqlerr"
@@ -94,7 +95,7 @@ func (s *Statement) Grant(ctx context.Context, st *syntax.Grant) error {
 
 // readQuota reads the WITH clause of a GRANT.
 func readQuota(st *syntax.Grant) (q catalog.Quota, err error) {
-	o := NewOptions(st.Options, "rho", "charge")
+	o := kind.NewOptions(st.Options, "rho", "charge")
 	amount := func(name string) (rho accounting.Rho) {
 		if text, position := o.Number(name); text != "" {
 			var err error
