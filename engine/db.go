@@ -15,6 +15,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/declare"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/internal/draft"
@@ -514,8 +515,8 @@ func (s *Session) declare(ctx context.Context, statement syntax.Statement) (*Res
 
 // declaration returns a declaration of this session for package declare.
 func (s *Session) declaration() *declare.Statement {
-	d := &declare.Statement{Store: s.db.store, Desk: s.db.desk, Rows: s.db.rows, Coins: s.db.coins,
-		Bill: &s.bill, Path: s.path, Progress: s.progress, Confirm: s.confirm, Now: s.db.now, Patience: s.db.answers.Live.Patience}
+	d := &declare.Statement{Store: s.db.store, Path: s.path, Confirm: s.confirm, Now: s.db.now, Patience: s.db.answers.Live.Patience}
+	d.Site = kind.Site{Desk: s.db.desk, Rows: s.db.rows, Coins: s.db.coins, Bill: &s.bill, Progress: s.progress}
 	if s.db.rehearsal != nil {
 		d.Unknown = s.db.rehearsal
 	}

@@ -36,7 +36,7 @@ func TestPlanningSpendsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		p, err := s.Declaration().PlanRelease(context.Background(), st, v)
-		if err != nil || p.Open == "" {
+		if err != nil || p.Outlined().Open == "" {
 			t.Fatalf("the plan of %s does not ask for the number of rows: %v", text, err)
 		}
 		if after := ledger(t, s); after != before {

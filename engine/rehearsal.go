@@ -13,10 +13,10 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/declare"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
-	"dpsql/internal/released"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
@@ -37,10 +37,10 @@ type Rehearsal struct {
 	dropped []*view.Table               // tables that the script dropped; the spending on their rows counts
 	unknown []string                    // reasons why the total may differ
 
-	stubs     map[string]bool                    // tables made up for rows that do not exist yet, by folded name
-	unread    map[string]bool                    // tables that the script declares public; their rows are not in the copy
-	undecided map[int64]map[int]string           // columns of private tables whose domains are read from unread tables, with the reason
-	unbuilt   map[answer.Unbuilt]answer.Forecast // the releases and mechanisms that the script creates
+	stubs     map[string]bool                  // tables made up for rows that do not exist yet, by folded name
+	unread    map[string]bool                  // tables that the script declares public; their rows are not in the copy
+	undecided map[int64]map[int]string         // columns of private tables whose domains are read from unread tables, with the reason
+	unbuilt   map[answer.Unbuilt]kind.Forecast // the releases and mechanisms that the script creates
 }
 
 // Rehearse begins a rehearsal from the present catalog. The caller must Close it.
@@ -65,7 +65,7 @@ func (s *Session) rehearse(ctx context.Context) (*Rehearsal, error) {
 		return nil, err
 	}
 	r := &Rehearsal{s: s, before: make(map[int64]accounting.Amount), stubs: make(map[string]bool), unread: make(map[string]bool),
-		undecided: make(map[int64]map[int]string), unbuilt: make(map[answer.Unbuilt]answer.Forecast)}
+		undecided: make(map[int64]map[int]string), unbuilt: make(map[answer.Unbuilt]kind.Forecast)}
 	db := &DB{store: store, role: s.by.role, settings: s.db.settings, coins: s.db.coins, now: s.db.now, rehearsal: r,
 		rows: rows.Refusing(sqlerr.New(sqlerr.Internal, "a rehearsal would read private rows"))}
 	db.desk = s.db.desk.On(store)
@@ -525,14 +525,14 @@ func (r *Rehearsal) discover(ctx context.Context, st *syntax.CreatePublic) (*Res
 	if err != nil {
 		return nil, err
 	}
-	if err := r.charge(ctx, p, catalog.KindReleases, action, st.Name.Text, func(*catalog.Tx) error { return nil }); err != nil {
+	if err := r.charge(ctx, &p, catalog.KindReleases, action, st.Name.Text, func(*catalog.Tx) error { return nil }); err != nil {
 		return nil, err
 	}
 	if err := r.madePublic(ctx, st, []string{st.Keys.As.Text}); err != nil {
 		return nil, err
 	}
 	err = r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error { return tx.AddKeyList(declare.KeyListOf(st)) })
-	return withColumns(planned(st.Name.Text, "public table", view.Amount(p.Cost), "its keys are discovered"), p), err
+	return withColumns(planned(st.Name.Text, "public table", view.Amount(p.Cost), "its keys are discovered"), &p), err
 }
 
 // madePublic makes a public table that a statement computes, without its rows.
@@ -607,23 +607,23 @@ func (r *Rehearsal) release(ctx context.Context, st *syntax.CreateRelease) (*Res
 	if err != nil {
 		return nil, err
 	}
-	rel := &catalog.Release{Name: st.Name.Text, TableID: p.Table.ID, Span: p.Table.Part, Columns: p.Columns, Using: string(st.Using),
-		Epsilon: p.Cost.Epsilon, Delta: p.Cost.Delta, MaxSupport: p.MaxSupport}
-	if err := r.store(ctx, p, rel, false); err != nil {
+	o := p.Outlined()
+	if err := r.store(ctx, p, o.Release(st.Name.Text, string(st.Using)), false); err != nil {
 		return nil, err
 	}
-	if p.Unclear != "" {
-		r.leaves("which queries %s answers: %s", rel.Name, p.Unclear)
+	if o.Unclear != "" {
+		r.leaves("which queries %s answers: %s", st.Name.Text, o.Unclear)
 	}
-	return withColumns(planned(rel.Name, rel.Using, view.Amount(p.Cost), answer.JoinNotes(answer.JoinNotes("is created", p.Open), p.Outlook)), p), nil
+	note := answer.JoinNotes(answer.JoinNotes("is created", o.Open), o.Outlook)
+	return withColumns(planned(st.Name.Text, string(st.Using), view.Amount(o.Cost), note), o), nil
 }
 
 // store charges the copy for a release and stores it empty, again in place of the one of its name.
-func (r *Rehearsal) store(ctx context.Context, p declare.Plan, rel *catalog.Release, again bool) (err error) {
-	if rel.Params, err = json.Marshal(released.ReleaseAbout{Fitted: p.Fitted, Texts: p.Texts}); err != nil {
+func (r *Rehearsal) store(ctx context.Context, p kind.Plan, rel *catalog.Release, again bool) (err error) {
+	if rel.Params, err = json.Marshal(p.Outlined().About); err != nil {
 		return err
 	}
-	err = r.charge(ctx, p, catalog.KindReleases, "create release", rel.Name, func(tx *catalog.Tx) error {
+	err = r.charge(ctx, p.Outlined(), catalog.KindReleases, "create release", rel.Name, func(tx *catalog.Tx) error {
 		if again {
 			if err := tx.DropRelease(rel.Name); err != nil {
 				return err
@@ -631,12 +631,12 @@ func (r *Rehearsal) store(ctx context.Context, p declare.Plan, rel *catalog.Rele
 		}
 		return tx.AddRelease(rel, nil)
 	})
-	r.unbuilt[answer.Unbuilt{Object: syntax.Release, ID: rel.ID}] = answer.Forecast{MaxSupport: p.MaxSupport, Predict: p.Predict, Universe: p.Universe, Unclear: p.Unclear}
+	r.unbuilt[answer.Unbuilt{Object: syntax.Release, ID: rel.ID}] = p
 	return err
 }
 
 // charge charges the copy for what is planned, and stores it.
-func (r *Rehearsal) charge(ctx context.Context, p declare.Plan, k catalog.Kind, action, name string, store func(*catalog.Tx) error) error {
+func (r *Rehearsal) charge(ctx context.Context, p *kind.Outline, k catalog.Kind, action, name string, store func(*catalog.Tx) error) error {
 	return r.copy.db.store.Write(ctx, func(tx *catalog.Tx) error {
 		if err := tx.Charge(p.Table.Account, p.Table.Span(), k, action, name, p.Cost); err != nil {
 			return err
@@ -654,10 +654,11 @@ func (r *Rehearsal) refresh(ctx context.Context, st *syntax.RefreshRelease) (*Re
 	var cost accounting.Amount
 	for i := range parts {
 		p := &parts[i]
-		if err := r.store(ctx, p.Plan, &p.Release, p.Again); err != nil {
+		if err := r.store(ctx, p.Plan, p.Release, p.Again); err != nil {
 			return nil, err
 		}
-		cost.Epsilon, cost.Delta = max(cost.Epsilon, p.Cost.Epsilon), max(cost.Delta, p.Cost.Delta)
+		of := p.Outlined().Cost
+		cost.Epsilon, cost.Delta = max(cost.Epsilon, of.Epsilon), max(cost.Delta, of.Delta)
 	}
 	note := "has no part to build"
 	if len(parts) > 0 {
@@ -670,7 +671,7 @@ func (r *Rehearsal) refresh(ctx context.Context, st *syntax.RefreshRelease) (*Re
 }
 
 // withColumns adds the columns to the row of a release or mechanism.
-func withColumns(r *Result, p declare.Plan) *Result {
+func withColumns(r *Result, p *kind.Outline) *Result {
 	r.Rows[0][2] = view.ColumnNames(p.Table, p.Columns)
 	return r
 }
@@ -681,17 +682,17 @@ func (r *Rehearsal) mechanism(ctx context.Context, st *syntax.CreateMechanism) (
 	if done || err != nil {
 		return planned(st.Name.Text, "smw", "0", doneNote), err
 	}
-	p, epsilon, err := r.copy.declaration().PlanMechanism(st, r.view)
+	p, err := r.copy.declaration().PlanMechanism(st, r.view)
 	if err != nil {
 		return nil, err
 	}
-	m := &catalog.Mechanism{Name: st.Name.Text, TableID: p.Table.ID, Span: p.Table.Part, Columns: p.Columns, Epsilon: epsilon, Rho: p.Cost.Rho, Params: json.RawMessage(`{}`)}
-	err = r.charge(ctx, p, catalog.KindInteractive, "reserve mechanism", m.Name, func(tx *catalog.Tx) error { return tx.AddMechanism(m, nil) })
+	m := &catalog.Mechanism{Name: st.Name.Text, TableID: p.Table.ID, Span: p.Table.Part, Columns: p.Columns, Epsilon: p.Epsilon, Rho: p.Cost.Rho, Params: json.RawMessage(`{}`)}
+	err = r.charge(ctx, p.Outlined(), catalog.KindInteractive, "reserve mechanism", m.Name, func(tx *catalog.Tx) error { return tx.AddMechanism(m, nil) })
 	if err != nil {
 		return nil, err
 	}
-	r.unbuilt[answer.Unbuilt{Object: syntax.Mechanism, ID: m.ID}] = answer.Forecast{MaxSupport: p.MaxSupport}
-	return withColumns(planned(m.Name, "smw", view.Amount(p.Cost), "is created; its ρ is reserved"), p), nil
+	r.unbuilt[answer.Unbuilt{Object: syntax.Mechanism, ID: m.ID}] = p
+	return withColumns(planned(m.Name, "smw", view.Amount(p.Cost), "is created; its ρ is reserved"), p.Outlined()), nil
 }
 
 // drop runs a DROP on the copy.

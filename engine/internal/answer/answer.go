@@ -54,18 +54,8 @@ type Database struct {
 
 // Rehearsed holds what a rehearsal knows in addition to its copy of the catalog.
 type Rehearsed struct {
-	Original *Database            // the database that was copied
-	Unbuilt  map[Unbuilt]Forecast // the releases and mechanisms that the script creates; they are not built
-}
-
-// Forecast is what is known of a release or mechanism before it is built.
-type Forecast struct {
-	MaxSupport uint64
-	Universe   *query.Universe // of a release of marginals, which has every support over it; else nil
-	Unclear    string          // what is not known of the columns' domains; "" if nothing
-	// Predict returns the margin with which it would answer; false if that depends on rows.
-	// It is nil if that is so for every query.
-	Predict func(q query.Query, confidence float64) (margin float64, known bool, err error)
+	Original *Database                 // the database that was copied
+	Unbuilt  map[Unbuilt]kind.Forecast // the releases and mechanisms that the script creates; they are not built
 }
 
 // Unbuilt names a release or mechanism in the copy.
@@ -81,7 +71,7 @@ func NewDatabase(store *catalog.Store, from *rows.Reader, desk *pay.Desk, busy t
 }
 
 // Rehearse returns a Database that answers from a copy of the catalog.
-func (db *Database) Rehearse(copied *catalog.Store, from *rows.Reader, desk *pay.Desk, unbuilt map[Unbuilt]Forecast) *Database {
+func (db *Database) Rehearse(copied *catalog.Store, from *rows.Reader, desk *pay.Desk, unbuilt map[Unbuilt]kind.Forecast) *Database {
 	return &Database{store: copied, rows: from, desk: desk, Live: db.Live, compiling: db.compiling, rehearsed: &Rehearsed{db, unbuilt}}
 }
 

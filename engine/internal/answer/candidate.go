@@ -493,7 +493,7 @@ func (db *Database) Estimate(a catalog.Answer, margin float64) released.Estimate
 // candidate returns the candidate for a release or mechanism that the script creates.
 // Whether it covers the query follows from its plan, and for some releases so does the
 // margin. It returns false for a release or mechanism that existed before.
-func (r *Rehearsed) candidate(q Request, key Unbuilt, name, kind string, columns []int) (c Candidate, unbuilt bool, err error) {
+func (r *Rehearsed) candidate(q Request, key Unbuilt, name, using string, columns []int) (c Candidate, unbuilt bool, err error) {
 	if r == nil {
 		return c, false, nil
 	}
@@ -501,23 +501,18 @@ func (r *Rehearsed) candidate(q Request, key Unbuilt, name, kind string, columns
 	if !ok {
 		return c, false, nil
 	}
-	see := released.Project(q.Query, columns)
-	switch {
-	case plan.Unclear != "":
-	case plan.Universe != nil:
-		see = see.Over(plan.Universe)
-	default:
-		see = released.Cover(q.Query, columns, plan.MaxSupport)
-	}
-	c = Candidate{Origin: FromScript, Name: name, Kind: kind, Columns: columns, support: see.Size, Refusal: see.Refusal, Note: plan.Unclear}
+	see := plan.Cover(q.Query)
+	c = Candidate{Origin: FromScript, Name: name, Kind: using, Columns: columns, support: see.Size, Refusal: see.Refusal, Note: plan.Outlined().Unclear}
 	if c.Refusal != "" || c.Note != "" {
 		return c, true, nil
 	}
-	if plan.Predict != nil && q.Table.Unclear(columns) == "" {
-		if c.Margin, c.Known, err = plan.Predict(see.Query, q.Settings.Confidence); err != nil {
+	if q.Table.Unclear(columns) == "" {
+		p, err := plan.Predict(see.Query, q.Settings.Confidence)
+		if err != nil {
 			c, err = c.failed(err)
 			return c, true, err
 		}
+		c.Margin, c.Known = p.Margin, p.Known
 	}
 	c.Margin = math.Floor(c.Margin)
 	if c.Note = "is created before: its error is known then"; c.Known {

@@ -286,14 +286,15 @@ func (s *Statement) propose(ctx context.Context, p *Proposal, v *view.View, a *A
 		if !ok {
 			return sqlerr.New(sqlerr.Internal, "a proposal is no CREATE RELEASE")
 		}
-		o := Outlook{}
-		if o.Plan, err = s.PlanRelease(ctx, create, v); err != nil {
+		plan, err := s.PlanRelease(ctx, create, v)
+		if err != nil {
 			if code := sqlerr.CodeOf(err); code != sqlerr.Budget && code != sqlerr.Invalid && code != sqlerr.Unsupported {
 				return err
 			}
 			p.Refused, p.Margins = err, make([][]float64, len(a.Statements))
 			return nil
 		}
+		o := Outlook{Outline: *plan.Outlined(), forecast: plan}
 		if cost, ok = cost.Add(o.Cost); !ok {
 			return sqlerr.New(sqlerr.Invalid, "the amounts are too large")
 		}

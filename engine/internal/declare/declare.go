@@ -16,11 +16,8 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine/internal/kind"
-	"dpsql/engine/internal/pay"
-	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
-	"dpsql/noise/coin"
 	"dpsql/period"
 	"dpsql/query"
 	"dpsql/source"
@@ -31,13 +28,9 @@ import (
 // Statement is one declaration: the database that it changes, and the state of the session
 // that runs it.
 type Statement struct {
+	kind.Site
 	Store    *catalog.Store
-	Desk     *pay.Desk
-	Rows     *rows.Reader
-	Coins    func() *coin.Source
-	Bill     *pay.Bill
 	Path     func(name string) string  // resolves a file name relative to the script
-	Progress func(done, all int64)     // may be nil
 	Confirm  func(warning string) bool // asks the person at a terminal; nil for a script
 	Now      func() time.Time          // the clock, which ends periods
 	Patience time.Duration             // how long to wait for another session's REFRESH
@@ -264,15 +257,12 @@ func readUnit(o *kind.Options, in syntax.Name) (unit, error) {
 }
 
 // keyed gives the unit a key, if it is a column.
-func (u unit) keyed(random func() *coin.Source) (unit, error) {
+func (u unit) keyed(s *kind.Site) (unit, error) {
 	if u.column == "" {
 		return u, nil
 	}
 	u.key = make([]byte, 32)
-	if err := random().Bytes(u.key); err != nil {
-		return u, pay.ErrRandom()
-	}
-	return u, nil
+	return u, s.Secret(u.key)
 }
 
 // tableOptions are the options of CREATE PRIVATE TABLE.
@@ -296,7 +286,7 @@ func (s *Statement) CreatePrivate(ctx context.Context, st *syntax.CreatePrivate)
 	}
 	unit, err := readUnit(o, st.In)
 	if err == nil {
-		unit, err = unit.keyed(s.Coins)
+		unit, err = unit.keyed(s.site())
 	}
 	if err != nil {
 		return nil, err
@@ -711,7 +701,7 @@ func (s *Statement) Exported(ctx context.Context, st *syntax.Export) (*catalog.R
 	r := v.Release(st.Release.Text)
 	if m := v.Template(st.Release.Text); m != nil {
 		return nil, nil, sqlerr.New(sqlerr.Invalid, "%s has a part for each period, and one part is exported", m.Name).
-			WithHint("%s", hintPart(v, m, "EXPORT RELEASE %s TO …")).At(st.Release.Position)
+			WithHint("%s", v.HintPart(m, "EXPORT RELEASE %s TO …")).At(st.Release.Position)
 	}
 	if r == nil {
 		return nil, nil, sqlerr.New(sqlerr.Unknown, "there is no release %s", st.Release.Text).At(st.Release.Position)

@@ -8,11 +8,9 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/pay"
-	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise/law"
-	"dpsql/source"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
@@ -49,7 +47,7 @@ func (s *Statement) planDiscovery(st *syntax.CreatePublic, v *view.View) (d disc
 		return d, err
 	}
 	if !given {
-		delta = deltaShare(v.Accounts[t.Account], d.cost.Epsilon)
+		delta = v.Accounts[t.Account].DeltaShare(d.cost.Epsilon)
 	}
 	c := t.Columns[d.column]
 	switch d.cost.Delta = delta; {
@@ -111,25 +109,7 @@ func (s *Statement) Discover(ctx context.Context, st *syntax.CreatePublic) (warn
 		return nil, err
 	}
 	s.Bill.Statement = built(st.Name, d.table, []int{d.column}, discoverKeys, st.Keys.Options)
-	var units *source.Keys
-	var receipt *pay.Receipt
-	err = s.Rows.OnSnapshot(ctx, d.table, func(sn *rows.Snapshot) (err error) {
-		if receipt, err = s.Desk.Build(ctx, s.Bill, sn, catalog.KindReleases, discoverKeys, st.Name.Text, d.cost); err != nil {
-			return err
-		}
-		return s.Desk.Read(ctx, s.Bill, receipt, func() (err error) {
-			units, err = sn.Keys(ctx, receipt, d.column)
-			return err
-		})
-	})
-	if err != nil {
-		return nil, err
-	}
-	src, err := receipt.Noise()
-	if err != nil {
-		return nil, err
-	}
-	found, err := d.Found(units.All(), src)
+	found, err := s.site().Discover(ctx, d.table, d.column, discoverKeys, st.Name.Text, d.cost, d.Discovery)
 	if err != nil {
 		return nil, err
 	}
@@ -154,18 +134,18 @@ func KeyListOf(st *syntax.CreatePublic) catalog.KeyList {
 	return catalog.KeyList{Public: st.Name.Text, Table: st.Keys.Table.Text, Column: st.Keys.Column.Text}
 }
 
-// plan returns the cost and the column.
-func (d discovery) plan() Plan {
-	return Plan{Table: d.table, Columns: []int{d.column}, Cost: d.cost, Open: d.vain}
+// outline returns the cost and the column.
+func (d discovery) outline() kind.Outline {
+	return kind.Outline{Table: d.table, Columns: []int{d.column}, Cost: d.cost, Open: d.vain}
 }
 
 // PlanKeys plans a list of keys from public data alone. It returns the action of the charge, too.
-func (s *Statement) PlanKeys(st *syntax.CreatePublic, v *view.View) (p Plan, action string, err error) {
+func (s *Statement) PlanKeys(st *syntax.CreatePublic, v *view.View) (o kind.Outline, action string, err error) {
 	d, err := s.planDiscovery(st, v)
 	if err == nil {
 		err = s.agreed(d)
 	}
-	return d.plan(), discoverKeys, err
+	return d.outline(), discoverKeys, err
 }
 
 // likely are the chances that an outlook shows.

@@ -8,6 +8,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/released"
@@ -19,12 +20,12 @@ import (
 // Outlook is what EXPLAIN says of a CREATE RELEASE or CREATE MECHANISM, or of a list of keys. It follows from the
 // public catalog alone.
 type Outlook struct {
-	Plan
+	kind.Outline
 	Name, Using string
 	Left        accounting.Amount // in the accounts, before the statement
 	Refused     error             // why the statement would be refused, or nil
 	Foreseen    []Foreseen
-	most        int64 // the largest weight that a mechanism admits; 0 for a release
+	forecast    kind.Forecast // nil for a list of keys
 }
 
 // Foreseen is a kind of question, and the margins it would get.
@@ -40,25 +41,35 @@ type Foreseen struct {
 // keys it predicts which are found. It reads no private row and changes nothing. Names and
 // options that are wrong are errors; a budget that is too small is in the Outlook.
 func (s *Statement) Outlook(ctx context.Context, st *syntax.ExplainCreate, v *view.View, confidence float64) (o Outlook, err error) {
-	kind, action, mechanism := catalog.KindReleases, "create release", (*syntax.CreateMechanism)(nil)
+	account, action := catalog.KindReleases, "create release"
 	exists := false
+	var mechanism *kind.MechanismPlan
 	switch create := st.Create.(type) {
 	case *syntax.CreateRelease:
 		o.Name, o.Using = create.Name.Text, string(create.Using)
 		exists, o.Refused = v.NameFree(create.Name, create.IfNotExists, v.Release(create.Name.Text) != nil)
-		o.Plan, err = s.PlanRelease(ctx, create, v)
+		if plan, failed := s.PlanRelease(ctx, create, v); failed == nil {
+			o.forecast = plan
+		} else {
+			err = failed
+		}
 	case *syntax.CreateMechanism:
 		o.Name, o.Using = create.Name.Text, string(create.Using)
-		kind, action, mechanism = catalog.KindInteractive, "reserve mechanism", create
+		account, action = catalog.KindInteractive, "reserve mechanism"
 		exists, o.Refused = v.NameFree(create.Name, create.IfNotExists, v.Mechanism(create.Name.Text) != nil)
-		o.Plan, _, err = s.PlanMechanism(create, v)
+		if mechanism, err = s.PlanMechanism(create, v); mechanism != nil {
+			o.forecast = mechanism
+		}
 	case *syntax.CreatePublic:
 		o.Name, o.Using, action = create.Name.Text, "keys", discoverKeys
 		exists, o.Refused = s.CanPublish(ctx, create)
 		var d discovery
 		if d, err = s.planDiscovery(create, v); err == nil {
-			o.Plan, o.Foreseen = d.plan(), d.foresee()
+			o.Outline, o.Foreseen = d.outline(), d.foresee()
 		}
+	}
+	if o.forecast != nil {
+		o.Outline = *o.forecast.Outlined()
 	}
 	if err != nil && (sqlerr.CodeOf(err) != sqlerr.Budget || o.Table == nil) {
 		return o, err
@@ -69,18 +80,21 @@ func (s *Statement) Outlook(ctx context.Context, st *syntax.ExplainCreate, v *vi
 	}
 	o.Left = v.Accounts[o.Table.Account].RemainingIn(o.Table.Span())
 	if exists {
-		o.Plan, o.Foreseen = Plan{Table: o.Table, Columns: o.Columns, Open: "exists: nothing to do"}, nil
+		o.Outline, o.Foreseen = kind.Outline{Table: o.Table, Columns: o.Columns, Open: "exists: nothing to do"}, nil
 		return o, nil
 	}
 	if o.Refused == nil {
-		o.Refused = s.Store.Read(ctx, func(tx *catalog.Tx) error { return tx.Affords(o.Table.Account, o.Table.Span(), kind, action, o.Cost) })
+		o.Refused = s.Store.Read(ctx, func(tx *catalog.Tx) error {
+			return tx.Affords(o.Table.Account, o.Table.Span(), account, action, o.Cost)
+		})
 		if o.Refused != nil && sqlerr.CodeOf(o.Refused) != sqlerr.Budget {
 			return o, o.Refused
 		}
 	}
-	if mechanism != nil && planned {
-		err = s.foreseeMechanism(&o, mechanism, v, confidence)
-	} else if o.Predict != nil || o.Noise != nil {
+	switch {
+	case mechanism != nil && planned:
+		err = o.foreseeMechanism(mechanism, confidence)
+	case o.forecast != nil:
 		err = o.foresee(confidence)
 	}
 	if err == nil && st.Workload != "" {
@@ -106,14 +120,9 @@ func (o *Outlook) After() string {
 var assumedRows = []int64{10_000, 1_000_000}
 
 // foreseeMechanism adds the margins that all answers of a mechanism have.
-func (s *Statement) foreseeMechanism(o *Outlook, st *syntax.CreateMechanism, v *view.View, confidence float64) error {
-	p, err := s.planMechanism(st, v)
-	if err != nil {
-		return err
-	}
-	o.most = p.request.MaxWeight
+func (o *Outlook) foreseeMechanism(p *kind.MechanismPlan, confidence float64) error {
 	add := func(n catalog.NHat, rho accounting.Rho, given string) {
-		plan, err := planSMW(p.request, n, rho)
+		plan, err := p.Complete(n, rho)
 		if err != nil {
 			if o.Table.NHat != nil {
 				o.Refused = err
@@ -121,16 +130,16 @@ func (s *Statement) foreseeMechanism(o *Outlook, st *syntax.CreateMechanism, v *
 			o.Foreseen = append(o.Foreseen, Foreseen{What: "any query" + given, Note: "refused: " + err.Error()})
 			return
 		}
-		runs := fmt.Sprintf("%d runs of ρ %s", plan.Updates, view.Short((plan.runs / accounting.Rho(plan.Updates)).Float()))
+		runs := fmt.Sprintf("%d runs of ρ %s", plan.Updates, view.Short((plan.Runs / accounting.Rho(plan.Updates)).Float()))
 		o.Foreseen = append(o.Foreseen,
 			Foreseen{What: "unfired" + given, Margins: []float64{float64(plan.UnfiredMargin(confidence))}, Note: "the answer of the hypothesis; " + runs},
 			Foreseen{What: "fired" + given, Margins: []float64{float64(plan.FiredMargin(confidence))}, Note: "takes a run"})
 	}
 	if o.Table.NHat != nil {
-		add(*o.Table.NHat, p.rho, "")
+		add(*o.Table.NHat, p.Cost.Rho, "")
 		return nil
 	}
-	_, left, law, err := pay.RowCountPrice(accounting.Amount{Rho: p.rho}, o.Table.Sensitivity())
+	_, left, law, err := pay.RowCountPrice(p.Cost, o.Table.Sensitivity())
 	if err != nil {
 		o.Refused = err
 		return nil
@@ -144,24 +153,16 @@ func (s *Statement) foreseeMechanism(o *Outlook, st *syntax.CreateMechanism, v *
 
 // foresee adds the margins of counts of 1, 10, … cells and of all, and of sums.
 func (o *Outlook) foresee(confidence float64) error {
-	u, columns, of := o.Universe, o.Largest, ""
+	u, columns, of := o.forecast.Examples()
 	if u == nil {
-		u = o.Table.Over(o.Columns)
-	} else {
-		of = " of " + view.ColumnNames(&view.Table{Table: catalog.Table{Columns: u.Columns()}}, columns)
-	}
-	if columns == nil {
-		columns = make([]int, len(u.Columns()))
-		for i := range columns {
-			columns[i] = i
-		}
+		return nil
 	}
 	for _, m := range []uint64{1, 10, 100, 1000} {
 		q, ok, err := firstCells(u, columns, m)
 		if err != nil {
 			return err
 		}
-		if !ok || o.Universe != nil && len(columns) == 0 || o.Universe == nil && m > o.MaxSupport {
+		if !ok || len(columns) == 0 || m > o.MaxSupport {
 			break
 		}
 		what := fmt.Sprintf("count of %d cells", m)
@@ -191,7 +192,7 @@ const mostSummed = 1 << 16
 // about (δ_sum + average·δ_count)/n, to first order; the average is taken as the middle of the
 // domain, and n as N̂.
 func (o *Outlook) foreseeSum(u *query.Universe, i int, c query.Column, confidence float64) error {
-	if !c.Domain.IsRange() || c.TypeName() != "INTEGER" || c.Domain.Size() > mostSummed || o.Universe == nil && u.Size() == nil {
+	if !c.Domain.IsRange() || c.TypeName() != "INTEGER" || c.Domain.Size() > mostSummed || u.Size() == nil {
 		return nil
 	}
 	lo, hi := c.Domain.Bounds()
@@ -208,7 +209,7 @@ func (o *Outlook) foreseeSum(u *query.Universe, i int, c query.Column, confidenc
 	if err == nil {
 		err = o.add("sum of "+c.Name, q, confidence)
 	}
-	if err != nil || o.Table.NHat == nil || o.Sketch {
+	if err != nil || o.Table.NHat == nil || !o.Averages {
 		return err
 	}
 	var sum, count Foreseen
@@ -238,48 +239,18 @@ func (o *Outlook) add(what string, q query.Query, confidence float64) error {
 	return err
 }
 
-// margin adds a query's support and margin to a question. Of a sketch the note has the least
-// margin.
+// margin adds a query's support and margin to a question.
 func (o *Outlook) margin(f *Foreseen, q query.Query, confidence float64) error {
-	size := released.SupportOf(q)
-	f.Support.Add(size)
-	if o.Universe == nil && (size.Infinite || size.M == nil || !size.M.IsUint64() || size.M.Uint64() > o.MaxSupport) {
-		f.Note = fmt.Sprintf("refused: m is above max_support = %d", o.MaxSupport)
-		return nil
-	}
-	if o.Predict != nil {
-		m, known, err := o.Predict(q, confidence)
-		if err != nil {
-			return err
-		}
-		if known {
-			f.Margins = append(f.Margins, math.Floor(m))
-			return nil
-		}
-	}
-	switch {
-	case o.most > 0 && q.MaxWeight() > o.most:
-		f.Note = fmt.Sprintf("refused: a weight is above max_weight = %d", o.most)
-		return nil
-	case o.most > 0:
-		f.Note = "unfired or fired, as above"
-		return nil
-	case o.Noise == nil && o.Universe == nil: // a dense matrix, or a hypothesis
-		f.Note = "known when it is built"
-		return nil
-	}
-	if o.Noise == nil {
-		f.Note = "no error bar: no marginal has all its columns"
-		return nil
-	}
-	m, err := o.Noise(q, confidence)
+	f.Support.Add(released.SupportOf(q))
+	p, err := o.forecast.Predict(q, confidence)
 	if err != nil {
 		return err
 	}
-	if o.Sketch {
-		f.Note = fmt.Sprintf("at least ± %s: the noise alone", view.Counts(math.Floor(m)))
-	} else { // weights, of which only their mean square is taken
-		f.Margins, f.Note = append(f.Margins, math.Floor(m)), "about"
+	if p.Known || p.About {
+		f.Margins = append(f.Margins, math.Floor(p.Margin))
+	}
+	if p.Note != "" {
+		f.Note = p.Note
 	}
 	return nil
 }
@@ -293,10 +264,10 @@ func (o *Outlook) cover(q query.Query) released.Coverage {
 		q, _ = q.Within(t.Universe) // its parts of other periods are empty
 	}
 	see := released.Project(q, o.Columns)
-	if see.Refusal == "" && o.Universe != nil {
-		see = see.Over(o.Universe)
+	if see.Refusal != "" {
+		return see
 	}
-	return see
+	return o.forecast.Over(see)
 }
 
 // foreseeWorkload adds the statements of a file. The margins of a statement are those of its

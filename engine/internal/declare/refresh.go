@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/view"
 	"dpsql/period"
-	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
@@ -79,14 +77,15 @@ func (s *Statement) createTemplate(ctx context.Context, st *syntax.CreateRelease
 	if err != nil {
 		return nil, err
 	}
-	if a := v.Accounts[t.Account]; !a.Caps.Fits(accounting.Amount{}, plan.Cost) {
+	cost := plan.Outlined().Cost
+	if a := v.Accounts[t.Account]; !a.Caps.Fits(accounting.Amount{}, cost) {
 		return nil, sqlerr.New(sqlerr.Budget, "a part needs %s, and the releases account has ε %v, δ %v in each %s",
-			view.Amount(plan.Cost), a.Caps.ReleaseEpsilon, a.Caps.ReleaseDelta, t.PeriodWord()).At(st.Name.Position)
+			view.Amount(cost), a.Caps.ReleaseEpsilon, a.Caps.ReleaseDelta, t.PeriodWord()).At(st.Name.Position)
 	}
 	if m.Options, err = json.Marshal(rest); err != nil {
 		return nil, err
 	}
-	if a, ok := s.Rows.Access(ctx, plan.Table); ok && a.Hint != "" {
+	if a, ok := s.Rows.Access(ctx, plan.Outlined().Table); ok && a.Hint != "" {
 		warnings = append(warnings, "REFRESH reads the whole table for each part; "+a.Hint+" would let it read one "+t.PeriodWord()+" alone")
 	}
 	return warnings, s.Store.Write(ctx, func(tx *catalog.Tx) error { return tx.AddTemplate(m) })
@@ -361,7 +360,7 @@ func (r refreshing) partOf(n int64, name syntax.Name) (*syntax.CreateRelease, *v
 	if !some {
 		return nil, nil, sqlerr.New(sqlerr.Internal, "a period has no values")
 	}
-	st := &syntax.CreateRelease{Name: syntax.Name{Text: PartName(r.template, r.table.Partition, n), Position: name.Position},
+	st := &syntax.CreateRelease{Name: syntax.Name{Text: view.PartName(r.template, r.table.Partition, n), Position: name.Position},
 		Table: syntax.Name{Text: r.table.Name}, Using: syntax.Algorithm(r.template.Using)}
 	for _, c := range r.template.Columns {
 		st.Columns = append(st.Columns, syntax.Name{Text: r.table.Columns[c].Name})
@@ -374,9 +373,9 @@ func (r refreshing) partOf(n int64, name syntax.Name) (*syntax.CreateRelease, *v
 
 // PlannedPart is a part of a template before it is built.
 type PlannedPart struct {
-	Plan
-	Release catalog.Release // as it would be stored
-	Again   bool            // in place of the one of that name
+	kind.Plan
+	Release *catalog.Release // as it would be stored
+	Again   bool             // in place of the one of that name
 }
 
 // PlanParts plans the parts that a REFRESH RELEASE would build, from public data alone. It changes
@@ -403,24 +402,11 @@ func (s *Statement) PlanParts(ctx context.Context, st *syntax.RefreshRelease) (a
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, PlannedPart{p, catalog.Release{Name: create.Name.Text, TableID: p.Table.ID, Span: p.Table.Part, Template: r.template.ID,
-			Columns: p.Columns, Using: string(create.Using), Epsilon: p.Cost.Epsilon, Delta: p.Cost.Delta, MaxSupport: p.MaxSupport}, old != nil})
+		part := p.Outlined().Release(create.Name.Text, string(create.Using))
+		part.Template = r.template.ID
+		all = append(all, PlannedPart{p, part, old != nil})
 	}
 	return all, nil
-}
-
-// PartName returns the name of the release that is a template's part for a period.
-func PartName(m *catalog.Template, p *period.Partition, n int64) string {
-	return m.Name + "[" + p.Name(n) + "]"
-}
-
-// hintPart says how to name the newest part of a template where a statement takes one release.
-func hintPart(v *view.View, m *catalog.Template, write string) string {
-	parts := slices.Sorted(maps.Keys(v.Parts(m.ID)))
-	if len(parts) == 0 {
-		return "it has none yet: REFRESH RELEASE " + syntax.WriteName(m.Name)
-	}
-	return fmt.Sprintf(write, query.Quoted(PartName(m, v.TableByID(m.TableID).Partition, parts[len(parts)-1])))
 }
 
 // dropRelease drops a release, with its parts if it has any, or one part.
@@ -448,7 +434,7 @@ func dropRelease(tx *catalog.Tx, st *syntax.Drop) error {
 	if err != nil {
 		return sqlerr.Locate(err, st.Period.Position)
 	}
-	name := PartName(m, p, n)
+	name := view.PartName(m, p, n)
 	if r, err := tx.Release(name); err != nil || r == nil {
 		return cmp.Or[error](err, sqlerr.New(sqlerr.Unknown, "%s has no part for %s", m.Name, p.Name(n)).At(st.Period.Position))
 	}

@@ -1,18 +1,29 @@
-// Package kind has the kinds of releases, and the form in which mechanisms and answers are kept. A kind of
-// release is a line of kinds: nothing else asks which one a release is.
+// Package kind has the kinds of releases: how each is planned, built and gone on with. A kind is a mechanism,
+// a file and a line of kinds; nothing else asks which kind a release is. It also has the form in
+// which mechanisms and answers are kept.
 package kind
 
 import (
+	"context"
+	"fmt"
+
+	"dpsql/accounting"
+	"dpsql/catalog"
+	"dpsql/engine/internal/view"
 	"dpsql/internal/released"
+	"dpsql/query"
+	"dpsql/sqlfront/syntax"
 )
 
 // A Kind is a way to make a release.
 type Kind interface {
 	released.Opener
+	// Plan plans a release from public data alone. What it does not know, it says: see Outline.Open.
+	Plan(ctx context.Context, r Request) (Plan, error)
 }
 
 // kinds are all kinds.
-var kinds = []Kind{released.Projections{}, released.Marginals{}, released.Hypotheses{}}
+var kinds = []Kind{projections{}, marginalTables{}, hypotheses{}}
 
 // Of returns the kind of a name. A name that is not known is damage, which shows when the first kind does
 // not read the payload.
@@ -23,4 +34,127 @@ func Of(name string) Kind {
 		}
 	}
 	return kinds[0]
+}
+
+// Request is a CREATE RELEASE or CREATE MECHANISM whose names are resolved.
+type Request struct {
+	Options []syntax.Option
+	View    *view.View
+	Table   *view.Table
+	Columns []int  // of the table; nil for all
+	Built   string // identifies what is built, however the statement is spaced
+	Public  Public
+	Waits   func(context.Context) (accounting.Delta, error) // of an interrupted statement's charge; nil for none
+	Begun   *Begun                                          // what the statement goes on with; nil for nothing
+}
+
+// outline returns the outline of what is asked for.
+func (r Request) outline() Outline { return Outline{Table: r.Table, Columns: r.Columns} }
+
+// Public looks up what is public and not in the view.
+type Public interface {
+	// Payload returns the bytes of a release. In a rehearsal they are nil for one that the script creates.
+	Payload(ctx context.Context, r *catalog.Release) ([]byte, error)
+	// Workload reads the queries from a file of SELECT statements on the table. cover projects each to
+	// the columns, or says why it is refused.
+	Workload(ctx context.Context, file string, t *view.Table, cover func(query.Query) released.Coverage) ([]query.Query, error)
+}
+
+// Begun is a release that is paid for and stored unfinished.
+type Begun struct {
+	*catalog.Release
+	Payload []byte
+}
+
+// Forecast is a release or mechanism before anything is bought for it. EXPLAIN CREATE, ADVISE and rehearsals
+// print it.
+type Forecast interface {
+	Outlined() *Outline
+	// Cover covers a query over the table by what would be built.
+	Cover(q query.Query) released.Coverage
+	// Over covers a query over the columns, whatever its size: that is for Predict to judge.
+	Over(see released.Coverage) released.Coverage
+	// Predict foretells the margin of an answer to a query that Over has covered.
+	Predict(q query.Query, confidence float64) (Prediction, error)
+	// Examples returns a universe and columns of it: people ask for cells of these. u is nil if no
+	// margin can be foretold. of names the columns, unless they are all.
+	Examples() (u *query.Universe, columns []int, of string)
+}
+
+// Plan is a release before anything is bought for it, and what builds it.
+type Plan interface {
+	Forecast
+	// Given returns the plan for a known number of rows.
+	Given(n catalog.NHat) (Plan, error)
+	// Build pays for the release, reads, draws and stores it. Where the number of rows is not known it
+	// buys that first.
+	Build(ctx context.Context, s *Site, name string) (warnings []string, err error)
+	// GoOn finishes what has begun, at no cost. same is false if another statement began it.
+	GoOn(ctx context.Context, s *Site, begun *Begun) (warnings []string, same bool, err error)
+}
+
+// Outline is what is told of a plan. While something is open its cost is an upper bound.
+type Outline struct {
+	Table      *view.Table
+	Columns    []int // nil means all
+	Cost       accounting.Amount
+	MaxSupport uint64
+	Size       string // what is stored, for people
+	Outlook    string // the errors that are predicted
+	Open       string // what depends on an unknown; "" if nothing does
+	Unclear    string // why it is not known which queries are covered; "" if it is
+	About      any    // what would be stored about it, as far as it is known
+	Averages   bool   // the margins of sums and counts tell those of averages
+}
+
+// Outlined returns the outline, for plans that embed it.
+func (o *Outline) Outlined() *Outline { return o }
+
+// Cover covers a query by columns and max_support.
+func (o *Outline) Cover(q query.Query) released.Coverage {
+	return released.Cover(q, o.Columns, o.MaxSupport)
+}
+
+// Over covers any query over the columns.
+func (o *Outline) Over(see released.Coverage) released.Coverage { return see }
+
+// Examples are none.
+func (o *Outline) Examples() (u *query.Universe, columns []int, of string) { return nil, nil, "" }
+
+// Release returns a release of a kind as it is first stored.
+func (o *Outline) Release(name, using string) *catalog.Release {
+	return &catalog.Release{Name: name, TableID: o.Table.ID, Span: o.Table.Part, Columns: o.Columns, Using: using,
+		Epsilon: o.Cost.Epsilon, Delta: o.Cost.Delta, MaxSupport: o.MaxSupport}
+}
+
+// Prediction is what is known of the margin of an answer before anything is built. Answers of a fitted table
+// have it around the unbiased answer.
+type Prediction struct {
+	Margin float64 // in counts
+	Known  bool    // the answer has this margin
+	About  bool    // it has about this margin
+	Note   string  // why it is not known, or what else is
+}
+
+// noteBuilt is the note of margins that nothing foretells.
+const noteBuilt = "known when it is built"
+
+// createRelease is the action of the ledger's line of a release.
+const createRelease = "create release"
+
+// tooLarge refuses a query above max_support.
+func (o *Outline) tooLarge(q query.Query) (Prediction, bool) {
+	if _, ok := q.SizeWithin(o.MaxSupport); ok {
+		return Prediction{}, false
+	}
+	return Prediction{Note: fmt.Sprintf("refused: m is above max_support = %d", o.MaxSupport)}, true
+}
+
+// everyColumn lists the columns of a universe.
+func everyColumn(u *query.Universe) []int {
+	columns := make([]int, len(u.Columns()))
+	for i := range columns {
+		columns[i] = i
+	}
+	return columns
 }

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -143,4 +145,18 @@ func (v *View) With(t *Table) *View {
 		}
 	}
 	return &other
+}
+
+// PartName returns the name of the release that is a template's part for a period.
+func PartName(m *catalog.Template, p *period.Partition, n int64) string {
+	return m.Name + "[" + p.Name(n) + "]"
+}
+
+// HintPart says how to name the newest part of a template where a statement takes one release.
+func (v *View) HintPart(m *catalog.Template, write string) string {
+	parts := slices.Sorted(maps.Keys(v.Parts(m.ID)))
+	if len(parts) == 0 {
+		return "it has none yet: REFRESH RELEASE " + syntax.WriteName(m.Name)
+	}
+	return fmt.Sprintf(write, query.Quoted(PartName(m, v.TableByID(m.TableID).Partition, parts[len(parts)-1])))
 }

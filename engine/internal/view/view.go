@@ -473,6 +473,16 @@ func (v *View) Limits(t *Table) catalog.Limits {
 	return l
 }
 
+// DeltaShare returns the part of the releases account's δ that a release without a delta of
+// its own takes. It is in proportion to the release's ε.
+func (a Account) DeltaShare(e accounting.Epsilon) accounting.Delta {
+	if a.Caps.ReleaseEpsilon <= 0 {
+		return 0
+	}
+	share := new(big.Int).Mul(big.NewInt(int64(a.Caps.ReleaseDelta)), big.NewInt(int64(min(e, a.Caps.ReleaseEpsilon))))
+	return accounting.Delta(share.Quo(share, big.NewInt(int64(a.Caps.ReleaseEpsilon))).Int64())
+}
+
 // LimitsText returns the limits of a table as the options of a declaration, and its answer time
 // unless that is the default. Users, who wait for it, see it in any case.
 func (v *View) LimitsText(t *Table) string {

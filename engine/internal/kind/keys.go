@@ -1,16 +1,16 @@
-package declare
+package kind
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
 	"dpsql/catalog"
-	"dpsql/engine/internal/kind"
-	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/released"
+	"dpsql/mechanisms/marginals"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -25,20 +25,40 @@ type keyed struct {
 	unclear  string // in a rehearsal, why keys are not known yet; "" if they are
 }
 
+// takeKeys resolves the option keys. What has begun keeps those that it has.
+func (p *marginalsPlan) takeKeys(ctx context.Context, r Request, from []syntax.Name) (err error) {
+	if r.Begun == nil {
+		p.keyed, err = publishedKeys(ctx, r, from)
+		return err
+	}
+	if p.begun, err = marginals.Unmarshal(r.Table.Over(r.Columns), r.Begun.Payload); err != nil {
+		return err
+	}
+	var same bool
+	if p.keyed, same = storedKeys(r.Begun.Release, p.begun.Universe(), from); !same {
+		return ErrBegunOtherwise
+	}
+	return nil
+}
+
+// ErrBegunOtherwise is returned when another statement began what a request goes on with.
+var ErrBegunOtherwise = errors.New("begun by another statement")
+
 // publishedKeys resolves the option keys. Each release that it names is over one column alone,
 // which the table declares without domain, and each such column of the new release has one.
-func (s *Statement) publishedKeys(ctx context.Context, from []syntax.Name, v *view.View, t *view.Table, columns []int) (keyed, error) {
-	k := keyed{universe: t.Over(columns)}
+func publishedKeys(ctx context.Context, of Request, from []syntax.Name) (keyed, error) {
+	t := of.Table
+	k := keyed{universe: t.Over(of.Columns)}
 	waiting := make(map[int]bool)
 	for _, name := range from {
-		r, place, err := publisher(name, v, t, columns)
+		r, place, err := publisher(name, of.View, t, of.Columns)
 		if err == nil && (k.universe.Columns()[place].Domain.Finite() || waiting[place]) {
 			err = sqlerr.New(sqlerr.Invalid, "two releases have keys of %s", k.universe.Columns()[place].Name)
 		}
 		if err != nil {
 			return k, sqlerr.Locate(err, name.Position)
 		}
-		payload, err := s.payload(ctx, r)
+		payload, err := of.Public.Payload(ctx, r)
 		if err != nil {
 			return k, err
 		}
@@ -67,7 +87,7 @@ func (s *Statement) publishedKeys(ctx context.Context, from []syntax.Name, v *vi
 // the new release. It decides from the view alone.
 func publisher(name syntax.Name, v *view.View, t *view.Table, columns []int) (r *catalog.Release, place int, err error) {
 	if m := v.Template(name.Text); m != nil {
-		return nil, 0, sqlerr.New(sqlerr.Invalid, "%s has a part for each period, and keys are those of one", m.Name).WithHint("%s", hintPart(v, m, "keys = %s"))
+		return nil, 0, sqlerr.New(sqlerr.Invalid, "%s has a part for each period, and keys are those of one", m.Name).WithHint("%s", v.HintPart(m, "keys = %s"))
 	}
 	if r = v.Release(name.Text); r == nil {
 		return nil, 0, sqlerr.New(sqlerr.Unknown, "there is no release %s to take keys from", name.Text).WithHint("SHOW RELEASES lists the releases")
@@ -79,7 +99,7 @@ func publisher(name syntax.Name, v *view.View, t *view.Table, columns []int) (r 
 	switch {
 	case r.TableID != t.ID:
 		return nil, 0, sqlerr.New(sqlerr.Invalid, "release %s is of the table %s", r.Name, r.Table)
-	case len(own) != 1 || t.Columns[own[0]].Domain.Finite() || !kind.Of(r.Using).Describe(r.Params).Keys:
+	case len(own) != 1 || t.Columns[own[0]].Domain.Finite() || !Of(r.Using).Describe(r.Params).Keys:
 		return nil, 0, sqlerr.New(sqlerr.Invalid, "release %s has no keys: it is not a sketch of one column that has no domain", r.Name).
 			WithHint("%s", howToPublish(t, "column"))
 	}
@@ -89,9 +109,12 @@ func publisher(name syntax.Name, v *view.View, t *view.Table, columns []int) (r 
 	return nil, 0, sqlerr.New(sqlerr.Invalid, "release %s has keys of %s, which is not among the columns", r.Name, t.Columns[own[0]].Name)
 }
 
+// maxKeys bounds the keys that a column can have as its domain.
+const maxKeys = 1 << 20
+
 // keysDomain returns the domain of the keys that a release published.
 func keysDomain(u *query.Universe, r *catalog.Release, payload []byte) (d query.Domain, err error) {
-	release, err := kind.Of(r.Using).Open(u, r.Name, r.Params, payload)
+	release, err := Of(r.Using).Open(u, r.Name, r.Params, payload)
 	if err != nil {
 		return d, err
 	}
@@ -100,8 +123,8 @@ func keysDomain(u *query.Universe, r *catalog.Release, payload []byte) (d query.
 	case !ok:
 		return d, sqlerr.New(sqlerr.Invalid, "release %s publishes no keys: it was built with heavy = none, or by an earlier dpsql", r.Name).
 			WithHint("build one with heavy = clip, clip = 1")
-	case len(names) > maxListed:
-		return d, sqlerr.New(sqlerr.Unsupported, "release %s published %d keys, and %d are the most", r.Name, len(names), maxListed)
+	case len(names) > maxKeys:
+		return d, sqlerr.New(sqlerr.Unsupported, "release %s published %d keys, and %d are the most", r.Name, len(names), maxKeys)
 	}
 	if d, err = query.Published(key, names); err != nil { // there are none, or NULL alone
 		return d, sqlerr.New(sqlerr.Invalid, "release %s found no text that enough rows have", r.Name).
@@ -126,59 +149,4 @@ func storedKeys(r *catalog.Release, own *query.Universe, from []syntax.Name) (k 
 		}
 	}
 	return keyed{universe: own, keys: about.Keys}, true
-}
-
-// textsOf returns what reads the texts that the releases of a table publish.
-func (s *Statement) textsOf(ctx context.Context, t *view.Table) schemas.Texts {
-	return func(column int) ([]query.Value, []string, error) {
-		v, err := s.view(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
-		texts, from, err := kind.Texts(v.Releases, &t.Table, column, func(all []*catalog.Release) (opened []released.Answers, err error) {
-			for _, r := range all {
-				payload, err := s.payload(ctx, r)
-				if err == nil && payload == nil {
-					err = &view.UnreadError{Name: r.Name, Release: true}
-				}
-				if err != nil {
-					return nil, err
-				}
-				of := t
-				if whole := v.TableByID(t.ID); whole != nil && r.Span != t.Part { // over other periods than the statement
-					if part, some := whole.Within(r.Span); some {
-						of = part
-					}
-				}
-				a, err := kind.Of(r.Using).Open(of.Over(r.Columns), r.Name, r.Params, payload)
-				if err != nil {
-					return nil, err
-				}
-				opened = append(opened, a)
-			}
-			return opened, nil
-		})
-		return texts, v.Names(from), err
-	}
-}
-
-// payload returns the bytes of a release of the view. In a rehearsal they are nil for a release
-// that the script creates.
-func (s *Statement) payload(ctx context.Context, r *catalog.Release) (payload []byte, err error) {
-	if s.Unknown != nil {
-		return s.Unknown.Payload(ctx, r)
-	}
-	return catalog.Get(ctx, s.Store, func(tx *catalog.Tx) ([]byte, error) { return Payload(tx, r) })
-}
-
-// Payload returns the bytes of a release that was in the catalog before.
-func Payload(tx *catalog.Tx, r *catalog.Release) ([]byte, error) {
-	current, err := tx.Release(r.Name)
-	if err != nil {
-		return nil, err
-	}
-	if current == nil || current.ID != r.ID {
-		return nil, sqlerr.New(sqlerr.Unknown, "release %s was dropped meanwhile", r.Name)
-	}
-	return tx.ReleasePayload(current)
 }

@@ -1,6 +1,7 @@
-package declare
+package kind
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/big"
@@ -8,15 +9,14 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
-	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
-	"dpsql/sqlfront/syntax"
 )
 
 const (
@@ -26,21 +26,19 @@ const (
 	mostMemory     = 16 << 30
 )
 
-// projectionPlan is a projection release before it is paid for. Planning spends
-// nothing. A plan that depends on the number of rows is made in two steps. If complete
-// is set, N̂ has to be found or bought first. complete then makes the plan from N̂ and
-// the rest of the cost.
+// projections are releases of noisy cells: identity, count sketches and the paper's dense matrix.
+type projections struct{ released.Projections }
+
+// projectionPlan is a projection release before it is paid for. A plan that depends on the
+// number of rows is made in two steps: if complete is set, it makes the plan.
 type projectionPlan struct {
+	Outline
 	wishes   wishes
-	table    *view.Table
-	columns  []int
 	universe *query.Universe
 	params   projection.Params
-	cost     accounting.Amount
-	waits    accounting.Delta // of an interrupted statement's charge
-	support  uint64
+	waits    accounting.Delta                                 // of an interrupted statement's charge
+	complete func(done *projectionPlan, n catalog.NHat) error // nil if the plan is complete
 	warnings []string
-	complete func(n catalog.NHat, left accounting.Amount) (projectionPlan, error) // nil if the plan is complete
 }
 
 // wishes are the options of a projection release as the statement gives them.
@@ -56,33 +54,143 @@ type wishes struct {
 	fitted    bool   // a table is fitted to the cells, unless worthFitting says otherwise
 }
 
-// planProjection chooses transform, rows, noise and the treatment of heavy cells from
-// the options and public data, and works out the cost. It spends nothing. If complete
-// is not nil, the plan has to be completed. Of what is charged, δ waits for the statement.
-func planProjection(st *syntax.CreateRelease, v *view.View, t *view.Table, columns []int, waits accounting.Delta) (projectionPlan, error) {
-	o := kind.NewOptions(st.Options, "epsilon", "delta", "transform", "rows", "max_support", "memory", "heavy", "clip", "noise", "queries", "beta", "estimate")
-	p := projectionPlan{table: t, columns: columns, universe: t.Over(columns), waits: waits}
-	p.cost.Epsilon = o.Epsilon()
-	p.support = uint64(o.Integer("max_support", defaultSupport, 1, maxSupport))
-	w := readWishes(o)
-	p.wishes = w
-	if err := o.Done(); err != nil {
-		return p, err
+// Plan chooses transform, rows, noise and the treatment of heavy cells from the options and public
+// data, and works out the cost.
+func (projections) Plan(ctx context.Context, r Request) (Plan, error) {
+	o := NewOptions(r.Options, "epsilon", "delta", "transform", "rows", "max_support", "memory", "heavy", "clip", "noise", "queries", "beta", "estimate")
+	p := &projectionPlan{Outline: r.outline(), universe: r.Table.Over(r.Columns)}
+	p.Cost.Epsilon = o.Epsilon()
+	p.MaxSupport = uint64(o.Integer("max_support", defaultSupport, 1, maxSupport))
+	p.wishes = readWishes(o)
+	err := o.Done()
+	if err == nil && r.Waits != nil {
+		p.waits, err = r.Waits(ctx)
 	}
-	a := v.Accounts[t.Account]
-	if w.transform == "dense" {
-		o.Refuse("with transform = dense", "heavy", "clip", "memory", "estimate")
-		p.cost.Delta = w.delta
-		if !w.given {
-			p.cost.Delta = deltaShare(a, p.cost.Epsilon)
-		}
-		return planDense(o, p)
+	if err == nil {
+		err = p.choose(o, r.View.Accounts[r.Table.Account])
 	}
-	o.Refuse("without transform = dense", "noise", "queries", "beta")
-	return planSketch(o, p, w, a)
+	if err != nil {
+		return nil, err
+	}
+	return p.outlined(), nil
 }
 
-func readWishes(o *kind.Options) (w wishes) {
+// choose makes the plan, or complete.
+func (p *projectionPlan) choose(o *Options, a view.Account) error {
+	w := p.wishes
+	if w.transform != "dense" {
+		o.Refuse("without transform = dense", "noise", "queries", "beta")
+		return p.sketch(o, a)
+	}
+	o.Refuse("with transform = dense", "heavy", "clip", "memory", "estimate")
+	p.Cost.Delta = w.delta
+	if !w.given {
+		p.Cost.Delta = a.DeltaShare(p.Cost.Epsilon)
+	}
+	return p.planDense(o)
+}
+
+// outlined says what is planned.
+func (p *projectionPlan) outlined() *projectionPlan {
+	p.Open, p.Size, p.Averages = "", "", p.complete == nil && p.params.Transform != projection.Sparse
+	if p.complete != nil {
+		p.Open = p.open()
+	} else {
+		p.Size = p.size()
+	}
+	fitted := p.wishes.fitted && p.wishes.estimate != ""
+	if p.wishes.fitted && !fitted {
+		p.Open = "its noisy cells decide whether a table is fitted"
+	}
+	texts := p.complete != nil && p.universe.Size() == nil && p.wishes.transform != "dense" && p.Cost.Delta > 0
+	p.About = released.ReleaseAbout{Fitted: fitted, Texts: texts || p.params.HasTexts(p.universe)}
+	return p
+}
+
+// open returns what the cost of an incomplete plan depends on.
+func (p *projectionPlan) open() string {
+	text, unclear := "", p.Table.Unclear(p.Columns)
+	switch {
+	case p.wishes.transform == "dense":
+		text = "its rows follow from the number of rows of the table"
+	case p.Cost.Delta > 0:
+		text = "δ at most: the number of rows decides whether it is needed"
+	}
+	if text == "" || unclear == "" {
+		return text + unclear
+	}
+	return text + "; " + unclear
+}
+
+// Given implements Plan.
+func (p *projectionPlan) Given(n catalog.NHat) (Plan, error) {
+	if p.complete == nil {
+		return p, nil
+	}
+	done, err := p.completed(n, p.Cost)
+	if err != nil {
+		return nil, err
+	}
+	return done, nil
+}
+
+// completed makes the plan from the number of rows and what is left of the cost.
+func (p *projectionPlan) completed(n catalog.NHat, left accounting.Amount) (*projectionPlan, error) {
+	done := *p
+	done.complete, done.Cost = nil, left
+	if err := p.complete(&done, n); err != nil {
+		return nil, err
+	}
+	return done.outlined(), nil
+}
+
+// counted buys the number of rows, if the plan depends on it.
+func (p *projectionPlan) counted(ctx context.Context, s *Site) (*projectionPlan, error) {
+	if p.complete == nil {
+		return p, nil
+	}
+	n, left, err := s.Desk.RowCount(ctx, s.Bill, s.Rows, p.Table, catalog.KindReleases, p.Cost)
+	if err != nil {
+		return nil, err
+	}
+	return p.completed(n, left)
+}
+
+// Predict implements Forecast. All ways to treat heavy cells have at least the noise of a sketch of
+// whole counts.
+func (p *projectionPlan) Predict(q query.Query, confidence float64) (Prediction, error) {
+	if refused, yes := p.tooLarge(q); yes {
+		return refused, nil
+	}
+	if p.complete == nil {
+		m, known, err := p.params.Predict(p.universe, q, confidence)
+		if known || err != nil {
+			return Prediction{Margin: m, Known: known}, err
+		}
+	}
+	if p.wishes.transform == "dense" {
+		return Prediction{Note: noteBuilt}, nil
+	}
+	o, err := p.whole(p.wishes)
+	if err != nil {
+		return Prediction{}, err
+	}
+	m, err := o.Params.NoiseMargin(p.universe, q, confidence)
+	if p.params.Transform != projection.Identity {
+		return Prediction{Note: fmt.Sprintf("at least ± %s: the noise alone", view.Counts(math.Floor(m)))}, err
+	}
+	return Prediction{Margin: m, About: true, Note: "about"}, err // weights, of which only their mean square is taken
+}
+
+// Examples implements Forecast.
+func (p *projectionPlan) Examples() (u *query.Universe, columns []int, of string) {
+	if p.complete != nil && p.wishes.transform == "dense" {
+		return nil, nil, ""
+	}
+	return p.universe, everyColumn(p.universe), ""
+}
+
+func readWishes(o *Options) (w wishes) {
 	w.transform = o.Word("transform", "auto", "identity", "sparse", "dense")
 	w.heavy = o.Word("heavy", "auto", "none", "clip", "named")
 	w.clip = o.Integer("clip", 0, 1, 1<<40)
@@ -102,24 +210,15 @@ func readWishes(o *kind.Options) (w wishes) {
 	return w
 }
 
-// deltaShare returns the part of the releases account's δ that a release without a
-// delta of its own takes. It is in proportion to the release's ε.
-func deltaShare(a view.Account, e accounting.Epsilon) accounting.Delta {
-	if a.Caps.ReleaseEpsilon <= 0 {
-		return 0
-	}
-	share := new(big.Int).Mul(big.NewInt(int64(a.Caps.ReleaseDelta)), big.NewInt(int64(min(e, a.Caps.ReleaseEpsilon))))
-	return accounting.Delta(share.Quo(share, big.NewInt(int64(a.Caps.ReleaseEpsilon))).Int64())
-}
-
-// planSketch plans identity and sparse releases: discrete Laplace noise of scale L/ε on
+// sketch plans identity and sparse releases: discrete Laplace noise of scale L/ε on
 // integer coordinates. One row changes one coordinate by one. Without heavy cells such
 // a release is ε-differentially private; with them it is (ε, δ)-differentially private,
 // by the proof at projection.Heavy.
-func planSketch(o *kind.Options, p projectionPlan, w wishes, a view.Account) (projectionPlan, error) {
-	law, err := law.NewLaplace(pay.LaplaceScale(p.cost.Epsilon, p.table.Sensitivity()))
+func (p *projectionPlan) sketch(o *Options, a view.Account) error {
+	w := p.wishes
+	law, err := law.NewLaplace(pay.LaplaceScale(p.Cost.Epsilon, p.Table.Sensitivity()))
 	if err != nil {
-		return p, err
+		return err
 	}
 	most := projection.RowsWithin(w.memory, law)
 	if w.rows > most {
@@ -130,8 +229,8 @@ func planSketch(o *kind.Options, p projectionPlan, w wishes, a view.Account) (pr
 	small := size != nil && size.IsUint64() && size.Uint64() <= most && (w.rows == 0 || size.Uint64() <= w.rows)
 	switch {
 	case w.transform == "identity" && !small:
-		return p, tooManyRecords(size, w, most)
-	case w.transform == "identity", w.transform == "auto" && small && p.table.Unclear(p.columns) == "" && (w.heavy == "auto" || w.heavy == "none"):
+		return tooManyRecords(size, w, most)
+	case w.transform == "identity", w.transform == "auto" && small && p.Table.Unclear(p.Columns) == "" && (w.heavy == "auto" || w.heavy == "none"):
 		p.params = projection.Params{Transform: projection.Identity, Rows: size.Uint64(), Law: law}
 		return p.pure(o, w)
 	}
@@ -140,14 +239,14 @@ func planSketch(o *kind.Options, p projectionPlan, w wishes, a view.Account) (pr
 		o.Refuse("with heavy = none: such a release is private without one, and costs none", "delta")
 	}
 	if err := o.Done(); err != nil {
-		return p, err
+		return err
 	}
-	return planSparse(p, w, a)
+	return p.planSparse(a)
 }
 
 // pure completes the plan of an identity release. It does not spend a delta that was
 // given for other choices of auto.
-func (p projectionPlan) pure(o *kind.Options, w wishes) (projectionPlan, error) {
+func (p *projectionPlan) pure(o *Options, w wishes) error {
 	if w.transform == "identity" {
 		o.Refuse("with transform = identity: such a release is private without one, and costs none", "delta")
 		o.Refuse("with transform = identity", "heavy", "clip")
@@ -160,12 +259,13 @@ func (p projectionPlan) pure(o *kind.Options, w wishes) (projectionPlan, error) 
 		p.wishes.fitted = fitPays(p.universe)
 	}
 	if err := o.Done(); err != nil {
-		return p, err
+		return err
 	}
 	if w.given && w.delta > 0 {
 		p.warnings = append(p.warnings, "delta was not needed and is not charged: the release is an identity release")
 	}
-	return p.sampler(), nil
+	p.sample()
+	return nil
 }
 
 // With fewer than leastFitted cells or columns a fit gains little: queries sum few cells, or
@@ -188,7 +288,7 @@ func fitPays(u *query.Universe) bool {
 
 // worthFitting reports whether a table is fitted to the noisy cells of a release. It is
 // post-processing of them.
-func (p projectionPlan) worthFitting(release *projection.Release) bool {
+func (p *projectionPlan) worthFitting(release *projection.Release) bool {
 	if p.wishes.estimate != "" {
 		return p.wishes.fitted
 	}
@@ -198,6 +298,17 @@ func (p projectionPlan) worthFitting(release *projection.Release) bool {
 		total += float64(c)
 	}
 	return p.wishes.fitted && total/float64(len(cells)) <= mostDense*math.Sqrt(p.params.Law.Variance()/2)
+}
+
+// about describes a release that is not to be fitted.
+func (p *projectionPlan) about(release *projection.Release) released.ReleaseAbout {
+	h := p.params.Heavy
+	about := released.ReleaseAbout{Transform: string(p.params.Transform), Rows: p.params.Rows, Law: p.params.Law.String(), Sampler: "exact",
+		Heavy: string(h.Form), Clip: h.Clip, Threshold: h.Threshold, Published: release.Published(), Texts: p.params.HasTexts(p.universe)}
+	if p.params.Bulk {
+		about.Sampler = "table"
+	}
+	return about
 }
 
 func tooManyRecords(size *big.Int, w wishes, most uint64) error {
@@ -212,22 +323,8 @@ func tooManyRecords(size *big.Int, w wishes, most uint64) error {
 		WithHint("use transform = sparse, fewer columns, or more memory")
 }
 
-// predict returns the margin of an answer to a query over the columns.
-func (p projectionPlan) predict(q query.Query, confidence float64) (float64, bool, error) {
-	return p.params.Predict(p.universe, q, confidence)
-}
-
-// noiseMargin returns a function for the margins that the noise alone gives. All ways to treat heavy
-// cells have at least the noise of a sketch of whole counts.
-func (p projectionPlan) noiseMargin() (func(q query.Query, confidence float64) (float64, error), error) {
-	o, err := p.whole(p.wishes)
-	return func(q query.Query, confidence float64) (float64, error) {
-		return o.Params.NoiseMargin(p.universe, q, confidence)
-	}, err
-}
-
 // size says for people what is stored.
-func (p projectionPlan) size() string {
+func (p *projectionPlan) size() string {
 	text := fmt.Sprintf("%s, %d rows, about %s", p.params.Transform, p.params.Rows, bytes(p.params.Bytes()))
 	if p.wishes.fitted && p.params.Transform == projection.Identity {
 		text += "; a table of " + p.universe.Size().String() + " cells is fitted"
@@ -245,58 +342,53 @@ func bytes(n uint64) string {
 	return strconv.FormatFloat(x, 'g', 3, 64) + " " + units[i]
 }
 
-// sampler uses a table for the noise if the law has one. Tables are exact.
-func (p projectionPlan) sampler() projectionPlan {
-	p.params.Bulk = projection.HasTable(p.params.Law)
-	return p
-}
+// sample uses a table for the noise if the law has one. Tables are exact.
+func (p *projectionPlan) sample() { p.params.Bulk = projection.HasTable(p.params.Law) } // otherwise the law is too wide for one
 
 // planSparse plans a sketch. The treatment of heavy cells, T and the clip, if not
 // given, are chosen by the squared error predicted from public data.
-func planSparse(p projectionPlan, w wishes, a view.Account) (projectionPlan, error) {
+func (p *projectionPlan) planSparse(a view.Account) error {
+	w := p.wishes
 	delta := w.delta
 	switch {
 	case w.heavy == "none":
 		delta = 0
 	case !w.given:
-		delta = min(deltaShare(a, p.cost.Epsilon), max(p.waits, a.RemainingIn(p.table.Span()).Delta))
+		delta = min(a.DeltaShare(p.Cost.Epsilon), max(p.waits, a.RemainingIn(p.Table.Span()).Delta))
 	}
 	if delta == 0 && (w.heavy == "clip" || w.heavy == "named") {
-		return p, sqlerr.New(sqlerr.Invalid, "heavy = %s needs a delta", w.heavy).
+		return sqlerr.New(sqlerr.Invalid, "heavy = %s needs a delta", w.heavy).
 			WithHint("give the table a delta, or use heavy = none, which needs none")
 	}
-	if p.cost.Delta = delta; delta == 0 {
+	if p.Cost.Delta = delta; delta == 0 {
 		w.heavy = "none"
 	}
 	if w.complete() {
 		return p.sparse(w, 1)
 	}
-	p.complete = func(n catalog.NHat, left accounting.Amount) (projectionPlan, error) {
-		p.cost = left
-		return p.sparse(w, float64(n.Value))
-	}
-	return p, nil
+	p.complete = func(done *projectionPlan, n catalog.NHat) error { return done.sparse(w, float64(n.Value)) }
+	return nil
 }
 
 // sparse completes the plan of a sketch for the given number of records.
-func (p projectionPlan) sparse(w wishes, records float64) (projectionPlan, error) {
-	p.complete = nil
+func (p *projectionPlan) sparse(w wishes, records float64) error {
 	options, err := p.options(w)
 	if err != nil {
-		return p, err
+		return err
 	}
-	p.params, err = projection.Choose(projection.Plan{Cells: p.universe.Size(), Records: records, Support: p.support,
+	p.params, err = projection.Choose(projection.Plan{Cells: p.universe.Size(), Records: records, Support: p.MaxSupport,
 		Memory: w.memory, Rows: w.rows, Options: options})
 	if err != nil {
-		return p, err
+		return err
 	}
 	if p.params.Heavy.Form == projection.Whole {
-		p.cost.Delta = 0
+		p.Cost.Delta = 0
 		if w.given && w.delta > 0 {
 			p.warnings = append(p.warnings, "delta was not needed and is not charged: no cell is published apart")
 		}
 	}
-	return p.sampler(), nil
+	p.sample()
+	return nil
 }
 
 // complete reports whether there is nothing left to choose.
@@ -305,12 +397,12 @@ func (w wishes) complete() bool {
 }
 
 // options lists the ways to treat heavy cells that the wishes and the δ allow.
-func (p projectionPlan) options(w wishes) (options []projection.Option, err error) {
+func (p *projectionPlan) options(w wishes) (options []projection.Option, err error) {
 	for _, form := range []struct {
 		name string
 		make func(wishes) (projection.Option, error)
 	}{{"clip", p.clipped}, {"named", p.namedHeavy}, {"none", p.whole}} {
-		if w.heavy != form.name && w.heavy != "auto" || form.name != "none" && p.cost.Delta == 0 {
+		if w.heavy != form.name && w.heavy != "auto" || form.name != "none" && p.Cost.Delta == 0 {
 			continue
 		}
 		o, err := form.make(w)
@@ -323,8 +415,8 @@ func (p projectionPlan) options(w wishes) (options []projection.Option, err erro
 }
 
 // laplace returns noise of scale L over a part of ε, and the scale.
-func (p projectionPlan) laplace(part *big.Rat) (law.Law, float64, error) {
-	scale := pay.LaplaceScale(p.cost.Epsilon, p.table.Sensitivity())
+func (p *projectionPlan) laplace(part *big.Rat) (law.Law, float64, error) {
+	scale := pay.LaplaceScale(p.Cost.Epsilon, p.Table.Sensitivity())
 	scale.Quo(scale, part)
 	law, err := law.NewLaplace(scale)
 	f, _ := scale.Float64()
@@ -332,13 +424,13 @@ func (p projectionPlan) laplace(part *big.Rat) (law.Law, float64, error) {
 }
 
 // whole hashes all cells.
-func (p projectionPlan) whole(wishes) (projection.Option, error) {
+func (p *projectionPlan) whole(wishes) (projection.Option, error) {
 	law, scale, err := p.laplace(big.NewRat(1, 1))
 	return projection.Option{Params: projection.Params{Transform: projection.Sparse, Law: law}, Scale: scale}, err
 }
 
 // clipped splits counts at a clip. It spends all of ε on both parts in parallel.
-func (p projectionPlan) clipped(w wishes) (projection.Option, error) {
+func (p *projectionPlan) clipped(w wishes) (projection.Option, error) {
 	o, err := p.whole(w)
 	if err != nil {
 		return o, err
@@ -349,7 +441,7 @@ func (p projectionPlan) clipped(w wishes) (projection.Option, error) {
 
 // namedHeavy spends a tenth of ε, and all of δ, on the names of heavy cells, and the
 // rest of ε on their counts and on the sketch of the others.
-func (p projectionPlan) namedHeavy(wishes) (o projection.Option, err error) {
+func (p *projectionPlan) namedHeavy(wishes) (o projection.Option, err error) {
 	o.Params.Transform = projection.Sparse
 	if o.Params.Law, o.Scale, err = p.laplace(big.NewRat(9, 10)); err != nil {
 		return o, err
@@ -362,8 +454,8 @@ func (p projectionPlan) namedHeavy(wishes) (o projection.Option, err error) {
 	return o, nil
 }
 
-func (p projectionPlan) threshold(law law.Law) int64 {
-	return projection.Threshold(law, p.table.Sensitivity(), p.cost.Delta.Float())
+func (p *projectionPlan) threshold(law law.Law) int64 {
+	return projection.Threshold(law, p.Table.Sensitivity(), p.Cost.Delta.Float())
 }
 
 // mostDenseRows bounds T of a dense release, whose build and answers take time
@@ -373,39 +465,38 @@ const mostDenseRows = 1 << 20
 // planDense plans the paper's Algorithm 2 (SparseProject), with its Laplace noise or,
 // by default, Gaussian noise. Without rows it takes the paper's T at N̂, and says so if
 // that is absurd.
-func planDense(o *kind.Options, p projectionPlan) (projectionPlan, error) {
+func (p *projectionPlan) planDense(o *Options) error {
 	law := o.Word("noise", "gaussian", "laplace")
 	queries := o.Integer("queries", 1e6, 1, 1e15)
 	beta := o.Fraction("beta", 0.05)
 	rows := uint64(o.Integer("rows", 0, 1, mostDenseRows))
 	if err := o.Done(); err != nil {
-		return p, err
+		return err
 	}
-	if p.cost.Delta == 0 {
-		return p, sqlerr.New(sqlerr.Invalid, "the dense transform needs a delta").
+	if p.Cost.Delta == 0 {
+		return sqlerr.New(sqlerr.Invalid, "the dense transform needs a delta").
 			WithHint("give the table a delta, or use transform = sparse, which needs none")
 	}
 	if rows != 0 {
 		return p.dense(law, rows, queries, beta)
 	}
-	p.complete = func(n catalog.NHat, left accounting.Amount) (projectionPlan, error) {
-		p.complete, p.cost = nil, left
-		rows, err := paperRows(n, p.support, queries, beta)
+	p.complete = func(done *projectionPlan, n catalog.NHat) error {
+		rows, err := paperRows(n, p.MaxSupport, queries, beta)
 		if err != nil {
-			return p, err
+			return err
 		}
-		return p.dense(law, rows, queries, beta)
+		return done.dense(law, rows, queries, beta)
 	}
-	return p, nil
+	return nil
 }
 
 // dense completes the plan of a dense release of T rows.
-func (p projectionPlan) dense(law string, rows uint64, queries int64, beta float64) (projectionPlan, error) {
+func (p *projectionPlan) dense(law string, rows uint64, queries int64, beta float64) error {
 	r := projection.PaperIndependence(float64(queries), float64(rows), beta)
 	p.params = projection.Params{Transform: projection.Dense, Rows: rows, Independence: r}
 	var err error
-	p.params.Law, err = denseLaw(law, rows, p.cost, p.table.Sensitivity())
-	return p, err
+	p.params.Law, err = denseLaw(law, rows, p.Cost, p.Table.Sensitivity())
+	return err
 }
 
 // denseLaw returns the noise of one integer coordinate of √T·A·D. One unit changes each
