@@ -64,14 +64,6 @@ func (s *Site) admitted(ctx context.Context, t *view.Table, read reading,
 	return paid, err
 }
 
-// Secret draws bytes that nobody is told.
-func (s *Site) Secret(b []byte) error {
-	if s.Coins().Bytes(b) != nil {
-		return pay.ErrRandom()
-	}
-	return nil
-}
-
 // Build implements Plan.
 func (p *projectionPlan) Build(ctx context.Context, s *Site, name string) (warnings []string, err error) {
 	if p, err = p.counted(ctx, s); err != nil {
@@ -160,17 +152,6 @@ func (p *hypothesisPlan) Build(ctx context.Context, s *Site, name string) (warni
 	done.Cost, done.MaxSupport = left, plan.MaxSupport
 	return done.draw(ctx, s, done.Release(name, hypotheses{}.Name()), plan,
 		released.HypothesisPayload{Version: 1, Params: plan.MechanismParams, Class: p.class, Built: p.built})
-}
-
-// GoOn implements Plan. A release that is stored unfinished is paid for, has its prior, and goes on with
-// its next run.
-func (p *hypothesisPlan) GoOn(ctx context.Context, s *Site, begun *Begun) (warnings []string, same bool, err error) {
-	published := p.begun.Published
-	if published.Built != p.built {
-		return nil, false, nil
-	}
-	warnings, err = p.draw(ctx, s, begun.Release, SMWPlan{MechanismParams: published.Params}, published)
-	return warnings, true, err
 }
 
 // draw pays, unless r is paid for, and reads the cells once.

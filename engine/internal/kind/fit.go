@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
 	"dpsql/internal/released"
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
@@ -84,6 +85,14 @@ func (p *marginalsPlan) fit(ctx context.Context, s *Site, r *catalog.Release, re
 		warnings = append(warnings, "the fit ended before it settled: estimates may err more than they need to; their error bars hold")
 	}
 	return warnings, s.put(ctx, r, p.about(release), release)
+}
+
+// Secret draws bytes that nobody is told.
+func (s *Site) Secret(b []byte) error {
+	if s.Coins().Bytes(b) != nil {
+		return pay.ErrRandom()
+	}
+	return nil
 }
 
 // put stores a release in its binary form.

@@ -84,6 +84,17 @@ func (p *hypothesisPlan) plan(ctx context.Context, r Request) (err error) {
 	return nil
 }
 
+// GoOn implements Plan. A release that is stored unfinished is paid for, has its prior, and goes on with
+// its next run.
+func (p *hypothesisPlan) GoOn(ctx context.Context, s *Site, begun *Begun) (warnings []string, same bool, err error) {
+	published := p.begun.Published
+	if published.Built != p.built {
+		return nil, false, nil
+	}
+	warnings, err = p.draw(ctx, s, begun.Release, SMWPlan{MechanismParams: published.Params}, published)
+	return warnings, true, err
+}
+
 // Given implements Plan.
 func (p *hypothesisPlan) Given(catalog.NHat) (Plan, error) { return p, nil }
 
