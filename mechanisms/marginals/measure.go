@@ -49,6 +49,13 @@ func Measure(u *query.Universe, p Params, cells iter.Seq2[query.Element, int64])
 
 // Perturb adds an independent draw of the law to every cell. It can be called once, and
 // is not cancelled: what it returns is all that was paid for. Fit goes on from there.
+//
+// Privacy. The K marginals are one vector of integers. A row is in one cell of each, so a unit
+// of at most L rows changes each marginal by at most L in ℓ2, when all its rows are in one
+// cell, and all of them by at most √K·L. Independent discrete Gaussian noise of σ² on every
+// cell is K·L²/(2σ²)-zCDP (Canonne, Kamath and Steinke 2020). The caller chooses
+// σ² for its (ε, δ) by accounting.DiscreteSigmaSquared, and has paid. How many cells there are
+// does not matter, and which marginals are measured follows from public sizes.
 func (m *Measurement) Perturb(src *noise.Source) (*Release, error) {
 	if m.cells == nil {
 		return nil, sqlerr.New(sqlerr.Internal, "the release is built already")

@@ -130,7 +130,18 @@ func (b *Builder) flush() {
 }
 
 // Build adds the cells and then noise to every coordinate, and returns the
-// release. Each cell must come once. Build can be called once; an error ends
+// release.
+//
+// Privacy. The matrix is drawn before and independent of the cells: take it as fixed. Without
+// heavy cells, a row adds 1 to one coordinate of A·D (Identity) or ±1 to one (Sparse), as every
+// column has one entry. So a unit of L rows changes A·D by at most L in ℓ1, and discrete Laplace
+// noise of scale L/ε on every coordinate is ε-differentially private (Dwork, McSherry, Nissim and
+// Smith 2006; the discrete law: Ghosh, Roughgarden and Sundararajan 2009). Dense: a row adds ±1
+// to each of T coordinates of √T·A·D, a unit at most L√T in ℓ2. Discrete Gaussian noise is
+// (ε, δ)-private by accounting.DiscreteSigmaSquared, and the paper's Laplace noise by
+// PaperLaplaceScale. Heavy has the proof where cells are published apart.
+//
+// Each cell must come once. Build can be called once; an error ends
 // the builder, too. A sum of counts above 63 bits is an internal error. So is a
 // name that the release's coder cannot have made.
 func (b *Builder) Build(cells iter.Seq2[query.Element, int64], src *noise.Source) (*Release, error) {
