@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/view"
@@ -154,25 +153,6 @@ func (p *marginalsPlan) size() (text string, largest []int) {
 		return text + "; a table of " + p.universe.Size().String() + " cells is fitted", largest
 	}
 	return text + "; tables are fitted on demand", largest
-}
-
-// calibrate chooses the noise. A unit of at most L rows changes the counts of one marginal
-// by at most L in ℓ2, the worst case being all its rows in one cell. It changes the vector
-// of all K marginals by at most √K·L.
-func (p *marginalsPlan) calibrate() error {
-	squared, ok := squaredSensitivity(p.Table.Sensitivity(), int64(len(p.params.Sets)))
-	if !ok {
-		return sqlerr.New(sqlerr.Unsupported, "marginals cannot be measured for units of %d rows", p.Table.Sensitivity()).
-			WithHint("use a smaller max_rows")
-	}
-	sigma2, err := accounting.DiscreteSigmaSquared(p.Cost.Epsilon, p.Cost.Delta,
-		accounting.Vector{Dimensions: int64(p.params.Cells(p.universe)), SquaredSensitivity: squared})
-	if err != nil {
-		return err
-	}
-	p.params.Sigma2, _ = sigma2.Float64()
-	p.params.Law, err = law.NewGaussian(sigma2)
-	return err
 }
 
 // Given implements Plan.

@@ -15,7 +15,6 @@ import (
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/released"
-	"dpsql/mechanisms/direct"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -279,14 +278,4 @@ func planSMW(r smwRequest, n catalog.NHat, rho accounting.Rho) (SMWPlan, error) 
 
 func runEpsilon(rho accounting.Rho) func(int64) *big.Rat {
 	return func(runs int64) *big.Rat { return accounting.RunEpsilon(rho, runs).Rat() }
-}
-
-// sigmaSquared returns the variance of the noise in the prior's counts: K·L²/(2ρ) for K
-// tables, and 0 if ρ is 0.
-func (p SMWPlan) sigmaSquared(sensitivity int64) *big.Rat {
-	if p.PriorRho == 0 {
-		return new(big.Rat)
-	}
-	s := direct.SigmaSquared(int64(p.PriorRho), sensitivity)
-	return s.Mul(s, big.NewRat(int64(len(p.tables)), 1))
 }
