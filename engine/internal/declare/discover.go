@@ -10,7 +10,6 @@ import (
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/view"
 	"dpsql/mechanisms/projection"
-	"dpsql/noise/law"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
@@ -58,11 +57,9 @@ func (s *Statement) planDiscovery(st *syntax.CreatePublic, v *view.View) (d disc
 		return d, sqlerr.New(sqlerr.Invalid, "keys cannot be found without a delta").
 			WithHint("give the table a delta, and write WITH (epsilon = 0.1, delta = 1e-8)").At(k.Column.Position)
 	}
-	law, err := law.NewLaplace(pay.LaplaceScale(d.cost.Epsilon, t.Sensitivity()))
-	if err != nil {
+	if d.Discovery, err = kind.DiscoveryFor(d.cost, t.Sensitivity()); err != nil {
 		return d, err
 	}
-	d.Discovery = projection.NewDiscovery(law, t.Sensitivity(), delta.Float())
 	if t.NHat != nil && !insists {
 		most, err := pay.RowCountBound(*t.NHat, 1e-6)
 		if err != nil {

@@ -11,6 +11,19 @@ import (
 	"dpsql/sqlerr"
 )
 
+// This file has the laws of what is built: the noise that an amount pays for. The proof that it is
+// enough stands where it is drawn, in the measure.go of the mechanism.
+
+// DiscoveryFor returns the noise and the threshold of a list of keys: discrete Laplace noise of scale L/ε,
+// and a threshold for δ (see projection.Discovery).
+func DiscoveryFor(cost accounting.Amount, sensitivity int64) (projection.Discovery, error) {
+	l, err := law.NewLaplace(pay.LaplaceScale(cost.Epsilon, sensitivity))
+	if err != nil {
+		return projection.Discovery{}, err
+	}
+	return projection.NewDiscovery(l, sensitivity, cost.Delta.Float()), nil
+}
+
 // laplace returns noise of scale L over a part of ε, and the scale.
 func (p *projectionPlan) laplace(part *big.Rat) (law.Law, float64, error) {
 	scale := pay.LaplaceScale(p.Cost.Epsilon, p.Table.Sensitivity())

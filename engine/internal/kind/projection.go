@@ -9,12 +9,10 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
-	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/released"
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
-	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -216,7 +214,7 @@ func readWishes(o *Options) (w wishes) {
 // by the proof at projection.Heavy.
 func (p *projectionPlan) sketch(o *Options, a view.Account) error {
 	w := p.wishes
-	law, err := law.NewLaplace(pay.LaplaceScale(p.Cost.Epsilon, p.Table.Sensitivity()))
+	law, _, err := p.laplace(big.NewRat(1, 1))
 	if err != nil {
 		return err
 	}
