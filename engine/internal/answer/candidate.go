@@ -60,7 +60,7 @@ type Candidate struct {
 	Note      string                               // a remark for EXPLAIN; nothing else depends on it
 	offer     func() string                        // a hint with the price, for a direct answer
 	failure   *sqlerr.Error                        // why it is refused, if the reason is a fault rather than a fact
-	Answer    func(context.Context) (reply, error) // nil if it is bought with others
+	Answer    func(context.Context) (released.Estimate, error) // nil if it is bought with others
 }
 
 // failed returns the candidate refused by an error of its own. Such a candidate does
@@ -389,8 +389,8 @@ func constant(value int64) Candidate {
 }
 
 // answeredBy returns the answer of a candidate whose estimate is known.
-func answeredBy(e released.Estimate) func(context.Context) (reply, error) {
-	return func(context.Context) (reply, error) { return reply{Estimate: e}, nil }
+func answeredBy(e released.Estimate) func(context.Context) (released.Estimate, error) {
+	return func(context.Context) (released.Estimate, error) { return e, nil }
 }
 
 // StoredNote is the note of stored answers in EXPLAIN.
@@ -537,10 +537,10 @@ func (c Candidate) dated(asOf time.Time) Candidate {
 	}
 	ask := c.Answer
 	c.Note = JoinNotes(c.Note, "as of "+asOfText(asOf))
-	c.Answer = func(ctx context.Context) (reply, error) {
-		r, err := ask(ctx)
-		r.Estimate.AsOf = asOf
-		return r, err
+	c.Answer = func(ctx context.Context) (released.Estimate, error) {
+		e, err := ask(ctx)
+		e.AsOf = asOf
+		return e, err
 	}
 	return c
 }

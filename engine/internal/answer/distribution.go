@@ -132,7 +132,7 @@ func (db *Database) distributionOf(ctx context.Context, r Request, rel *catalog.
 	if c.Origin == FromScript {
 		return c, nil
 	}
-	c.Answer = func(ctx context.Context) (reply, error) {
+	c.Answer = func(ctx context.Context) (released.Estimate, error) {
 		out, err := of.countBy(ctx, whole)
 		out.Distribution = db.evaluated(context.WithoutCancel(ctx), r, rel, of, first, places)
 		return out, err
@@ -154,13 +154,13 @@ func (of counter) count(ctx context.Context, r Request) (Candidate, error) {
 }
 
 // countBy returns the answer to a count.
-func (of counter) countBy(ctx context.Context, r Request) (reply, error) {
+func (of counter) countBy(ctx context.Context, r Request) (released.Estimate, error) {
 	c, err := of.count(ctx, r)
 	if err != nil {
-		return reply{}, err
+		return released.Estimate{}, err
 	}
 	if c.Refusal != "" {
-		return reply{}, sqlerr.New(sqlerr.Uncovered, "release %s: %s", c.Name, c.Refusal)
+		return released.Estimate{}, sqlerr.New(sqlerr.Uncovered, "release %s: %s", c.Name, c.Refusal)
 	}
 	return c.Answer(ctx)
 }
@@ -179,7 +179,7 @@ func (db *Database) evaluated(ctx context.Context, r Request, rel *catalog.Relea
 				return post.Answer{}, false
 			}
 			a := &linear{Request: half}
-			return a.converted(out.Estimate, s), true
+			return a.converted(out, s), true
 		}
 		d := &post.Distribution{Places: int64(places), Values: r.valuesFrom(first, 1),
 			Split: func(place int64) (below, above post.Answer, ok bool) {

@@ -16,12 +16,6 @@ import (
 	"dpsql/sqlerr"
 )
 
-// reply is a candidate's answer, or the reason why the plan is stale.
-type reply struct {
-	released.Estimate
-	stale *stale // nil if the estimate is an answer
-}
-
 // stale reports that a plan no longer holds. Nothing was answered, and the statement has
 // to be planned again.
 type stale struct {
@@ -29,6 +23,9 @@ type stale struct {
 	why       staleReason
 	err       error // for the user, if another plan ends in the same way
 }
+
+// Error implements error. A user sees err.
+func (s *stale) Error() string { return "the plan does not hold any more" }
 
 type staleReason int
 
@@ -42,35 +39,38 @@ const (
 // here. It first looks for an equal query that was answered while it waited. An unfired
 // test stores nothing while its block of comparisons lasts: its answer follows from the
 // hypothesis and the open run.
-func (db *Database) ask(ctx context.Context, r Request, id int64, q query.Query, known bool) (reply, error) {
+func (db *Database) ask(ctx context.Context, r Request, id int64, q query.Query, known bool) (released.Estimate, error) {
 	if r.turn == nil { // else the statement has entered for all its queries
 		if err := db.Live.Enter(ctx); err != nil {
-			return reply{}, err
+			return released.Estimate{}, err
 		}
 		defer db.Live.leave(db)
 	}
 	l, err := db.lease(ctx, r, id)
 	if err != nil {
-		return reply{}, err
+		return released.Estimate{}, err
 	}
 	if e, ok, err := db.answered(ctx, r, l); err != nil || ok {
-		return reply{Estimate: e}, err
+		return e, err
 	}
 	asked, err := l.params.Scaled(q)
 	if err != nil {
-		return reply{}, err
+		return released.Estimate{}, err
 	}
 	h := l.Hypothesis.Count(asked.Query)
 	switch {
 	case kind.SpentRuns(&l.record, l.params.Params) && known:
-		return reply{stale: &stale{id, spentMeanwhile,
-			sqlerr.New(sqlerr.Busy, "other queries used %s up meanwhile", l.record.Name).WithHint("try again")}}, nil
+		return released.Estimate{}, &stale{id, spentMeanwhile,
+			sqlerr.New(sqlerr.Busy, "other queries used %s up meanwhile", l.record.Name).WithHint("try again")}
 	case kind.SpentRuns(&l.record, l.params.Params):
-		return reply{Estimate: released.Estimate{Value: asked.Count(h)}}, nil
+		return released.Estimate{Value: asked.Count(h)}, nil
 	}
-	out, stale, err := db.compare(ctx, l, r, q, asked, h)
-	if err != nil || stale != nil {
-		return reply{stale: stale}, err
+	out, gone, err := db.compare(ctx, l, r, q, asked, h)
+	if err == nil && gone != nil {
+		err = gone
+	}
+	if err != nil {
+		return released.Estimate{}, err
 	}
 	var e released.Estimate
 	if out.Fired {
@@ -81,7 +81,7 @@ func (db *Database) ask(ctx context.Context, r Request, id int64, q query.Query,
 	} else {
 		e, err = db.agree(l, r, asked, h)
 	}
-	return reply{Estimate: e}, err
+	return e, err
 }
 
 // broadQuery is a query broader than one that fired, over all columns of the table, over
@@ -259,7 +259,7 @@ func (db *Database) fromMechanism(v *view.View, r Request, m *catalog.Mechanism)
 	} else {
 		c.Note = JoinNotes(c.Note, "its runs are spent: unverified")
 	}
-	c.Answer = func(ctx context.Context) (reply, error) {
+	c.Answer = func(ctx context.Context) (released.Estimate, error) {
 		return db.ask(ctx, r, m.ID, see.Query, c.Known)
 	}
 	return c, err

@@ -82,13 +82,13 @@ func (db *Database) rest(ctx context.Context, v *view.View, r Request, column in
 	case a.Origin == fromStored || b.Origin == fromStored:
 		c.Origin = fromStored
 	}
-	c.Answer = func(ctx context.Context) (reply, error) {
+	c.Answer = func(ctx context.Context) (released.Estimate, error) {
 		from, err := a.Answer(ctx)
 		if err != nil {
-			return reply{}, err
+			return from, err
 		}
 		less, err := b.Answer(ctx)
-		return reply{Estimate: from.Estimate.Less(less.Estimate, half)}, err
+		return from.Less(less, half), err
 	}
 	return c, true, nil
 }
@@ -175,7 +175,7 @@ func (db *Database) notLinear(ctx context.Context, r Request, rel *catalog.Relea
 		if err != nil {
 			return c.failed(err)
 		}
-		if estimates[i] = answer.Estimate; !estimates[i].Verified {
+		if estimates[i] = answer; !estimates[i].Verified {
 			c.Known, c.Refusal = false, "no error bar for the values"
 			return c, nil
 		}

@@ -120,9 +120,8 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 		}
 	}
 	c.Note = a.Note()
-	c.Answer = func(ctx context.Context) (reply, error) {
-		e, err := released.Evaluate(ctx, a, see.Query, r.Settings)
-		return reply{Estimate: e}, err
+	c.Answer = func(ctx context.Context) (released.Estimate, error) {
+		return released.Evaluate(ctx, a, see.Query, r.Settings)
 	}
 	_, few := see.Query.SizeWithin(evaluatedSupport)
 	if c.Allowed(r.Settings.Mechanism) && (few || a.Shifts() || r.Settings.Accuracy > 0) {

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -220,11 +221,14 @@ func (st *Statement) answer(ctx context.Context) ([]released.Estimate, *stale, e
 		if a.Best.buys() {
 			continue
 		}
-		r, err := a.Best.Answer(ctx)
-		if err != nil || r.stale != nil {
-			return nil, r.stale, err
+		e, err := a.Best.Answer(ctx)
+		if gone := (*stale)(nil); errors.As(err, &gone) {
+			return nil, gone, nil
 		}
-		answers[i] = r.Estimate
+		if err != nil {
+			return nil, nil, err
+		}
+		answers[i] = e
 		if err := st.step(ctx); err != nil {
 			return nil, nil, err
 		}
