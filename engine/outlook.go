@@ -10,6 +10,7 @@ import (
 	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/declare"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -31,13 +32,13 @@ func (s *Session) outlook(ctx context.Context, st *syntax.ExplainCreate, v *view
 	if o.Refused != nil {
 		note = "refused: " + o.Refused.Error()
 	}
-	note = answer.JoinNotes(note, o.Open)
+	note = released.JoinNotes(note, o.Open)
 	if len(o.Foreseen) == 0 && o.Refused == nil && o.Open == "" {
-		note = answer.JoinNotes(note, "its margins are known when it is built")
+		note = released.JoinNotes(note, "its margins are known when it is built")
 	}
 	out := answer.Explanation(ranges, []any{o.Name, o.Using, view.ColumnNames(o.Table, o.Columns), nil, nil, view.Amount(o.Cost), note})
 	if o.Size != "" {
-		out.Explain([]any{"size", nil, nil, nil, nil, nil, answer.JoinNotes(o.Size, o.Outlook)})
+		out.Explain([]any{"size", nil, nil, nil, nil, nil, released.JoinNotes(o.Size, o.Outlook)})
 	}
 	for _, f := range o.Foreseen {
 		var margin, support any
@@ -108,13 +109,13 @@ func advisedCreates(a *declare.Advice, p *declare.Proposal) (rows [][]any) {
 func advisedNote(a *declare.Advice, p *declare.Proposal) string {
 	note := p.Note
 	if n := p.Answers(); n < len(a.Statements) {
-		note = answer.JoinNotes(note, fmt.Sprintf("margins for %d of %d statements", n, len(a.Statements)))
+		note = released.JoinNotes(note, fmt.Sprintf("margins for %d of %d statements", n, len(a.Statements)))
 	}
 	if len(a.Sharing) > 1 && len(p.Creates) > 0 {
-		note = answer.JoinNotes(note, fmt.Sprintf("one of %d tables that share the account and ε: %s", len(a.Sharing), strings.Join(a.Sharing, ", ")))
+		note = released.JoinNotes(note, fmt.Sprintf("one of %d tables that share the account and ε: %s", len(a.Sharing), strings.Join(a.Sharing, ", ")))
 	}
 	if p.Refused != nil {
-		note = answer.JoinNotes(note, "refused: "+p.Refused.Error())
+		note = released.JoinNotes(note, "refused: "+p.Refused.Error())
 	}
 	return note
 }
@@ -137,7 +138,7 @@ func advisedInBrief(a *declare.Advice, i int) (rows [][]any) {
 	p := &a.Proposals[i]
 	row := []any{p.Name, "answers that are bought one by one", nil, advisedNote(a, p)}
 	if p.Score > 0 {
-		row[2] = view.Counts(math.Round(p.Score))
+		row[2] = released.Counts(math.Round(p.Score))
 	}
 	for n, create := range p.Creates {
 		if n > 0 {
@@ -156,7 +157,7 @@ func advisedInBrief(a *declare.Advice, i int) (rows [][]any) {
 		note := asked.Why
 		for _, other := range a.Proposals[1:] {
 			if margin := answer.MarginRange(other.Margins[n]); margin != nil {
-				note = answer.JoinNotes(note, fmt.Sprintf("%s %s", other.Name, margin))
+				note = released.JoinNotes(note, fmt.Sprintf("%s %s", other.Name, margin))
 			}
 		}
 		rows = append(rows, []any{fmt.Sprintf("statement %d", asked.Number), syntax.Excerpt(asked.Text, 60), answer.MarginRange(p.Margins[n]), note})

@@ -10,7 +10,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/engine"
-	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/sqlerr"
 )
 
@@ -151,7 +151,7 @@ func TestAdviceForPeriods(t *testing.T) {
 		must(t, s, create)
 	}
 	for i, text := range []string{bySex, early} {
-		if got := view.Counts(must(t, s, text).Answer.Margins[0][len(must(t, s, text).Columns)-1].(float64)); margins[i] != got {
+		if got := released.Counts(must(t, s, text).Answer.Margins[0][len(must(t, s, text).Columns)-1].(float64)); margins[i] != got {
 			t.Errorf("%s: margin %v, and %v was said", text, got, margins[i])
 		}
 	}

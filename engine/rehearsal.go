@@ -17,6 +17,7 @@ import (
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
@@ -282,11 +283,11 @@ func (r *Rehearsal) cannotBind(all []answer.Selection, err error) (name, why str
 }
 
 // doubt marks the candidates whose support depends on an unknown domain.
-func (r *Rehearsal) doubt(t *view.Table, candidates []answer.Candidate) {
+func (r *Rehearsal) doubt(t *view.Table, candidates []released.Candidate) {
 	for i := range candidates {
 		c := &candidates[i]
-		if why := t.Unclear(c.Columns); why != "" && c.Origin == answer.FromScript && c.Refusal == "" {
-			c.Note = answer.JoinNotes(c.Note, "m is not known")
+		if why := t.Unclear(c.Columns); why != "" && c.Origin == released.FromScript && c.Refusal == "" {
+			c.Note = released.JoinNotes(c.Note, "m is not known")
 			r.leaves("whether %s admits the supports of queries: %s", c.Name, why)
 		}
 	}
@@ -325,8 +326,8 @@ func (r *Rehearsal) buy(ctx context.Context, st *answer.Statement) error {
 	for _, p := range purchases {
 		for _, n := range p.Asks {
 			a := &st.Asks[n]
-			if slices.ContainsFunc(a.Candidates, func(c answer.Candidate) bool {
-				return c.Origin == answer.FromScript && c.Refusal == "" && !c.Known && c.Allowed(a.Settings.Mechanism)
+			if slices.ContainsFunc(a.Candidates, func(c released.Candidate) bool {
+				return c.Origin == released.FromScript && c.Refusal == "" && !c.Known && c.Allowed(a.Settings.Mechanism)
 			}) {
 				r.leaves("whether what this script creates answers within SET accuracy: where it does, less is bought")
 			}
@@ -481,7 +482,7 @@ func (r *Rehearsal) private(ctx context.Context, st *syntax.CreatePrivate) (*Res
 		if def.Source != nil && r.Unread(def.Source.Table.Text) {
 			why := fmt.Sprintf("the domain of %s is read from %s, which is not declared public yet", def.Name.Text, def.Source.Table.Text)
 			r.undecided[t.ID][i] = why
-			note = answer.JoinNotes(note, why)
+			note = released.JoinNotes(note, why)
 		}
 	}
 	return planned(t.Name, "private table", "0", note), nil
@@ -614,7 +615,7 @@ func (r *Rehearsal) release(ctx context.Context, st *syntax.CreateRelease) (*Res
 	if o.Unclear != "" {
 		r.leaves("which queries %s answers: %s", st.Name.Text, o.Unclear)
 	}
-	note := answer.JoinNotes(answer.JoinNotes("is created", o.Open), o.Outlook)
+	note := released.JoinNotes(released.JoinNotes("is created", o.Open), o.Outlook)
 	return withColumns(planned(st.Name.Text, string(st.Using), view.Amount(o.Cost), note), o), nil
 }
 

@@ -270,7 +270,7 @@ func briefDomain(domain string) string {
 		shown, n = shown+", "+values[n], n+1
 	}
 	if n < len(values) {
-		shown += ", +" + view.Counts(float64(len(values)-n))
+		shown += ", +" + released.Counts(float64(len(values)-n))
 	}
 	return "IN (" + shown + list[end:]
 }
@@ -395,8 +395,8 @@ func (db *DB) showBudget(v *view.View, s Settings) *Result {
 		}
 		epsilons, deltas := percent(left.Epsilon, a.Caps.ReleaseEpsilon), percent(left.Delta, a.Caps.ReleaseDelta)
 		if a.Partition != nil {
-			epsilons = answer.JoinNotes(epsilons, "in the period with the least; "+periodsHint(tables))
-			deltas = answer.JoinNotes(deltas, "in the period with the least")
+			epsilons = released.JoinNotes(epsilons, "in the period with the least; "+periodsHint(tables))
+			deltas = released.JoinNotes(deltas, "in the period with the least")
 		}
 		row("releases", "ε", a.Caps.ReleaseEpsilon, a.Spent.Epsilon, left.Epsilon, epsilons, epsilons)
 		row("releases", "δ", a.Caps.ReleaseDelta, a.Spent.Delta, left.Delta, deltas, deltas)
@@ -425,9 +425,9 @@ func (db *DB) showQuotas(v *view.View, s Settings) *Result {
 		if g.Quota.Rho > 0 {
 			var own view.Account
 			own.Caps.InteractiveRho = g.Left()
-			words = answer.JoinNotes(db.answersLeft(own, []*view.Table{t}, s), v.Limits(t).String())
+			words = released.JoinNotes(db.answersLeft(own, []*view.Table{t}, s), v.Limits(t).String())
 			if v.Accounts[t.Account].Remaining().Rho < g.Left() {
-				words = answer.JoinNotes(words, "the table's budget has less left")
+				words = released.JoinNotes(words, "the table's budget has less left")
 			}
 		}
 		r.Rows = append(r.Rows, []any{t.Name, "quota", "ρ", g.Quota.Rho.String(), g.Spent.String(), g.Left().String(), words})
@@ -471,7 +471,7 @@ func percent[T accounting.Epsilon | accounting.Delta](left, total T) string {
 func (db *DB) interactiveWords(a view.Account, tables []*view.Table, s Settings) (left, all string) {
 	about := fmt.Sprintf("ρ = %s is ε = %v at δ = %v", view.Short(a.Caps.InteractiveRho.Float()), a.Caps.InteractiveEpsilon, a.Caps.InteractiveDelta)
 	limits, answers := a.Limits.String(), db.answersLeft(a, tables, s)
-	return answer.JoinNotes(strings.ReplaceAll(answers, " more direct", " direct"), limits), answer.JoinNotes(answer.JoinNotes(answers, about), limits)
+	return released.JoinNotes(strings.ReplaceAll(answers, " more direct", " direct"), limits), released.JoinNotes(released.JoinNotes(answers, about), limits)
 }
 
 // answersLeft says how many direct answers the rest of the interactive account buys. It says
@@ -492,7 +492,7 @@ func (db *DB) answersLeft(a view.Account, tables []*view.Table, s Settings) stri
 		}
 		texts = append(texts, text)
 	}
-	within := fmt.Sprintf(" within ±%d (%s %%)", answer.Suggested, view.Counts(100*s.Confidence))
+	within := fmt.Sprintf(" within ±%d (%s %%)", answer.Suggested, released.Counts(100*s.Confidence))
 	if different := slices.Compact(slices.Clone(texts)); len(different) == 1 {
 		return texts[0] + within
 	}
@@ -548,7 +548,7 @@ func (s *Session) showLedger(ctx context.Context) (*Result, error) {
 			if len(partitions) > 0 {
 				brief = append(brief, over)
 			}
-			r.Brief.Rows = append(r.Brief.Rows, append(brief, textOrNull(answer.JoinNotes(briefAmount(e.Amount), came[e.Seq]))))
+			r.Brief.Rows = append(r.Brief.Rows, append(brief, textOrNull(released.JoinNotes(briefAmount(e.Amount), came[e.Seq]))))
 		}
 		return nil
 	})

@@ -118,6 +118,11 @@ type Request struct {
 	template *catalog.Template // whose part is asked; nil for none
 }
 
+// askedFor returns what a candidate is chosen for.
+func (r Request) askedFor() released.Asked {
+	return released.Asked{Settings: r.Settings, Accuracy: r.asked, Table: r.Table.Name, Rows: r.Table.Source != ""}
+}
+
 // buyer returns the buyer that pays for the request.
 func (r Request) buyer() *catalog.Buyer { return r.buyers.Of(r.Table.Account) }
 

@@ -29,7 +29,7 @@ func (st *Statement) Purchases() []Purchase {
 func (st *Statement) bought() []int {
 	var asks []int
 	for i := range st.Asks {
-		if best := st.Asks[i].Best; best != nil && best.buys() {
+		if best := st.Asks[i].Best; best != nil && best.Buys() {
 			asks = append(asks, i)
 		}
 	}
@@ -49,9 +49,9 @@ func (st *Statement) starts(t *view.Table) (sum accounting.Rho) {
 	seen := make(map[string]bool)
 	for i := range st.Asks {
 		best := st.Asks[i].Best
-		if best != nil && best.starts > 0 && !seen[best.Name] && together(st.Asks[i].Table, t) {
+		if best != nil && best.Starts > 0 && !seen[best.Name] && together(st.Asks[i].Table, t) {
 			seen[best.Name] = true
-			sum += best.starts
+			sum += best.Starts
 		}
 	}
 	return sum
@@ -169,7 +169,7 @@ func (st *Statement) affords(t *view.Table, due []Purchase) error {
 	cost, ok := Total(due)
 	why := lacking(st.view, t, due)
 	if !ok {
-		why = "no noise is within ±" + view.Counts(st.settings.Accuracy)
+		why = "no noise is within ±" + released.Counts(st.settings.Accuracy)
 	}
 	if takes := cost.Rho + st.starts(t); why == "" && takes > 0 {
 		err := st.view.Allows(t, *st.Buyers.Of(t.Account), takes)
@@ -331,8 +331,8 @@ func (p price) cost() accounting.Amount { return accounting.Amount{Rho: accounti
 
 // direct is the candidate that buys one count, or sum, with discrete Gaussian
 // noise.
-func (db *Database) direct(v *view.View, r Request) Candidate {
-	c := Candidate{Origin: fromRows, Name: "direct", Kind: "direct", support: released.SupportOf(r.Query), Known: true}
+func (db *Database) direct(v *view.View, r Request) released.Candidate {
+	c := released.Candidate{Origin: released.FromRows, Name: "direct", Kind: "direct", Support: released.SupportOf(r.Query), Known: true}
 	a := v.Accounts[r.Table.Account]
 	price := func(accuracy float64) price {
 		if r.Question == sqlfront.Order {
@@ -353,32 +353,32 @@ func (db *Database) direct(v *view.View, r Request) Candidate {
 			accuracy = other
 		}
 	}
-	c.offer = func() string { return offerHint(accuracy, r.Settings.Confidence, purse, false, cost) }
+	c.Offer = func() string { return offerHint(accuracy, r.Settings.Confidence, purse, false, cost) }
 	p := price(accuracy)
 	if !p.Possible {
-		c.Known, c.Refusal = false, fmt.Sprintf("no noise is within ±%s", view.Counts(accuracy))
+		c.Known, c.Refusal = false, fmt.Sprintf("no noise is within ±%s", released.Counts(accuracy))
 		return c
 	}
-	c.Margin, c.cost = float64(p.Width), p.cost()
+	c.Margin, c.Cost = float64(p.Width), p.cost()
 	if gone := retired(r.Table, over); len(gone) > 0 {
-		c, _ = c.failed(catalog.Retired(&a.Account, gone[0]))
+		c, _ = c.Failed(catalog.Retired(&a.Account, gone[0]))
 		return c
 	}
-	c.Refusal = affordable(v, r.Table, over, c.cost)
+	c.Refusal = affordable(v, r.Table, over, c.Cost)
 	if purse.total == 0 && !purse.quota {
 		c.Refusal = noShare
 		return c
 	}
 	c.Note = fmt.Sprintf("%d left", purse.left/accounting.Rho(p.Rho))
-	limit := hinted(v.Allows(r.Table, *r.buyer(), c.cost.Rho), c.offer)
+	limit := hinted(v.Allows(r.Table, *r.buyer(), c.Cost.Rho), c.Offer)
 	switch {
 	case limit != nil && (limit.Code == sqlerr.Forbidden || r.Settings.Accuracy > 0 || r.Table.Grant != nil):
-		c.failure, c.Refusal = limit, limit.Message
+		c.Failure, c.Refusal = limit, limit.Message
 	case r.Settings.Accuracy > 0 && r.file.isReadOnly():
-		c.failure = r.file.refusal()
-		c.Refusal = c.failure.Message
+		c.Failure = r.file.refusal()
+		c.Refusal = c.Failure.Message
 	case r.Settings.Accuracy == 0 && (c.Refusal == "" || r.Table.Grant == nil):
-		c.Refusal = "SET accuracy = " + view.Counts(accuracy) + " buys it"
+		c.Refusal = "SET accuracy = " + released.Counts(accuracy) + " buys it"
 	}
 	return c // the statement buys it together with others
 }
@@ -473,7 +473,7 @@ func offerHint(wanted, confidence float64, p purse, several bool, cost func(accu
 		it, together, answers = "them", " together", "statements"
 	}
 	return fmt.Sprintf("SET accuracy = %s answers %s directly within ±%s (%s %%) for ρ = %s%s; the %s left pays for %d such %s",
-		view.Counts(accuracy), it, view.Counts(accuracy), view.Counts(100*confidence), view.Short(rho.Float()), together, p.budget(), int64(p.left/rho), answers)
+		released.Counts(accuracy), it, released.Counts(accuracy), released.Counts(100*confidence), view.Short(rho.Float()), together, p.budget(), int64(p.left/rho), answers)
 }
 
 // noShare says why a table sells no direct answers.

@@ -1,16 +1,13 @@
 package answer
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"dpsql/accounting"
@@ -21,236 +18,16 @@ import (
 	"dpsql/period"
 	"dpsql/post"
 	"dpsql/query"
-	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 	"dpsql/sqlfront/syntax"
 )
 
-// origin says where a candidate's answer comes from. It alone decides whether the
-// answer is paid for.
-type origin int
-
-const (
-	_             origin = iota
-	fromConstant         // no record can satisfy the query
-	fromStored           // the query was answered before
-	fromRelease          // estimated by a release
-	fromMechanism        // answered by an interactive mechanism, whose runs are prepaid
-	fromRows             // counted on the rows and bought: a direct answer
-	FromScript           // planned by a rehearsed script and not built
-)
-
-// Candidate is one way to answer a query. Everything in it derives from the query, the
-// public catalog and earlier releases.
-type Candidate struct {
-	Origin    origin
-	Name      string               // the release or mechanism, or "direct"
-	Kind      string               // what SET mechanism calls it: "projection", "marginals", "smw", "direct" or "constant"
-	Columns   []int                // the columns of the table that it uses; nil for all
-	support   released.SupportSize // m over those columns
-	Margin    float64              // predicted half-width in counts at the session's confidence
-	Known     bool                 // the answer would have a margin
-	simulated float64              // the simulated margin, if there is one and it matters; else 0
-	shows     bool                 // the answer would show the simulated margin
-	cost      accounting.Amount
-	starts    accounting.Rho                       // the part of a mechanism's reserve that its next run takes, if none is open
-	Refusal   string                               // why it cannot answer; "" if it can
-	guards    string                               // the release whose table a mechanism started from
-	parts     []Candidate                          // those whose difference answers; else nil
-	Note      string                               // a remark for EXPLAIN; nothing else depends on it
-	offer     func() string                        // a hint with the price, for a direct answer
-	failure   *sqlerr.Error                        // why it is refused, if the reason is a fault rather than a fact
-	Answer    func(context.Context) (released.Estimate, error) // nil if it is bought with others
-}
-
-// failed returns the candidate refused by an error of its own. Such a candidate does
-// not stand in the way of others. The end of the context does, and so does damage: an
-// answer that is stored and cannot be read must not be bought a second time unnoticed.
-func (c Candidate) failed(err error) (Candidate, error) {
-	var e *sqlerr.Error
-	if !errors.As(err, &e) || e.Code == sqlerr.Cancelled || e.Code == sqlerr.Corrupt {
-		return c, err
-	}
-	c.Known, c.Refusal, c.failure = false, e.Message, e
-	return c, nil
-}
-
-// buys reports whether the candidate is a new direct answer.
-func (c Candidate) buys() bool { return c.Origin == fromRows }
-
-func (c Candidate) Free() bool { return c.cost == accounting.Amount{} }
-
-// Allowed reports whether SET mechanism admits the candidate.
-func (c Candidate) Allowed(mechanism string) bool {
-	switch {
-	case mechanism == "auto" || c.Origin == fromConstant:
-		return true
-	case released.NamesOne(mechanism):
-		return query.SameName(c.Name, mechanism)
-	}
-	return c.Kind == mechanism
-}
-
-// choose returns the candidate that answers. It is the tightest of those that cost
-// nothing, and one without a margin comes last. Under SET accuracy only those that
-// reach the accuracy count, and after them those that can be bought.
-func choose(candidates []Candidate, r Request) (*Candidate, error) {
-	s := r.Settings
-	if s.Mechanism == "direct" && s.Accuracy == 0 {
-		return nil, sqlerr.New(sqlerr.Invalid, "a direct answer needs an accuracy").
-			WithHint("SET accuracy = 50 asks for answers within ±50")
-	}
-	var best *Candidate
-	for i := range candidates {
-		c := &candidates[i]
-		if c.Refusal == "" && c.Allowed(s.Mechanism) && c.reaches(s.Accuracy) && (best == nil || c.before(best)) {
-			best = c
-		}
-	}
-	if best == nil {
-		return nil, uncovered(candidates, r)
-	}
-	return best, nil
-}
-
-// before reports whether c is a better answer than d. Where neither has a margin, the guard
-// of a release answers before the release: it has corrected some of what the release says.
-func (c *Candidate) before(d *Candidate) bool {
-	return cmp.Or(compareBool(d.Free(), c.Free()), compareBool(d.Known, c.Known),
-		cmp.Compare(c.cost.Rho, d.cost.Rho), cmp.Compare(c.width(), d.width()), compareBool(d.isGuardOf(c), c.isGuardOf(d))) < 0
-}
-
-// isGuardOf reports whether c started from the table of the release d.
-func (c *Candidate) isGuardOf(d *Candidate) bool {
-	return c.guards != "" && d.Origin == fromRelease && query.SameName(c.guards, d.Name)
-}
-
-// width returns the half-width that goes with the answer under SET margins. The tightest of
-// the candidates answers by it, and so by predicted error; SET accuracy is for proven ones.
-func (c *Candidate) width() float64 {
-	if c.shows {
-		return c.simulated
-	}
-	return c.Margin
-}
-
-// reaches reports whether the candidate meets SET accuracy. Every candidate meets 0.
-func (c Candidate) reaches(accuracy float64) bool {
-	return accuracy == 0 || c.Known && c.Margin <= accuracy
-}
-
-// compareBool orders false before true.
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
-}
-
-// uncovered returns the error for a query that no candidate answers. It gives the
-// reason and a way to get an answer.
-func uncovered(candidates []Candidate, r Request) error {
-	s := r.Settings
-	var why reasons
-	var direct *Candidate
-	var limit *sqlerr.Error // the error of a candidate that cannot pay for its next run
-	for i, c := range candidates {
-		switch {
-		case c.buys():
-			direct = &candidates[i]
-		case c.Allowed(s.Mechanism) && c.starts > 0 && c.failure != nil:
-			limit = cmp.Or(limit, c.failure)
-			why.add(c.Name, c.Refusal)
-		case c.Allowed(s.Mechanism) && c.failure != nil && c.failure.Code != sqlerr.Uncovered:
-			return c.failure
-		case c.Allowed(s.Mechanism):
-			why.add(c.Name, c.shortcoming())
-		}
-	}
-	switch {
-	case direct != nil && direct.Allowed(s.Mechanism) && s.Accuracy > 0 && direct.failure != nil:
-		return direct.failure
-	case direct != nil && direct.Allowed(s.Mechanism) && s.Accuracy > 0:
-		return sqlerr.New(sqlerr.Budget, "%s", direct.Refusal).WithHint("%s", direct.offer())
-	case limit != nil:
-		return limit
-	case len(why.list) == 0 && released.NamesOne(s.Mechanism):
-		return sqlerr.New(sqlerr.Unknown, "%s has no release or mechanism %s", r.Table.Name, s.Mechanism).
-			WithHint("SET mechanism = auto")
-	}
-	e := sqlerr.New(sqlerr.Uncovered, "no release or mechanism covers this query%s%s", within(r.asked), why)
-	switch {
-	case r.Table.Source == "":
-		return e.WithHint("the file has no rows: SHOW RELEASES lists what it answers from")
-	case direct != nil && s.Mechanism == "auto":
-		return e.WithHint("%s", direct.offer())
-	}
-	return e.WithHint("SET mechanism = auto tries every way")
-}
-
-func within(accuracy float64) string {
-	if accuracy == 0 {
-		return ""
-	}
-	return " within ±" + view.Counts(accuracy)
-}
-
-// shortcoming returns the reason why the candidate does not answer.
-func (c Candidate) shortcoming() string {
-	switch {
-	case c.Refusal != "":
-		return c.Refusal
-	case !c.Known:
-		return "no error bar for this query"
-	}
-	return "±" + view.Counts(c.Margin)
-}
-
-// reasons groups candidates' names by the reason why they do not answer, in order of
-// appearance.
-type reasons struct{ list []reason }
-
-type reason struct {
-	text  string
-	names []string
-}
-
-func (rs *reasons) add(name, text string) {
-	for i := range rs.list {
-		if rs.list[i].text == text {
-			rs.list[i].names = append(rs.list[i].names, name)
-			return
-		}
-	}
-	rs.list = append(rs.list, reason{text, []string{name}})
-}
-
-// String follows the word "query" of a message.
-func (rs reasons) String() string {
-	const most = 4 // names listed for one reason
-	if len(rs.list) == 0 {
-		return ": the table has none"
-	}
-	parts := make([]string, len(rs.list))
-	for i, r := range rs.list {
-		names := strings.Join(r.names[:min(most, len(r.names))], ", ")
-		if more := len(r.names) - most; more > 0 {
-			names += fmt.Sprintf(" and %d more", more)
-		}
-		parts[i] = fmt.Sprintf("%s (%s)", r.text, names)
-	}
-	return ": " + strings.Join(parts, "; ")
-}
-
 // candidates lists the ways to answer a request, usable or not: stored answers,
 // releases, mechanisms, and a direct answer. Only EXPLAIN needs those that SET
 // mechanism excludes.
-func (db *Database) candidates(ctx context.Context, v *view.View, r Request) ([]Candidate, error) {
+func (db *Database) candidates(ctx context.Context, v *view.View, r Request) ([]released.Candidate, error) {
 	if r.Query.Equal(query.None(r.Table.Universe)) {
-		return []Candidate{constant(0)}, nil
+		return []released.Candidate{constant(0)}, nil
 	}
 	if r.Question == sqlfront.Order {
 		return db.distributions(ctx, v, r)
@@ -338,18 +115,18 @@ func (r Request) unlisted() (column int, ok bool) {
 
 // ofRelease returns the candidate of a release for a count, also of one that a rehearsed script
 // creates.
-func (db *Database) ofRelease(ctx context.Context, r Request, rel *catalog.Release) (Candidate, error) {
+func (db *Database) ofRelease(ctx context.Context, r Request, rel *catalog.Release) (released.Candidate, error) {
 	asOf := r.asOf(r.Table.Touched(r.Query), rel.CreatedAt)
 	r, refusal := db.about(r, rel.Span)
 	if refusal != "" {
-		return Candidate{Origin: fromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns, Refusal: refusal}, nil
+		return released.Candidate{Origin: released.FromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns, Refusal: refusal}, nil
 	}
 	c, unbuilt, err := db.rehearsed.candidate(r, Unbuilt{syntax.Release, rel.ID}, rel.Name, rel.Using, rel.Columns)
 	if unbuilt {
 		return c, err
 	}
 	c, err = db.fromRelease(ctx, r, rel)
-	return c.dated(asOf), err
+	return c.Dated(asOf), err
 }
 
 // text returns the question about the query in canonical form, by which its answers are
@@ -378,12 +155,12 @@ func digestOf(q query.Query, question sqlfront.Question, column int) [32]byte {
 
 // considers reports whether candidates of a kind, or the one with the name, matter.
 func (r Request) considers(kind, name string) bool {
-	return r.Explaining || Candidate{Kind: kind, Name: name}.Allowed(r.Settings.Mechanism)
+	return r.Explaining || released.Candidate{Kind: kind, Name: name}.Allowed(r.Settings.Mechanism)
 }
 
 // constant answers a query that no record can satisfy.
-func constant(value int64) Candidate {
-	return Candidate{Origin: fromConstant, Name: "constant", Kind: "constant", Columns: []int{}, support: released.FiniteSupport(0), Known: true,
+func constant(value int64) released.Candidate {
+	return released.Candidate{Origin: released.FromConstant, Name: "constant", Kind: "constant", Columns: []int{}, Support: released.FiniteSupport(0), Known: true,
 		Note:   "no record can satisfy the query",
 		Answer: answeredBy(released.Estimate{Value: value, Verified: true, At: func(float64) (post.Interval, error) { return post.Interval{}, nil }})}
 }
@@ -397,7 +174,7 @@ func answeredBy(e released.Estimate) func(context.Context) (released.Estimate, e
 const StoredNote = "stored"
 
 // stored returns the earlier answers to this query, which are free.
-func (db *Database) stored(ctx context.Context, v *view.View, r Request) ([]Candidate, error) {
+func (db *Database) stored(ctx context.Context, v *view.View, r Request) ([]released.Candidate, error) {
 	answers, err := db.storedAnswers(ctx, r)
 	if err != nil {
 		return nil, err
@@ -417,8 +194,8 @@ func (db *Database) storedAnswers(ctx context.Context, r Request) (answers []cat
 }
 
 // storedCandidates returns a candidate for each stored answer.
-func (db *Database) storedCandidates(v *view.View, r Request, answers []catalog.Answer) ([]Candidate, error) {
-	var out []Candidate
+func (db *Database) storedCandidates(v *view.View, r Request, answers []catalog.Answer) ([]released.Candidate, error) {
+	var out []released.Candidate
 	for _, a := range answers {
 		margin, err := db.Margin(a.Kind, a.Law, r.Settings.Confidence)
 		if err != nil {
@@ -431,9 +208,9 @@ func (db *Database) storedCandidates(v *view.View, r Request, answers []catalog.
 		e := db.Estimate(a, margin)
 		note := StoredNote
 		if e.AsOf = r.asOf(r.Table.Touched(r.Query), a.CreatedAt); !e.AsOf.IsZero() {
-			note += ", as of " + asOfText(e.AsOf)
+			note += ", as of " + released.AsOfText(e.AsOf)
 		}
-		out = append(out, Candidate{Origin: fromStored, Name: a.Via, Kind: kind, support: storedSupport(v, r, a),
+		out = append(out, released.Candidate{Origin: released.FromStored, Name: a.Via, Kind: kind, Support: storedSupport(v, r, a),
 			Margin: margin, Known: true, Note: note,
 			Answer: answeredBy(e)})
 	}
@@ -493,7 +270,7 @@ func (db *Database) Estimate(a catalog.Answer, margin float64) released.Estimate
 // candidate returns the candidate for a release or mechanism that the script creates.
 // Whether it covers the query follows from its plan, and for some releases so does the
 // margin. It returns false for a release or mechanism that existed before.
-func (r *Rehearsed) candidate(q Request, key Unbuilt, name, using string, columns []int) (c Candidate, unbuilt bool, err error) {
+func (r *Rehearsed) candidate(q Request, key Unbuilt, name, using string, columns []int) (c released.Candidate, unbuilt bool, err error) {
 	if r == nil {
 		return c, false, nil
 	}
@@ -502,14 +279,14 @@ func (r *Rehearsed) candidate(q Request, key Unbuilt, name, using string, column
 		return c, false, nil
 	}
 	see := plan.Cover(q.Query)
-	c = Candidate{Origin: FromScript, Name: name, Kind: using, Columns: columns, support: see.Size, Refusal: see.Refusal, Note: plan.Outlined().Unclear}
+	c = released.Candidate{Origin: released.FromScript, Name: name, Kind: using, Columns: columns, Support: see.Size, Refusal: see.Refusal, Note: plan.Outlined().Unclear}
 	if c.Refusal != "" || c.Note != "" {
 		return c, true, nil
 	}
 	if q.Table.Unclear(columns) == "" {
 		p, err := plan.Predict(see.Query, q.Settings.Confidence)
 		if err != nil {
-			c, err = c.failed(err)
+			c, err = c.Failed(err)
 			return c, true, err
 		}
 		c.Margin, c.Known = p.Margin, p.Known
@@ -528,21 +305,6 @@ func (r Request) asOf(over period.Ranges, read time.Time) (at time.Time) {
 		return read
 	}
 	return at
-}
-
-// dated returns the candidate with answers about rows as they were at a time; zero changes nothing.
-func (c Candidate) dated(asOf time.Time) Candidate {
-	if asOf.IsZero() || c.Answer == nil {
-		return c
-	}
-	ask := c.Answer
-	c.Note = JoinNotes(c.Note, "as of "+asOfText(asOf))
-	c.Answer = func(ctx context.Context) (released.Estimate, error) {
-		e, err := ask(ctx)
-		e.AsOf = asOf
-		return e, err
-	}
-	return c
 }
 
 // named returns the query as its answers are stored: over all periods, so that the answer about

@@ -48,7 +48,7 @@ func (r Request) cut(first, place uint64) (below, above Request, err error) {
 // distributions lists the ways to answer a request for a distribution: stored ones, releases,
 // and one that is bought. A mechanism has none: each of its runs would go to one
 // cut.
-func (db *Database) distributions(ctx context.Context, v *view.View, r Request) (all []Candidate, err error) {
+func (db *Database) distributions(ctx context.Context, v *view.View, r Request) (all []released.Candidate, err error) {
 	if !r.fresh {
 		stored, err := db.store.Answers(ctx, r.Table.ID, r.text())
 		if err != nil {
@@ -60,8 +60,8 @@ func (db *Database) distributions(ctx context.Context, v *view.View, r Request) 
 				return nil, err
 			}
 			e.AsOf = r.asOf(r.Table.Touched(r.Query), a.CreatedAt)
-			all = append(all, Candidate{Origin: fromStored, Name: a.Via, Kind: "direct", support: released.SupportOf(r.Query),
-				Margin: margin, Known: true, Note: JoinNotes(rankNote, StoredNote), Answer: answeredBy(e)})
+			all = append(all, released.Candidate{Origin: released.FromStored, Name: a.Via, Kind: "direct", Support: released.SupportOf(r.Query),
+				Margin: margin, Known: true, Note: released.JoinNotes(rankNote, StoredNote), Answer: answeredBy(e)})
 		}
 	}
 	for i := range v.Releases {
@@ -69,7 +69,7 @@ func (db *Database) distributions(ctx context.Context, v *view.View, r Request) 
 		if rel.TableID != r.Table.ID || rel.Template != 0 || !r.considers(rel.Using, rel.Name) {
 			continue
 		}
-		c, err := db.distributionOf(ctx, r, rel, func(ctx context.Context, r Request) (Candidate, error) { return db.ofRelease(ctx, r, rel) })
+		c, err := db.distributionOf(ctx, r, rel, func(ctx context.Context, r Request) (released.Candidate, error) { return db.ofRelease(ctx, r, rel) })
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +80,7 @@ func (db *Database) distributions(ctx context.Context, v *view.View, r Request) 
 		if m.TableID != r.Table.ID || !r.considers(m.Using, m.Name) {
 			continue
 		}
-		c, err := db.distributionOf(ctx, r, nil, func(ctx context.Context, r Request) (Candidate, error) { return db.fromTemplate(ctx, v, r, m) })
+		c, err := db.distributionOf(ctx, r, nil, func(ctx context.Context, r Request) (released.Candidate, error) { return db.fromTemplate(ctx, v, r, m) })
 		if err != nil {
 			return nil, err
 		}
@@ -90,18 +90,18 @@ func (db *Database) distributions(ctx context.Context, v *view.View, r Request) 
 		return all, nil
 	}
 	c := db.direct(v, r)
-	c.Note = JoinNotes(rankNote, c.Note)
+	c.Note = released.JoinNotes(rankNote, c.Note)
 	return append(all, c), nil
 }
 
 // distributionOf returns the candidate of a release for a distribution. Its margin is that
 // of a rank: the largest error of the counts on both sides of the middle of the places, at
 // the confidence that each of them needs. It counts by of, and has only counts where rel is nil.
-func (db *Database) distributionOf(ctx context.Context, r Request, rel *catalog.Release, of counter) (Candidate, error) {
+func (db *Database) distributionOf(ctx context.Context, r Request, rel *catalog.Release, of counter) (released.Candidate, error) {
 	if rel != nil {
 		in, refusal := db.about(r, rel.Span)
 		if refusal != "" {
-			return Candidate{Origin: fromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns, Refusal: refusal}, nil
+			return released.Candidate{Origin: released.FromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns, Refusal: refusal}, nil
 		}
 		r = in
 	}
@@ -114,22 +114,22 @@ func (db *Database) distributionOf(ctx context.Context, r Request, rel *catalog.
 	}
 	below, above, err := r.cut(first, (places-1)/2)
 	if err != nil {
-		return c.failed(err)
+		return c.Failed(err)
 	}
 	c.Margin = 0
 	for _, half := range []Request{below, above} {
 		half.Settings.Confidence = post.RankConfidence(int64(places), r.Settings.Confidence)
 		one, err := of.count(ctx, half)
 		if err != nil || one.Refusal != "" {
-			c.Refusal, c.failure = one.Refusal, one.failure
+			c.Refusal, c.Failure = one.Refusal, one.Failure
 			return c, err
 		}
 		c.Margin, c.Known = max(c.Margin, one.Margin), c.Known && one.Known
 	}
-	c.simulated = 0
+	c.Simulated = 0
 	whole.Settings.Accuracy = 0
-	c.Note = JoinNotes(rankNote, c.Note)
-	if c.Origin == FromScript {
+	c.Note = released.JoinNotes(rankNote, c.Note)
+	if c.Origin == released.FromScript {
 		return c, nil
 	}
 	c.Answer = func(ctx context.Context) (released.Estimate, error) {
@@ -143,10 +143,10 @@ func (db *Database) distributionOf(ctx context.Context, r Request, rel *catalog.
 const rankNote = "margin of ranks, in rows"
 
 // counter returns the candidate of a release, or of a release of each period, for a count.
-type counter func(context.Context, Request) (Candidate, error)
+type counter func(context.Context, Request) (released.Candidate, error)
 
 // count returns the candidate for a count, which may be of no records.
-func (of counter) count(ctx context.Context, r Request) (Candidate, error) {
+func (of counter) count(ctx context.Context, r Request) (released.Candidate, error) {
 	if r.Query.Equal(query.None(r.Table.Universe)) {
 		return constant(0), nil
 	}

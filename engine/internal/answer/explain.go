@@ -52,7 +52,7 @@ func (st *Statement) reach(ctx context.Context) {
 // no row is read for an answer that was chosen.
 func (p *Part) explainedReach(st *Statement) [][]any {
 	reads := func(n int) bool {
-		return st.Asks[n].Best == nil || st.Asks[n].Best.buys() || st.Asks[n].Best.Origin == fromMechanism
+		return st.Asks[n].Best == nil || st.Asks[n].Best.Buys() || st.Asks[n].Best.Origin == released.FromMechanism
 	}
 	if p.reached == "" || !slices.ContainsFunc(p.asksOf(), reads) {
 		return nil
@@ -120,7 +120,7 @@ func (st *Statement) Explained() *Result {
 	var rows [][]any
 	for i := range a.Candidates {
 		c := &a.Candidates[i]
-		rows = append(rows, c.explained(a.Request, chooseErr == nil && c == a.Best))
+		rows = append(rows, c.Explained(view.ColumnNames(a.Table, c.Columns), shownSupport(a.Table, c.Columns, c.Support), a.askedFor(), chooseErr == nil && c == a.Best))
 	}
 	if chooseErr != nil {
 		rows = append(rows, []any{"(none)", nil, nil, nil, nil, nil, chooseErr.Error()})
@@ -186,30 +186,6 @@ func queryText(q query.Query) string {
 	return text
 }
 
-// explained returns the candidate's row.
-func (c Candidate) explained(r Request, best bool) []any {
-	note := c.Note
-	if best {
-		note = JoinNotes("chosen", note)
-	} else if why := c.why(r); why != "" {
-		note = JoinNotes(why, note)
-	}
-	var margin any
-	if c.Known && (c.Refusal == "" || c.buys()) {
-		margin = c.Margin
-	}
-	var cost any = "0"
-	if !c.Free() {
-		cost = "ρ " + c.cost.Rho.String()
-	} else if c.buys() {
-		cost = nil // it has no price
-	}
-	if margin != nil && c.simulated > 0 {
-		note = JoinNotes(note, kinds(view.Counts(c.Margin), view.Counts(c.simulated)))
-	}
-	return []any{c.Name, c.Kind, view.ColumnNames(r.Table, c.Columns), shownSupport(r.Table, c.Columns, c.support), margin, cost, note}
-}
-
 // shownSupport returns a support over some columns as EXPLAIN prints it: NULL if it is
 // unknown.
 func shownSupport(t *view.Table, columns []int, support released.SupportSize) any {
@@ -217,37 +193,6 @@ func shownSupport(t *view.Table, columns []int, support released.SupportSize) an
 		return nil
 	}
 	return support.String()
-}
-
-// why returns the reason why a candidate cannot be chosen. It is "" if another is only
-// better.
-func (c Candidate) why(r Request) string {
-	switch {
-	case c.Refusal != "":
-		return "not: " + c.Refusal
-	case !c.Allowed(r.Settings.Mechanism):
-		return "not: SET mechanism = " + r.Settings.Mechanism
-	case c.Origin == FromScript && !c.Known && !c.reaches(r.Settings.Accuracy):
-		return "not known to reach SET accuracy = " + view.Counts(r.asked)
-	case !c.reaches(r.Settings.Accuracy):
-		return "not: beyond SET accuracy = " + view.Counts(r.asked)
-	}
-	return ""
-}
-
-// kinds names the two kinds of margins.
-func kinds(proven, simulated any) string {
-	return fmt.Sprintf("proven ± %s, simulated ± %s", proven, simulated)
-}
-
-func JoinNotes(a, b string) string {
-	switch {
-	case a == "":
-		return b
-	case b == "":
-		return a
-	}
-	return a + "; " + b
 }
 
 // explain explains a statement of several queries. For each part it lists each way to answer
@@ -304,21 +249,21 @@ func (p *Part) explainedSlots() (rows [][]any) {
 
 // manyCandidates is one way to answer a statement of several queries.
 type manyCandidates struct {
-	Candidate                // the candidate for the first query
-	asks      []int          // the queries that it is a candidate for
-	refusals  map[string]int // number of queries that it cannot answer, by reason
-	reasons   []string       // the keys of refusals, in order of appearance
-	chosen    int
-	supports  released.SupportRange
-	margins   []float64
-	simulated []float64
+	released.Candidate                // the candidate for the first query
+	asks               []int          // the queries that it is a candidate for
+	refusals           map[string]int // number of queries that it cannot answer, by reason
+	reasons            []string       // the keys of refusals, in order of appearance
+	chosen             int
+	supports           released.SupportRange
+	margins            []float64
+	simulated          []float64
 }
 
 // merged groups the candidates of queries by name, in order of appearance.
 func (st *Statement) merged(asks []int) []*manyCandidates {
 	var all []*manyCandidates
 	type way struct {
-		origin     origin
+		origin     released.Origin
 		kind, name string
 	}
 	index := make(map[way]*manyCandidates)
@@ -339,20 +284,20 @@ func (st *Statement) merged(asks []int) []*manyCandidates {
 }
 
 // add adds the candidate for one query.
-func (m *manyCandidates) add(i int, c Candidate, r Request, chosen bool) {
+func (m *manyCandidates) add(i int, c released.Candidate, r Request, chosen bool) {
 	m.asks = append(m.asks, i)
-	m.supports.Add(c.support)
-	if c.Known && (c.Refusal == "" || c.buys()) {
+	m.supports.Add(c.Support)
+	if c.Known && (c.Refusal == "" || c.Buys()) {
 		m.margins = append(m.margins, c.Margin)
-		if c.simulated > 0 {
-			m.simulated = append(m.simulated, c.simulated)
+		if c.Simulated > 0 {
+			m.simulated = append(m.simulated, c.Simulated)
 		}
 	}
 	if chosen {
 		m.chosen++
 		return
 	}
-	if why := c.why(r); why != "" {
+	if why := c.Why(r.askedFor()); why != "" {
 		if m.refusals[why] == 0 {
 			m.reasons = append(m.reasons, why)
 		}
@@ -373,16 +318,16 @@ func (m *manyCandidates) row(st *Statement, p *Part, queries int, planned bool) 
 		if n < len(m.asks) {
 			why = fmt.Sprintf("%s (%d)", why, n)
 		}
-		note = JoinNotes(note, why)
+		note = released.JoinNotes(note, why)
 	}
-	if m.Origin == fromStored {
-		note = JoinNotes(note, StoredNote)
+	if m.Origin == released.FromStored {
+		note = released.JoinNotes(note, StoredNote)
 	}
 	if len(m.simulated) > 0 {
-		note = JoinNotes(note, kinds(MarginRange(m.margins), MarginRange(m.simulated)))
+		note = released.JoinNotes(note, released.BothMargins(MarginRange(m.margins), MarginRange(m.simulated)))
 	}
 	var cost any = "0"
-	if m.buys() {
+	if m.Buys() {
 		cost = st.costOf(m.asks)
 	}
 	var support any
@@ -415,9 +360,9 @@ func MarginRange(margins []float64) any {
 		least, most = min(least, m), max(most, m)
 	}
 	if least == most {
-		return view.Counts(most)
+		return released.Counts(most)
 	}
-	return view.Counts(least) + " to " + view.Counts(most)
+	return released.Counts(least) + " to " + released.Counts(most)
 }
 
 // briefColumns is how many characters of a list of columns a brief table shows.
@@ -433,7 +378,7 @@ func BriefList(list string) string {
 	for i := 1; i < len(names); i++ {
 		next := shown + ", " + names[i]
 		if utf8.RuneCountInString(next) > briefColumns-4 {
-			return shown + ", +" + view.Counts(float64(len(names)-i))
+			return shown + ", +" + released.Counts(float64(len(names)-i))
 		}
 		shown = next
 	}

@@ -211,8 +211,8 @@ func (l *live) law(kind catalog.AnswerKind) json.RawMessage {
 
 // fromMechanism returns the candidate of an interactive mechanism. It costs nothing,
 // because the runs are prepaid.
-func (db *Database) fromMechanism(v *view.View, r Request, m *catalog.Mechanism) (Candidate, error) {
-	c := Candidate{Origin: fromMechanism, Name: m.Name, Kind: "smw", Columns: m.Columns}
+func (db *Database) fromMechanism(v *view.View, r Request, m *catalog.Mechanism) (released.Candidate, error) {
+	c := released.Candidate{Origin: released.FromMechanism, Name: m.Name, Kind: "smw", Columns: m.Columns}
 	if r, c.Refusal = db.about(r, m.Span); c.Refusal != "" {
 		return c, nil
 	}
@@ -231,25 +231,25 @@ func (db *Database) fromMechanism(v *view.View, r Request, m *catalog.Mechanism)
 		return c, err
 	}
 	see := released.Cover(r.Query, m.Columns, p.MaxSupport)
-	c.support = see.Size
+	c.Support = see.Size
 	if c.Refusal = see.Refusal; c.Refusal != "" {
 		return c, nil
 	}
 	if err := p.Admits(see.Query); err != nil {
-		return c.failed(err)
+		return c.Failed(err)
 	}
 	if r.file.isReadOnly() {
-		return c.failed(r.file.refusal())
+		return c.Failed(r.file.refusal())
 	}
 	c.Known = !kind.SpentRuns(m, p.Params) && !r.changed[foundLater{m.ID, spentMeanwhile}]
 	if c.Known && (m.Run == nil || r.changed[foundLater{m.ID, runUnpaid}]) {
-		c.starts = max(1, m.RunRho)
-		if err := v.Allows(r.Table, *r.buyer(), c.starts); err != nil {
-			return c.failed(inAdvance(err, m))
+		c.Starts = max(1, m.RunRho)
+		if err := v.Allows(r.Table, *r.buyer(), c.Starts); err != nil {
+			return c.Failed(inAdvance(err, m))
 		}
 	}
 	if p.Guards != "" {
-		c.guards, c.Note = p.Guards, "guards "+p.Guards
+		c.Guards, c.Note = p.Guards, "guards "+p.Guards
 	}
 	if c.Known {
 		asked := smw.Scaled{Factor: p.Factor(see.Query)}
@@ -257,7 +257,7 @@ func (db *Database) fromMechanism(v *view.View, r Request, m *catalog.Mechanism)
 	} else if !r.Settings.Unverified {
 		c.Refusal = "its runs are spent, and SET unverified = off"
 	} else {
-		c.Note = JoinNotes(c.Note, "its runs are spent: unverified")
+		c.Note = released.JoinNotes(c.Note, "its runs are spent: unverified")
 	}
 	c.Answer = func(ctx context.Context) (released.Estimate, error) {
 		return db.ask(ctx, r, m.ID, see.Query, c.Known)

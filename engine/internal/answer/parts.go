@@ -139,9 +139,6 @@ func names(p *period.Partition, all period.Ranges) string {
 	return text
 }
 
-// asOfText writes the time of an answer for people.
-func asOfText(at time.Time) string { return at.UTC().Format("2006-01-02 15:04") }
-
 // placed is a part of a release with its share of a query.
 type placed struct {
 	released.Answers
@@ -151,8 +148,8 @@ type placed struct {
 // fromTemplate returns the candidate of a release of each period. The query is cut by period, each
 // part answers what lies in its own, and the answers are added: the parts are about different rows,
 // and their noise is independent.
-func (db *Database) fromTemplate(ctx context.Context, v *view.View, r Request, m *catalog.Template) (Candidate, error) {
-	c := Candidate{Origin: fromRelease, Name: m.Name, Kind: m.Using, Columns: m.Columns}
+func (db *Database) fromTemplate(ctx context.Context, v *view.View, r Request, m *catalog.Template) (released.Candidate, error) {
+	c := released.Candidate{Origin: released.FromRelease, Name: m.Name, Kind: m.Using, Columns: m.Columns}
 	if r.Question != sqlfront.Weight {
 		c = r.uncounted(m.Name, m.Using)
 		return c, nil
@@ -175,12 +172,12 @@ func (db *Database) fromTemplate(ctx context.Context, v *view.View, r Request, m
 		in.template = m
 		one, err := db.ofRelease(ctx, in, parts[hull.First])
 		one.Name, one.Columns = m.Name, m.Columns
-		one.Note = JoinNotes(one.Note, "part "+r.Table.Partition.Text(hull))
+		one.Note = released.JoinNotes(one.Note, "part "+r.Table.Partition.Text(hull))
 		return one, err
 	}
 	for n := range touched.Each() {
 		if db.unbuilt(parts[n]) {
-			c.Origin, c.Note = FromScript, "its parts are built before: its error is known then"
+			c.Origin, c.Note = released.FromScript, "its parts are built before: its error is known then"
 			return c, nil
 		}
 	}
@@ -189,14 +186,14 @@ func (db *Database) fromTemplate(ctx context.Context, v *view.View, r Request, m
 		of = append(of, parts[n])
 	}
 	if _, err := db.loadAll(ctx, r.Table, of); err != nil {
-		return c.failed(err)
+		return c.Failed(err)
 	}
 	all := make([]placed, 0, len(of))
 	support := new(big.Int)
 	for n := range touched.Each() {
 		p, size, refusal, err := db.place(ctx, r, m, parts[n])
 		if err != nil {
-			return c.failed(err)
+			return c.Failed(err)
 		}
 		if refusal != "" {
 			c.Refusal = refusal
@@ -205,16 +202,16 @@ func (db *Database) fromTemplate(ctx context.Context, v *view.View, r Request, m
 		support.Add(support, size)
 		all = append(all, p)
 	}
-	c.support = released.SupportSize{M: support}
+	c.Support = released.SupportSize{M: support}
 	c.Note = fmt.Sprintf("%d parts, %s", len(all), names(r.Table.Partition, touched))
 	e, err := added(ctx, all, r.Settings.Confidence)
 	if err != nil {
-		return c.failed(err)
+		return c.Failed(err)
 	}
 	c.Margin, c.Known, c.Answer = e.Error.Reach(), e.Verified, answeredBy(e)
 	for n := range touched.Each() {
 		if at := r.asOf(period.Of(period.Only(n)), parts[n].CreatedAt); !at.IsZero() { // the running one, at most
-			c = c.dated(at)
+			c = c.Dated(at)
 		}
 	}
 	if !c.Known {

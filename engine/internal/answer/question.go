@@ -15,8 +15,8 @@ import (
 
 // uncounted returns the candidate of a release or mechanism that cannot answer a question,
 // since it counts rows.
-func (r Request) uncounted(name, kind string) Candidate {
-	c := Candidate{Origin: fromRelease, Name: name, Kind: kind, Columns: []int{}, Refusal: "units are counted on the rows"}
+func (r Request) uncounted(name, kind string) released.Candidate {
+	c := released.Candidate{Origin: released.FromRelease, Name: name, Kind: kind, Columns: []int{}, Refusal: "units are counted on the rows"}
 	if r.Question == sqlfront.DistinctValues {
 		c.Refusal = "values are counted on the rows, or from a release"
 	}
@@ -48,7 +48,7 @@ func (r Request) eachValue() ([]query.Query, error) {
 // the two has an interval at the confidence 1 − (1−c)/2. By the union bound both hold at once with
 // the confidence c, and then so does their difference. It takes answers that are free and have a
 // margin, the tightest for each part. It is false where there are none.
-func (db *Database) rest(ctx context.Context, v *view.View, r Request, column int) (c Candidate, ok bool, err error) {
+func (db *Database) rest(ctx context.Context, v *view.View, r Request, column int) (c released.Candidate, ok bool, err error) {
 	all, listed, ok := r.Query.Rest(column)
 	if !ok {
 		return c, false, nil
@@ -62,12 +62,12 @@ func (db *Database) rest(ctx context.Context, v *view.View, r Request, column in
 		if err != nil || part == nil {
 			return c, false, err
 		}
-		c.parts = append(c.parts, *part)
+		c.Parts = append(c.Parts, *part)
 	}
-	a, b := c.parts[0], c.parts[1]
-	c.Origin, c.Known, c.Margin = fromRelease, true, a.Margin+b.Margin
+	a, b := c.Parts[0], c.Parts[1]
+	c.Origin, c.Known, c.Margin = released.FromRelease, true, a.Margin+b.Margin
 	c.Name, c.Kind, c.Columns = a.Name, a.Kind, r.Query.Columns()
-	c.support = released.SupportSize{Infinite: true}
+	c.Support = released.SupportSize{Infinite: true}
 	c.Note = "all texts of " + r.Table.Columns[column].Name + " by " + a.Name + ", less those named by " + b.Name
 	if b.Name != a.Name {
 		c.Name += ", " + b.Name
@@ -76,11 +76,11 @@ func (db *Database) rest(ctx context.Context, v *view.View, r Request, column in
 		c.Kind += ", " + b.Kind
 	}
 	switch {
-	case a.Origin == FromScript || b.Origin == FromScript:
-		c.Origin = FromScript
+	case a.Origin == released.FromScript || b.Origin == released.FromScript:
+		c.Origin = released.FromScript
 		return c, true, nil
-	case a.Origin == fromStored || b.Origin == fromStored:
-		c.Origin = fromStored
+	case a.Origin == released.FromStored || b.Origin == released.FromStored:
+		c.Origin = released.FromStored
 	}
 	c.Answer = func(ctx context.Context) (released.Estimate, error) {
 		from, err := a.Answer(ctx)
@@ -95,7 +95,7 @@ func (db *Database) rest(ctx context.Context, v *view.View, r Request, column in
 
 // tightest returns the free answer with the least margin from what is stored, from releases and
 // from the noisy number of rows, or nil if there is none.
-func (db *Database) tightest(ctx context.Context, v *view.View, r Request) (best *Candidate, err error) {
+func (db *Database) tightest(ctx context.Context, v *view.View, r Request) (best *released.Candidate, err error) {
 	candidates, err := db.candidates(ctx, v, r)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (db *Database) tightest(ctx context.Context, v *view.View, r Request) (best
 	}
 	for i := range candidates {
 		c := &candidates[i]
-		simple := c.Origin == fromConstant || c.Origin == fromStored || c.Origin == fromRelease || c.Origin == FromScript
+		simple := c.Origin == released.FromConstant || c.Origin == released.FromStored || c.Origin == released.FromRelease || c.Origin == released.FromScript
 		if simple && c.Refusal == "" && c.Known && c.Allowed(r.Settings.Mechanism) && (best == nil || c.Margin < best.Margin) {
 			best = c
 		}
@@ -119,16 +119,16 @@ func (db *Database) tightest(ctx context.Context, v *view.View, r Request) (best
 
 // rowCount returns the candidate that is the noisy number of rows of a table. That is at least 1,
 // whatever was drawn, and so it may err by 1 more than by 0.
-func (db *Database) rowCount(n catalog.NHat, confidence float64) (Candidate, error) {
+func (db *Database) rowCount(n catalog.NHat, confidence float64) (released.Candidate, error) {
 	law, err := json.Marshal(n.Law)
 	if err != nil {
-		return Candidate{}, err
+		return released.Candidate{}, err
 	}
 	width := func(confidence float64) (float64, error) {
 		width, err := db.Margin(catalog.AnswerDirect, law, confidence)
 		return max(1, width), err
 	}
-	c := Candidate{Origin: fromStored, Name: "the number of rows", Kind: "rows", Known: true}
+	c := released.Candidate{Origin: released.FromStored, Name: "the number of rows", Kind: "rows", Known: true}
 	if c.Margin, err = width(confidence); err != nil {
 		return c, err
 	}
@@ -147,15 +147,15 @@ func (db *Database) rowCount(n catalog.NHat, confidence float64) (Candidate, err
 // confidence c. Then each value whose interval is above 0 is there, and one whose interval
 // ends below 1 is not. The estimate is the number of values that are there for certain, and
 // the interval goes from it to the number of those that can be.
-func (db *Database) notLinear(ctx context.Context, r Request, rel *catalog.Release) (Candidate, error) {
+func (db *Database) notLinear(ctx context.Context, r Request, rel *catalog.Release) (released.Candidate, error) {
 	if r.Question != sqlfront.DistinctValues {
 		return r.uncounted(rel.Name, rel.Using), nil
 	}
 	queries, err := r.eachValue()
 	if err != nil {
-		return Candidate{}, err
+		return released.Candidate{}, err
 	}
-	out := Candidate{Origin: fromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns, Known: true, Note: "values above their thresholds"}
+	out := released.Candidate{Origin: released.FromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns, Known: true, Note: "values above their thresholds"}
 	each := func(confidence float64) float64 { return 1 - (1-confidence)/float64(len(queries)) }
 	estimates := make([]released.Estimate, len(queries))
 	r.Settings.Accuracy, r.Settings.Margins = 0, released.Proven
@@ -164,7 +164,7 @@ func (db *Database) notLinear(ctx context.Context, r Request, rel *catalog.Relea
 	for i, q := range queries {
 		r.Query, r.Question = q, sqlfront.Weight
 		c, err := db.ofRelease(ctx, r, rel)
-		unbuilt := c.Origin == FromScript
+		unbuilt := c.Origin == released.FromScript
 		if unbuilt {
 			c.Margin, c.Known = 0, false
 		}
@@ -173,13 +173,13 @@ func (db *Database) notLinear(ctx context.Context, r Request, rel *catalog.Relea
 		}
 		answer, err := c.Answer(ctx)
 		if err != nil {
-			return c.failed(err)
+			return c.Failed(err)
 		}
 		if estimates[i] = answer; !estimates[i].Verified {
 			c.Known, c.Refusal = false, "no error bar for the values"
 			return c, nil
 		}
-		out.support = c.support
+		out.Support = c.Support
 	}
 	count := func(confidence float64) (surely, perhaps int64, err error) {
 		for _, e := range estimates {
@@ -198,7 +198,7 @@ func (db *Database) notLinear(ctx context.Context, r Request, rel *catalog.Relea
 	}
 	value, most, err := count(confidence)
 	if err != nil {
-		return out.failed(err)
+		return out.Failed(err)
 	}
 	out.Margin = float64(most - value)
 	out.Answer = answeredBy(released.Estimate{Value: value, Error: post.Interval{High: out.Margin}, Verified: true,

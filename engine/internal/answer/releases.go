@@ -91,10 +91,10 @@ const evaluatedSupport = 1 << 12
 
 // fromRelease returns the candidate of a release. Its answers cost nothing: a release is
 // public, and was paid for when it was built.
-func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Release) (Candidate, error) {
-	c := Candidate{Origin: fromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns}
+func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Release) (released.Candidate, error) {
+	c := released.Candidate{Origin: released.FromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns}
 	see := kind.Of(rel.Using).Cover(r.Query, rel.Columns, rel.MaxSupport)
-	c.support = see.Size
+	c.Support = see.Size
 	if c.Refusal = see.Refusal; c.Refusal != "" {
 		return c, nil
 	}
@@ -104,10 +104,10 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 	}
 	a, err := db.Load(ctx, r.Table, rel)
 	if err != nil {
-		return c.failed(err)
+		return c.Failed(err)
 	}
 	see = a.Cover(see)
-	c.support = see.Size
+	c.Support = see.Size
 	if c.Refusal = see.Refusal; c.Refusal != "" {
 		return c, nil
 	}
@@ -116,7 +116,7 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 	if c.Allowed(r.Settings.Mechanism) {
 		asked := func() []int { return standing(r.statement(), rel.Columns) }
 		if a, see.Query, err = a.Over(ctx, see.Query, asked, shows); err != nil {
-			return c.failed(err)
+			return c.Failed(err)
 		}
 	}
 	c.Note = a.Note()
@@ -130,14 +130,14 @@ func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Rel
 		c.Margin, c.Known = e.Error.Reach(), e.Verified
 		if e.Simulated != nil && compares {
 			by, _ := e.Simulated(r.Settings.Confidence)
-			c.simulated, c.shows = by.Reach(), shows
+			c.Simulated, c.Shows = by.Reach(), shows
 		}
 		c.Answer = answeredBy(e)
 	} else {
 		c.Margin, c.Known, err = a.Predict(see.Query, r.Settings.Confidence)
 	}
 	if err != nil {
-		return c.failed(err)
+		return c.Failed(err)
 	}
 	if !c.Known {
 		c.Note = "no error bar for this query: unverified"

@@ -61,9 +61,9 @@ type Part struct {
 type linear struct {
 	Request
 	slot       int // the first slot of the statement that it answers
-	Candidates []Candidate
-	Best       *Candidate // the chosen candidate; nil before Choose, or if there is none
-	last       missed     // what was last computed of the answer's error: MARGIN, LOW and HIGH ask for the same
+	Candidates []released.Candidate
+	Best       *released.Candidate // the chosen candidate; nil before Choose, or if there is none
+	last       missed              // what was last computed of the answer's error: MARGIN, LOW and HIGH ask for the same
 }
 
 // newStatement returns a statement without a SELECT.
@@ -176,7 +176,7 @@ func (st *Statement) Choose() error {
 	var failed []int
 	for i := range st.Asks {
 		a := &st.Asks[i]
-		best, err := choose(a.Candidates, a.Request)
+		best, err := released.Choose(a.Candidates, a.askedFor())
 		if err != nil {
 			if first == nil {
 				first = err
@@ -218,7 +218,7 @@ func (st *Statement) answer(ctx context.Context) ([]released.Estimate, *stale, e
 		defer st.leaveHeld()
 	}
 	for i, a := range st.Asks {
-		if a.Best.buys() {
+		if a.Best.Buys() {
 			continue
 		}
 		e, err := a.Best.Answer(ctx)
@@ -383,8 +383,8 @@ func (st *Statement) Origin() (via, kind string) {
 	}
 	var names, kinds []string
 	for i := range st.Asks {
-		if c := st.Asks[i].Best; c.Origin != fromConstant {
-			names, kinds = c.origin(names, kinds)
+		if c := st.Asks[i].Best; c.Origin != released.FromConstant {
+			names, kinds = c.Named(names, kinds)
 		}
 	}
 	if len(names) == 0 {
@@ -393,25 +393,14 @@ func (st *Statement) Origin() (via, kind string) {
 	return strings.Join(names, ", "), strings.Join(kinds, ", ")
 }
 
-// origin adds the names and kinds of what answers.
-func (c *Candidate) origin(names, kinds []string) ([]string, []string) {
-	for i := range c.parts {
-		names, kinds = c.parts[i].origin(names, kinds)
-	}
-	if c.parts == nil {
-		names, kinds = appendNew(names, c.Name), appendNew(kinds, c.Kind)
-	}
-	return names, kinds
-}
-
 // released reports whether releases gave all answers that are not constant.
 func (st *Statement) released() bool {
 	found := false
 	for i := range st.Asks {
 		switch st.Asks[i].Best.Origin {
-		case fromRelease:
+		case released.FromRelease:
 			found = true
-		case fromConstant:
+		case released.FromConstant:
 		default:
 			return false
 		}
@@ -432,8 +421,8 @@ func appendNew(list []string, s string) []string {
 func (st *Statement) support() string {
 	var all released.SupportRange
 	for i := range st.Asks {
-		if c := st.Asks[i].Best; c.Origin != fromConstant {
-			all.Add(c.support)
+		if c := st.Asks[i].Best; c.Origin != released.FromConstant {
+			all.Add(c.Support)
 		}
 	}
 	if !all.Least.Known() {

@@ -9,6 +9,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/slots"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/sqlerr"
 )
 
@@ -18,10 +19,10 @@ func (st *Statement) lanes() (ids []int64) {
 	reads := false
 	for i := range st.Asks {
 		switch st.Asks[i].Best.Origin {
-		case fromMechanism:
+		case released.FromMechanism:
 			reads = true
 			ids = append(ids, slots.Mechanisms)
-		case fromRows:
+		case released.FromRows:
 			reads = true
 		}
 	}
@@ -97,7 +98,7 @@ func (st *Statement) fits() error {
 	numbers, most := int64(0), eachMillisecond*st.answerTime().Milliseconds()
 	for i := range st.Asks {
 		a := &st.Asks[i]
-		if a.Best.Origin != fromRows && a.Best.Origin != fromMechanism {
+		if a.Best.Origin != released.FromRows && a.Best.Origin != released.FromMechanism {
 			continue
 		}
 		numbers += 1 + a.counts()/countsANumber

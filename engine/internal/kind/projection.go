@@ -175,7 +175,7 @@ func (p *projectionPlan) Predict(q query.Query, confidence float64) (Prediction,
 	}
 	m, err := o.Params.NoiseMargin(p.universe, q, confidence)
 	if p.params.Transform != projection.Identity {
-		return Prediction{Note: fmt.Sprintf("at least ± %s: the noise alone", view.Counts(math.Floor(m)))}, err
+		return Prediction{Note: fmt.Sprintf("at least ± %s: the noise alone", released.Counts(math.Floor(m)))}, err
 	}
 	return Prediction{Margin: m, About: true, Note: "about"}, err // weights, of which only their mean square is taken
 }

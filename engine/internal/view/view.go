@@ -570,9 +570,6 @@ func AllColumns(t *Table) []int {
 	return columns
 }
 
-// Counts writes a half-width in counts.
-func Counts(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
-
 // Short writes a cost to two significant digits.
 func Short(x float64) string { return strconv.FormatFloat(x, 'g', 2, 64) }
 
