@@ -109,8 +109,9 @@ func TestPredictedCellErrors(t *testing.T) {
 			var s sample
 			hashed := 0.0
 			l := o.Params.Heavy.liftOf(o.Params.Law)
+			b := Builder{p: o.Params, law: noise.Of(o.Params.Law), names: noise.Of(o.Params.Heavy.NameLaw)}
 			for range runs {
-				light, noisy, heavy, err := o.Params.judge(count, src)
+				light, noisy, heavy, err := b.judge(count, src)
 				if err != nil {
 					t.Fatal(err)
 				}

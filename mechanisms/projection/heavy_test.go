@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"dpsql/noise"
 	"dpsql/noise/coin"
 	"dpsql/noise/law"
 	"dpsql/query"
@@ -397,10 +398,10 @@ func (one) value() int64 { return 1 }
 
 // TestNoisedFits: a count that its noise takes beyond 64 bits is refused, and none below is.
 func TestNoisedFits(t *testing.T) {
-	if got, err := noised(math.MaxInt64-1, one{}, scripted(t)); got != math.MaxInt64 || err != nil {
+	if got, err := noised(math.MaxInt64-1, noise.Of(one{}), scripted(t)); got != math.MaxInt64 || err != nil {
 		t.Errorf("the largest count is %d, %v", got, err)
 	}
-	if got, err := noised(math.MaxInt64, one{}, scripted(t)); err == nil {
+	if got, err := noised(math.MaxInt64, noise.Of(one{}), scripted(t)); err == nil {
 		t.Errorf("a count beyond it is %d", got)
 	}
 }

@@ -18,6 +18,8 @@ import (
 type Builder struct {
 	u      *query.Universe
 	p      Params
+	law    noise.Sampler // of p.Law
+	names  noise.Sampler // of p.Heavy.NameLaw
 	matrix matrix
 	coder  query.Coder
 	sketch vector // A·D; Dense: √T·A·D, once it is gathered
@@ -42,7 +44,7 @@ func NewBuilder(u *query.Universe, p Params, random *coin.Source) (*Builder, err
 	if err != nil {
 		return nil, noRandomness()
 	}
-	b := &Builder{u: u, p: p, matrix: m, coder: m.newCoder(u)}
+	b := &Builder{u: u, p: p, law: noise.Of(p.Law), names: noise.Of(p.Heavy.NameLaw), matrix: m, coder: m.newCoder(u)}
 	if p.Transform == Dense {
 		b.sums = make([]int64, blocksOf(p.Rows)*blockRows)
 		b.buffer = make([]weighted, 0, denseBatch)
@@ -95,7 +97,7 @@ func (b *Builder) add(x query.Element, count int64, src *noise.Source) error {
 }
 
 func (b *Builder) addSparse(x query.Element, count int64, src *noise.Source) error {
-	light, noisy, heavy, err := b.p.judge(count, src)
+	light, noisy, heavy, err := b.judge(count, src)
 	if err != nil {
 		return err
 	}
@@ -354,9 +356,9 @@ type published struct {
 // The light part of a published cell is exactly the clip. It is not added to
 // the sketch, since removing it again, once it is public, would give the same
 // integers.
-func (p Params) judge(count int64, src *noise.Source) (light int64, noisy int64, heavy bool, err error) {
+func (b *Builder) judge(count int64, src *noise.Source) (light int64, noisy int64, heavy bool, err error) {
+	p, compared := &b.p, b.law
 	light = count
-	compared := p.Law
 	switch {
 	case p.Heavy.Form == Whole:
 		return light, 0, false, nil
@@ -364,7 +366,7 @@ func (p Params) judge(count int64, src *noise.Source) (light int64, noisy int64,
 		light = min(count, p.Heavy.Clip)
 		count -= light
 	default:
-		compared = p.Heavy.NameLaw
+		compared = b.names
 	}
 	if count == 0 {
 		return light, 0, false, nil
@@ -373,14 +375,14 @@ func (p Params) judge(count int64, src *noise.Source) (light int64, noisy int64,
 		return light, 0, false, err
 	}
 	if p.Heavy.Form == Named {
-		noisy, err = noised(count, p.Law, src)
+		noisy, err = noised(count, b.law, src)
 	}
 	return 0, noisy, true, err
 }
 
 // noised returns count plus a draw.
-func noised(count int64, law law.Law, src *noise.Source) (int64, error) {
-	draw, err := noise.Draw(law, src)
+func noised(count int64, law noise.Sampler, src *noise.Source) (int64, error) {
+	draw, err := law.Draw(src)
 	if err != nil {
 		return 0, noRandomness()
 	}
@@ -452,11 +454,12 @@ func (d Discovery) Chance(units int64) float64 {
 // Found returns the keys that are found, sorted by their bytes. Each key comes once, with the
 // number of its units.
 func (d Discovery) Found(units iter.Seq2[string, int64], src *noise.Source) (keys []string, err error) {
+	law := noise.Of(d.Law)
 	for key, n := range units {
 		if n < 1 {
 			continue
 		}
-		noisy, err := noised(n, d.Law, src)
+		noisy, err := noised(n, law, src)
 		if err != nil {
 			return nil, err
 		}

@@ -14,11 +14,11 @@ import (
 // until one fires. It is not safe for concurrent use, and must not be copied
 // after its first use.
 type Run struct {
-	params     Params
-	nu         law.Law
-	recountLaw law.Law // of the count that is taken when a test fires; nil: none is
-	tau        int64
-	ended      bool
+	params  Params
+	nu      noise.Sampler
+	recount *noise.Sampler // of the count that is taken when a test fires; nil: none is
+	tau     int64
+	open    bool
 }
 
 // Outcome is the result of one test. Noisy, in counts, is set only when the
@@ -57,8 +57,12 @@ func newRun(p Params, nu law.Law, tau int64) (Run, error) {
 	if p.Threshold < 1 || p.Threshold > limit || tau < -limit || tau > limit {
 		return Run{}, sqlerr.New(sqlerr.Corrupt, "smw: the state of a run is out of range")
 	}
+	r := Run{params: p, nu: noise.Of(nu), tau: tau, open: true}
 	recount, err := p.FiredLaw()
-	return Run{params: p, nu: nu, recountLaw: recount, tau: tau}, err
+	if recount != nil {
+		r.recount = new(noise.Of(recount))
+	}
+	return r, err
 }
 
 // Tau returns τ. It is secret: whoever knows it can learn more from the answers
@@ -113,7 +117,7 @@ func (r *Run) Tau() int64 { return r.tau }
 // outcome that fired must be committed before it is used, and must never be
 // drawn again.
 func (r *Run) Test(trueCount, hypothesis int64, src *noise.Source) (Outcome, error) {
-	if r.ended || r.nu == nil {
+	if !r.open {
 		return Outcome{}, sqlerr.New(sqlerr.Internal, "smw: the run is over")
 	}
 	// Clamping changes no difference of counts by more than the unit does, so
@@ -127,8 +131,8 @@ func (r *Run) Test(trueCount, hypothesis int64, src *noise.Source) (Outcome, err
 	if err != nil || !fired {
 		return Outcome{}, err
 	}
-	r.ended = true
-	if r.recountLaw != nil {
+	r.open = false
+	if r.recount != nil {
 		return r.count(trueCount, src)
 	}
 	return Outcome{Fired: true, Noisy: clampCount(hypothesis) + gap}, nil
@@ -136,7 +140,7 @@ func (r *Run) Test(trueCount, hypothesis int64, src *noise.Source) (Outcome, err
 
 // count takes the count of the query that fired anew.
 func (r *Run) count(trueCount int64, src *noise.Source) (Outcome, error) {
-	draw, err := noise.Draw(r.recountLaw, src)
+	draw, err := r.recount.Draw(src)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -145,7 +149,7 @@ func (r *Run) count(trueCount int64, src *noise.Source) (Outcome, error) {
 
 // above tests d + ν ≥ T + τ with a fresh ν, and returns d + ν − τ if it holds.
 func (r *Run) above(d int64, src *noise.Source) (gap int64, fired bool, err error) {
-	nu, err := noise.Draw(r.nu, src)
+	nu, err := r.nu.Draw(src)
 	if err != nil {
 		return 0, false, err
 	}
