@@ -43,7 +43,7 @@ func (o *outputs) filtered(name string, f *sqlparser.FuncExpr, condition sqlpars
 		return nil, o.g.FirstToken(f).Malformed("FILTER follows an aggregate, and %s is none", syntax.UpperASCII(name)).
 			WithHint("write COUNT(*) FILTER (WHERE …)")
 	}
-	p, err := o.compileCondition(condition, true)
+	p, err := o.compileCondition(condition)
 	if err != nil {
 		return nil, err
 	}

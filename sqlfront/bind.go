@@ -200,19 +200,19 @@ func placedAtWhere(s *syntax.Select, err error) error {
 
 // binder compiles one SELECT.
 type binder struct {
-	s               *syntax.Select
-	g               *syntax.Tokens
-	table           Table
-	u               *query.Universe // the table's, with the columns of joined tables behind it
-	joins           joins
-	read            map[string]*PublicRows // the public tables, by folded name
-	args            []query.Value
-	parameters      []query.SQLType // of the whole statement; "" while it is not known, and nil if it has none
-	describing      bool            // the statement does not run: its arguments are not known
-	scope           scope
-	rows            query.Query // the records that pass FROM and WHERE, over u
-	warnings        []string
-	knownConditions map[knownKey]pred // see compileKnown
+	s          *syntax.Select
+	g          *syntax.Tokens
+	table      Table
+	u          *query.Universe // the table's, with the columns of joined tables behind it
+	joins      joins
+	read       map[string]*PublicRows // the public tables, by folded name
+	args       []query.Value
+	parameters []query.SQLType // of the whole statement; "" while it is not known, and nil if it has none
+	describing bool            // the statement does not run: its arguments are not known
+	scope      scope
+	rows       query.Query // the records that pass FROM and WHERE, over u
+	warnings   []string
+	tests      map[testKey]pred // see whereTrue
 
 	undecided *UndecidedError // the first undecided column that is named; nil for none
 
@@ -257,7 +257,7 @@ func (b *binder) restrict() (pred, error) {
 	if err != nil || b.s.Where == nil {
 		return kept, err
 	}
-	where, err := b.compileCondition(b.s.Where, true)
+	where, err := b.compileCondition(b.s.Where)
 	if err != nil {
 		return pred{}, err
 	}

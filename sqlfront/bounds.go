@@ -447,25 +447,22 @@ func negation(args []bounds) bounds {
 	return n.bounds()
 }
 
-// testTruth returns the operation that tells whether a condition has the wanted
-// truth value: IS TRUE for canBeTrue, IS FALSE for canBeFalse.
-func testTruth(wanted truths) operation {
-	return func(args []bounds) bounds {
-		if args[0].undefined() {
-			return args[0]
-		}
-		switch t := args[0].truths(); {
-		case t == wanted:
-			return conditionBounds(true)
-		case t&wanted == 0:
-			return conditionBounds(false)
-		}
-		return integersBetween(0, 1, false)
+// testTrue is IS TRUE.
+func testTrue(args []bounds) bounds {
+	if args[0].undefined() {
+		return args[0]
 	}
+	switch t := args[0].truths(); {
+	case t == canBeTrue:
+		return conditionBounds(true)
+	case t&canBeTrue == 0:
+		return conditionBounds(false)
+	}
+	return integersBetween(0, 1, false)
 }
 
-// isMissing is IS NULL.
-func isMissing(args []bounds) bounds {
+// missing is IS NULL.
+func missing(args []bounds) bounds {
 	switch x := args[0]; {
 	case x.undefined():
 		return x

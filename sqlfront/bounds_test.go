@@ -51,10 +51,16 @@ func TestBounds(t *testing.T) {
 		binary["compare "+o] = comparison(r)
 	}
 	unary := map[string]operation{
-		"-": negative, "~": complement, "NOT": negation, "IS NULL": isMissing, "IS TRUE": testTruth(canBeTrue), "IS FALSE": testTruth(canBeFalse),
-		"abs": functionOf("abs"), "residue": residue(7), "IN": (&list{
-			in: map[scalar]bool{integerOf(3): true, integerOf(1 << 62): true}, sorted: []scalar{integerOf(3), integerOf(1 << 62)}}).contains,
-		"IN with NULL": (&list{in: map[scalar]bool{integerOf(0): true}, sorted: []scalar{integerOf(0)}, null: true}).contains,
+		"-": negative, "~": complement, "NOT": negation, "IS NULL": missing, "IS TRUE": testTrue,
+		"abs": functionOf("abs"), "residue": residue(7), "IN": (&members{
+			spans:  []span{{integerOf(3), integerOf(5)}, {integerOf(1 << 62), integerOf(1 << 62)}},
+			inside: canBeTrue, outside: canBeFalse, null: canBeUnknown}).contains,
+		"NOT IN": (&members{
+			spans:  []span{{integerOf(3), integerOf(3)}, {textOf("a"), textOf("b")}},
+			inside: canBeFalse, outside: canBeTrue, null: canBeFalse}).contains,
+		"IN with NULL": (&members{
+			spans:  []span{{integerOf(0), integerOf(0)}},
+			inside: canBeTrue, outside: canBeUnknown, null: canBeUnknown}).contains,
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		x, xs := samples(rt)

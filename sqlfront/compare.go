@@ -35,95 +35,96 @@ func mirrored(r sqlvalue.Relation) sqlvalue.Relation {
 	return r
 }
 
-// compileComparison compiles =, <>, <, <=, >, >=, IN and NOT IN.
-func (b *binder) compileComparison(e *sqlparser.ComparisonExpr, truth bool) (pred, error) {
-	if rows, ok, err := b.splitRows(e); err != nil {
-		return pred{}, err
-	} else if ok {
-		return b.compileCondition(rows, truth)
-	}
-	switch {
-	case e.Operator == sqlparser.InStr:
-		return b.compileIn(e, truth)
-	case e.Operator == sqlparser.NotInStr:
-		return b.compileIn(e, !truth)
-	case relations[e.Operator] == "":
-		return b.compileComputed(e, truth)
-	}
-	return b.compare(e, truth)
-}
-
-// compare compiles a comparison of a column with a constant as a set of the
-// column's values, and any other comparison as an expression.
-func (b *binder) compare(e *sqlparser.ComparisonExpr, truth bool) (pred, error) {
-	l, simple, err := b.operand(e.Left)
+// plain compiles a comparison of a column with a constant as a leaf, and one of two constants. It
+// is false for any other comparison, and for one that no list of values decides: of a column
+// without a domain by order.
+func (b *binder) plain(operator string, left, right sqlparser.Expr) (*condition, bool, error) {
+	l, simple, err := b.operand(left)
 	if err != nil {
-		return pred{}, err
+		return nil, false, err
 	}
-	r, also, err := b.operand(e.Right)
+	r, also, err := b.operand(right)
 	if err != nil {
-		return pred{}, err
+		return nil, false, err
 	}
-	relation := relations[e.Operator]
+	column, relation, k := l.column, relations[operator], r.constant
 	switch {
 	case !simple || !also || l.isColumn && r.isColumn:
-		if column, relation, k, ok := b.solved(e.Left, relation, e.Right); ok {
-			return b.compareColumn(column, relation, k, truth)
+		var ok bool
+		if column, relation, k, ok = b.solved(left, relation, right); !ok {
+			return nil, false, nil
 		}
-		return b.compileComputed(e, truth)
-	case isOrdered(relation) && (l.isColumn && b.isPinned(l.column) || r.isColumn && b.isPinned(r.column)):
-		return b.compileComputed(e, truth)
-	case l.isColumn:
-		return b.compareColumn(l.column, relation, r.constant, truth)
 	case r.isColumn:
-		return b.compareColumn(r.column, mirrored(relation), l.constant, truth)
-	case l.constant.isNull() || r.constant.isNull():
-		return constantPred(false), nil
+		column, relation, k = r.column, mirrored(relation), l.constant
+	case !l.isColumn && relation != "":
+		return computedBy(constantComparison(relation, l.constant, r.constant)), true, nil
 	}
-	return constantPred(relation.Holds(l.constant.compare(r.constant)) == truth), nil
+	switch {
+	case relation == "" && (!l.isColumn && !r.isColumn || b.steps(column) != nil):
+		return nil, false, nil
+	case isOrdered(relation) && !k.isNull() && !b.domain(column).Finite():
+		return nil, false, nil
+	}
+	c, err := b.compareColumn(column, relation, k)
+	return c, true, err
 }
 
-// isOrdered reports whether a relation asks for more than equality.
-func isOrdered(r sqlvalue.Relation) bool { return r != sqlvalue.Equal && r != sqlvalue.NotEqual }
+// constantComparison compares two constants.
+func constantComparison(relation sqlvalue.Relation, x, y constant) *expr {
+	if x.isNull() || y.isNull() {
+		return constantOf(exactly(scalar{}))
+	}
+	return constantOf(conditionBounds(relation.Holds(x.compare(y))))
+}
 
-// compareColumn compiles column relation constant; with NULL it is unknown.
-func (b *binder) compareColumn(column int, relation sqlvalue.Relation, k constant, truth bool) (pred, error) {
-	if k.isNull() {
-		return constantPred(false), nil
+// isOrdered reports whether a relation asks for more than equality. That of IS is "".
+func isOrdered(r sqlvalue.Relation) bool {
+	return r != "" && r != sqlvalue.Equal && r != sqlvalue.NotEqual
+}
+
+// compareColumn compiles column relation constant. With NULL it is unknown, and IS NULL is never.
+func (b *binder) compareColumn(column int, relation sqlvalue.Relation, k constant) (*condition, error) {
+	if k.isNull() && relation == "" {
+		return b.nullLeaf(column), nil
+	} else if k.isNull() {
+		return b.listedLeaf(column, b.domain(column).None(), true, ""), nil
 	}
 	yes, err := b.matching(column, relation, k)
-	if err != nil || truth {
-		return columnPred(column, yes), err
+	if err != nil {
+		return nil, err
 	}
-	return columnPred(column, b.domain(column).NotNull().Minus(yes)), nil
+	l := leaf{column: column, yes: yes, other: canBeFalse, null: canBeUnknown}
+	switch {
+	case relation == "":
+		l.null = canBeFalse
+	case relation == sqlvalue.Equal && yes.IsEmpty():
+		l.warning = b.outside(column, "= "+k.label(), "it matches")
+	}
+	return leafCondition(l), nil
 }
 
 // matching returns the values of a column for which the comparison is true.
 func (b *binder) matching(column int, relation sqlvalue.Relation, k constant) (query.Set, error) {
-	d := b.domain(column)
-	switch relation {
-	case sqlvalue.Equal, sqlvalue.NotEqual:
-		v, ok, err := b.convert(column, k)
-		if err != nil {
-			return query.Set{}, err
-		}
-		equal := d.None()
-		if ok {
-			equal = d.SetOf(v)
-		}
-		if relation == sqlvalue.NotEqual {
-			return d.NotNull().Minus(equal), nil
-		}
-		if equal.IsEmpty() {
-			b.warnOutside(column, "= "+k.label(), "it matches")
-		}
-		return equal, nil
+	if isOrdered(relation) {
+		return b.ordered(column, relation, k)
 	}
-	return b.ordered(column, relation, k)
+	d := b.domain(column)
+	equal := d.None()
+	v, ok, err := b.convert(column, k)
+	switch {
+	case err != nil:
+		return equal, err
+	case ok:
+		equal = d.SetOf(v)
+	}
+	if relation == sqlvalue.NotEqual {
+		return d.NotNull().Minus(equal), nil
+	}
+	return equal, nil
 }
 
-// warnOutside warns of a literal that matches nothing.
-func (b *binder) warnOutside(column int, what, matches string) {
+// outside returns a warning of a literal that matches nothing.
+func (b *binder) outside(column int, what, matches string) string {
 	c := b.u.Columns()[column]
 	is := "is"
 	if matches == "they match" {
@@ -133,24 +134,7 @@ func (b *binder) warnOutside(column int, what, matches string) {
 	if b.joins.steps(column) != nil { // its only domain is its values
 		where = "in no row of the public table"
 	}
-	b.warn(fmt.Sprintf("%s %s %s %s: %s nothing", c.Name, what, is, where, matches))
-}
-
-// compileBetween compiles x BETWEEN a AND b as x >= a AND x <= b.
-func (b *binder) compileBetween(e *sqlparser.RangeCond, truth bool) (pred, error) {
-	if e.Operator == sqlparser.NotBetweenStr {
-		truth = !truth
-	}
-	from, to := rangeParts(e)
-	low, err := b.compileComparison(from, truth)
-	if err != nil {
-		return pred{}, err
-	}
-	high, err := b.compileComparison(to, truth)
-	if err != nil {
-		return pred{}, err
-	}
-	return b.merge([]pred{low, high}, truth)
+	return fmt.Sprintf("%s %s %s %s: %s nothing", c.Name, what, is, where, matches)
 }
 
 // convert returns the value of a column that equals a constant under the
@@ -362,70 +346,29 @@ func foldedOrder(d query.Domain, v query.Value, less, inclusive bool) query.Set 
 	return d.SetOf(values...)
 }
 
-// compileIn compiles x IN (list). It is true if x equals an element. Otherwise it is
-// unknown if x or an element is NULL, and false if neither is.
-func (b *binder) compileIn(e *sqlparser.ComparisonExpr, truth bool) (pred, error) {
-	if sub, ok := e.Right.(*sqlparser.Subquery); ok {
-		return b.compileInPublic(e, sub, truth)
-	}
-	list, ok := e.Right.(sqlparser.ValTuple)
-	if !ok {
-		return pred{}, b.unsupported(e.Right)
-	}
-	x, simple, err := b.operand(e.Left)
-	if err != nil {
-		return pred{}, err
-	}
-	elements, constant, err := b.elements(list)
-	switch {
-	case err != nil:
-		return pred{}, err
-	case !simple || !constant:
-		plain := *e
-		plain.Operator = sqlparser.InStr
-		return b.compileComputed(&plain, truth)
-	case !x.isColumn:
-		return constantIn(x.constant, elements, truth), nil
-	}
-	equal, null, err := b.equalToAny(x.column, elements)
-	if err != nil {
-		return pred{}, err
-	}
-	return b.among(x.column, equal, null, truth), nil
-}
-
-// among returns the records whose column is in a list if truth is set, and the
-// records whose column is not in it otherwise. In the second case the list must have
-// no NULL.
-func (b *binder) among(column int, listed query.Set, null, truth bool) pred {
-	switch {
-	case truth:
-		return columnPred(column, listed)
-	case null:
-		return constantPred(false)
-	}
-	return columnPred(column, b.domain(column).NotNull().Minus(listed))
-}
-
-// elements returns the constants of a list. It is false if an element is computed.
-func (b *binder) elements(list sqlparser.ValTuple) ([]constant, bool, error) {
-	elements := make([]constant, len(list))
-	for i, e := range list {
+// elements returns the constants of a list, and its other elements.
+func (b *binder) elements(list sqlparser.ValTuple) (constants []constant, rest sqlparser.ValTuple, err error) {
+	constants = make([]constant, 0, len(list))
+	for _, e := range list {
 		o, ok, err := b.operand(e)
-		if err != nil || !ok || o.isColumn {
-			return nil, false, err
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case ok && !o.isColumn:
+			constants = append(constants, o.constant)
+		default:
+			rest = append(rest, e)
 		}
-		elements[i] = o.constant
 	}
-	return elements, true, nil
+	return constants, rest, nil
 }
 
-// equalToAny returns the values of a column that equal an element, and whether
-// an element is NULL. It warns of elements outside the domain.
-func (b *binder) equalToAny(column int, elements []constant) (equal query.Set, null bool, err error) {
+// among compiles column IN (constants). It warns of elements outside the domain.
+func (b *binder) among(column int, elements []constant) (*condition, error) {
 	d := b.domain(column)
 	values := make([]query.Value, 0, len(elements))
 	var outside []constant
+	null := false
 	for _, k := range elements {
 		if k.isNull() {
 			null = true
@@ -433,7 +376,7 @@ func (b *binder) equalToAny(column int, elements []constant) (equal query.Set, n
 		}
 		v, ok, err := b.convert(column, k)
 		if err != nil {
-			return query.Set{}, false, err
+			return nil, err
 		}
 		if ok && d.Contains(v) {
 			values = append(values, v)
@@ -441,27 +384,25 @@ func (b *binder) equalToAny(column int, elements []constant) (equal query.Set, n
 			outside = append(outside, k)
 		}
 	}
+	warning := ""
 	switch n := len(outside); {
 	case n == 1:
-		b.warnOutside(column, "= "+outside[0].label(), "it matches")
+		warning = b.outside(column, "= "+outside[0].label(), "it matches")
 	case n > 1:
-		b.warnOutside(column, fmt.Sprintf("= %s and %d more in a list", outside[0].label(), n-1), "they match")
+		listed := fmt.Sprintf("= %s and %d more in a list", outside[0].label(), n-1)
+		warning = b.outside(column, listed, "they match")
 	}
-	return d.SetOf(values...), null, nil
+	return b.listedLeaf(column, d.SetOf(values...), null, warning), nil
 }
 
-// constantIn evaluates constant IN (constants).
-func constantIn(x constant, elements []constant, truth bool) pred {
-	null := x.isNull()
-	for _, k := range elements {
-		switch {
-		case k.isNull():
-			null = true
-		case !x.isNull() && x.compare(k) == 0:
-			return constantPred(truth)
-		}
+// listedLeaf compiles column IN (values). It is true for the values. For others it is false, or
+// unknown if NULL is listed.
+func (b *binder) listedLeaf(column int, values query.Set, null bool, warning string) *condition {
+	other := canBeFalse
+	if null {
+		other = canBeUnknown
 	}
-	return constantPred(!null && !truth)
+	return leafCondition(leaf{column: column, yes: values, other: other, null: canBeUnknown, warning: warning})
 }
 
 // maxRow bounds the values of a row value.

@@ -11,8 +11,8 @@ import (
 	"dpsql/sqlvalue"
 )
 
-// comparisonExpr compiles every operator that compares.
-func (b *binder) comparisonExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
+// comparison compiles every operator that compares.
+func (b *binder) comparison(e *sqlparser.ComparisonExpr) (*condition, error) {
 	if rows, ok, err := b.splitRows(e); err != nil || ok {
 		if err != nil {
 			return nil, err
@@ -21,23 +21,35 @@ func (b *binder) comparisonExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
 	}
 	switch e.Operator {
 	case sqlparser.InStr, sqlparser.NotInStr:
-		x, err := b.inExpr(e)
-		return negatedIf(e.Operator == sqlparser.NotInStr, x, err)
+		c, err := b.in(e)
+		return negatedIf(e.Operator == sqlparser.NotInStr, c, err)
 	case sqlparser.LikeStr, sqlparser.NotLikeStr:
 		x, err := b.likeExpr(e)
-		return negatedIf(e.Operator == sqlparser.NotLikeStr, x, err)
+		return negatedIf(e.Operator == sqlparser.NotLikeStr, computedBy(x), err)
 	case syntax.OperatorGlob, syntax.OperatorNotGlob:
 		x, err := b.globExpr(e)
-		return negatedIf(e.Operator == syntax.OperatorNotGlob, x, err)
+		return negatedIf(e.Operator == syntax.OperatorNotGlob, computedBy(x), err)
 	case syntax.OperatorIs, syntax.OperatorIsNot:
-		x, err := b.isValueExpr(e)
-		return negatedIf(e.Operator == syntax.OperatorIsNot, x, err)
+		c, err := b.isValue(e)
+		return negatedIf(e.Operator == syntax.OperatorIsNot, c, err)
 	}
-	return b.comparisonOf(e.Operator, e.Left, e.Right)
+	return b.compare(e.Operator, e.Left, e.Right)
+}
+
+// compare compiles left operator right: a leaf if one side is a column and the other a constant.
+func (b *binder) compare(operator string, left, right sqlparser.Expr) (*condition, error) {
+	if c, ok, err := b.plain(operator, left, right); ok || err != nil {
+		return c, err
+	}
+	x, err := b.comparisonOf(operator, left, right)
+	return computedBy(x), err
 }
 
 // comparisonOf compiles left operator right.
 func (b *binder) comparisonOf(operator string, left, right sqlparser.Expr) (*expr, error) {
+	if err := b.countPart(); err != nil {
+		return nil, b.placedAt(err, left)
+	}
 	x, y, err := b.pair(left, right)
 	if err != nil {
 		if exact, ok := b.exactly(operator, left, right); ok {
@@ -190,17 +202,12 @@ func toText() operation {
 	})
 }
 
-// isValueExpr compiles x IS y, and x IS TRUE with a TRUE in parentheses.
-func (b *binder) isValueExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
+// isValue compiles x IS y, and x IS TRUE with a TRUE in parentheses.
+func (b *binder) isValue(e *sqlparser.ComparisonExpr) (*condition, error) {
 	if t, ok := b.truthWord(e.Right); ok {
-		wanted := canBeFalse
-		if t {
-			wanted = canBeTrue
-		}
-		x, err := b.condition(e.Left)
-		return applied(err, testTruth(wanted), x)
+		return b.truthTest(e.Left, t)
 	}
-	return b.comparisonOf(syntax.OperatorSame, e.Left, e.Right)
+	return b.compare(syntax.OperatorSame, e.Left, e.Right)
 }
 
 // truthWord reports which of the words TRUE and FALSE an expression is.
@@ -216,11 +223,11 @@ func (b *binder) truthWord(e sqlparser.Expr) (value, ok bool) {
 	return false, false
 }
 
-// rangeExpr compiles x BETWEEN a AND b as x >= a AND x <= b.
-func (b *binder) rangeExpr(e *sqlparser.RangeCond) (*expr, error) {
+// between compiles x BETWEEN a AND b as x >= a AND x <= b.
+func (b *binder) between(e *sqlparser.RangeCond) (*condition, error) {
 	low, high := rangeParts(e)
-	x, err := b.junctionExpr(&sqlparser.AndExpr{Left: low, Right: high}, true)
-	return negatedIf(e.Operator == sqlparser.NotBetweenStr, x, err)
+	c, err := b.junction(&sqlparser.AndExpr{Left: low, Right: high})
+	return negatedIf(e.Operator == sqlparser.NotBetweenStr, c, err)
 }
 
 // rangeParts returns the two comparisons of a BETWEEN.
@@ -241,13 +248,56 @@ func refuseUnnamed(what string, of operation) operation {
 	}
 }
 
-// inExpr compiles x IN (list). Only the affinity of x counts, not the elements'.
-func (b *binder) inExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
+// in compiles x IN (list): a leaf of the constants if x is a column, and comparisons with the
+// other elements.
+func (b *binder) in(e *sqlparser.ComparisonExpr) (*condition, error) {
+	if sub, ok := e.Right.(*sqlparser.Subquery); ok {
+		return b.inPublic(e, sub)
+	}
 	list, ok := e.Right.(sqlparser.ValTuple)
 	if !ok {
 		return nil, b.unsupported(e.Right)
 	}
-	x, err := b.expr(e.Left)
+	x, simple, err := b.operand(e.Left)
+	if err != nil {
+		return nil, err
+	}
+	constants, computed, err := b.elements(list)
+	if err != nil {
+		return nil, err
+	}
+	var equal []*expr
+	switch {
+	case !simple:
+		computed = list
+	case x.isColumn && len(constants) > 0:
+		listed, err := b.among(x.column, constants)
+		if err != nil || len(computed) == 0 {
+			return listed, err
+		}
+		equal = append(equal, b.valueOf(listed))
+	case !x.isColumn:
+		for _, k := range constants {
+			equal = append(equal, constantComparison(sqlvalue.Equal, x.constant, k))
+		}
+	}
+	if len(computed) > 0 {
+		rest, err := b.inComputed(e.Left, computed)
+		if err != nil {
+			return nil, err
+		}
+		equal = append(equal, rest...)
+	}
+	return computedBy(chainOf(equal, false)), nil
+}
+
+// inComputed compiles the comparisons of x IN (list). Only the affinity of x counts, not the
+// elements'.
+func (b *binder) inComputed(left sqlparser.Expr, list sqlparser.ValTuple) ([]*expr, error) {
+	if err := b.countPart(); err != nil {
+		return nil, b.placedAt(err, left)
+	}
+	x, err := b.expr(left)
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +316,7 @@ func (b *binder) inExpr(e *sqlparser.ComparisonExpr) (*expr, error) {
 	if len(constants) > 0 {
 		equal = append(equal, x.inConstants(constants))
 	}
-	return junctionOf(equal, false), nil
+	return equal, nil
 }
 
 // element compiles an element of a list that x is looked up in. It returns both as they
@@ -290,59 +340,21 @@ func (b *binder) element(x *expr, e sqlparser.Expr) (*expr, *expr, error) {
 
 // inConstants compiles x IN (constants).
 func (x *expr) inConstants(constants []*expr) *expr {
-	l := &list{in: make(map[scalar]bool)}
+	m := &members{inside: canBeTrue, outside: canBeFalse, null: canBeUnknown}
 	var mentions []string
 	for _, y := range constants {
 		v := y.full.lo.canonical()
-		switch {
-		case v.isNull():
-			l.null = true
-		case !l.in[v]:
-			l.in[v] = true
-			l.sorted = append(l.sorted, v)
-			if v.isText() {
-				mentions = append(mentions, v.value.Str())
-			}
+		if v.isNull() {
+			m.outside = canBeUnknown
+			continue
+		}
+		m.spans = append(m.spans, span{v, v})
+		if v.isText() {
+			mentions = append(mentions, v.value.Str())
 		}
 	}
-	slices.SortFunc(l.sorted, scalar.compare)
-	in := apply(l.contains, x)
+	slices.SortFunc(m.spans, func(s, t span) int { return s.lo.compare(t.lo) })
+	in := apply(m.contains, x)
 	in.mentions = mentions
 	return in
-}
-
-// list is a list of constants.
-type list struct {
-	in     map[scalar]bool
-	sorted []scalar
-	null   bool // NULL is listed
-}
-
-// contains is IN.
-func (l *list) contains(args []bounds) bounds {
-	x := args[0]
-	switch {
-	case x.undefined() || x.isNull():
-		return x
-	case x.known && l.in[x.lo.canonical()]:
-		return conditionBounds(true)
-	case x.known:
-		return l.missed().bounds()
-	}
-	t := l.missed()
-	if i, _ := slices.BinarySearchFunc(l.sorted, x.lo, scalar.compare); i < len(l.sorted) && l.sorted[i].compare(x.hi) <= 0 {
-		t |= canBeTrue
-	}
-	if x.null {
-		t |= canBeUnknown
-	}
-	return t.bounds()
-}
-
-// missed returns the result of IN for a value that is not listed.
-func (l *list) missed() truths {
-	if l.null {
-		return canBeUnknown
-	}
-	return canBeFalse
 }

@@ -2,13 +2,9 @@ package sqlfront
 
 import (
 	"slices"
-	"strings"
-
-	"github.com/xwb1989/sqlparser"
 
 	"dpsql/query"
 	"dpsql/sqlerr"
-	"dpsql/sqlfront/syntax"
 )
 
 // maxSteps bounds the steps that are taken for one statement, and with them time and
@@ -188,40 +184,6 @@ func (b *binder) countSteps(steps int) error {
 		return t.Working()
 	}
 	return nil
-}
-
-// compileComputed compiles a condition by its values as an expression.
-func (b *binder) compileComputed(e sqlparser.Expr, truth bool) (pred, error) {
-	x, err := b.condition(e)
-	if err != nil {
-		return pred{}, err
-	}
-	wanted := canBeFalse
-	if truth {
-		wanted = canBeTrue
-	}
-	q, err := b.diagram(x, func(r bounds) (int64, bool, error) {
-		t := r.truths()
-		if t == wanted {
-			return 1, true, nil
-		}
-		return 0, t&wanted == 0, nil
-	})
-	if err != nil {
-		return pred{}, b.placedAt(err, e)
-	}
-	p := b.simplest(q)
-	if p.shape == isConstant && !p.always && truth {
-		b.warnNothing(e)
-	}
-	return p, nil
-}
-
-// warnNothing warns that no record can meet a condition.
-func (b *binder) warnNothing(e sqlparser.Expr) {
-	if names := b.g.ColumnNames(e); len(names) > 0 {
-		b.warn("a condition on " + syntax.Excerpt(strings.Join(names, ", "), 80) + " matches nothing in the declared domains")
-	}
 }
 
 // simplest returns a query as a set if it depends on one column only.

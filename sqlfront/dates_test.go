@@ -80,7 +80,7 @@ func TestDatesAreRefused(t *testing.T) {
 		{"d = 20240101", "compared with the number 20240101", "single quotes"},
 		{"d > 2024.5", "compared with the number 2024.5", "single quotes"},
 		{"CASE WHEN d > '2024-02-30' THEN 1 END = 1", "which is not a date", "four digits"},
-		{"CASE WHEN d > 5 THEN 1 END = 1", "a date is compared with a number", "single quotes"},
+		{"CASE WHEN d > 5 THEN 1 END = 1", "compared with the number 5", "single quotes"},
 		{"d = lower('X')", "which is not a date", "four digits"},
 		{"d = n", "a date is compared with a number", "single quotes"},
 		{"d = z", "a comparison", ""},

@@ -88,9 +88,8 @@ func applyLeft(of operation, args []*expr) *expr {
 	return x
 }
 
-// junctionOf returns the AND, or the OR, of conditions, in the order of their
-// columns.
-func junctionOf(args []*expr, and bool) *expr {
+// chainOf returns the AND, or the OR, of conditions, in the order of their columns.
+func chainOf(args []*expr, and bool) *expr {
 	args = slices.Clone(args)
 	slices.SortStableFunc(args, func(x, y *expr) int { return cmp.Compare(x.last, y.last) })
 	if and {
@@ -126,10 +125,21 @@ func (b *binder) countPart() error {
 // expr compiles a syntax tree to an expression that has SQLite's value for
 // every record. Conditions are expressions whose values are 1, 0 and NULL.
 func (b *binder) expr(e sqlparser.Expr) (*expr, error) {
+	if e = syntax.Unwrap(e); !isCondition(e) {
+		return b.value(e)
+	}
+	c, err := b.conditionOf(e)
+	if err != nil {
+		return nil, err
+	}
+	return b.valueOf(c), nil
+}
+
+// value compiles an expression that is no condition.
+func (b *binder) value(e sqlparser.Expr) (*expr, error) {
 	if err := b.countPart(); err != nil {
 		return nil, b.placedAt(err, e)
 	}
-	e = syntax.Unwrap(e)
 	if o, ok, err := b.operand(e); err != nil || ok {
 		if o.isColumn && err == nil && b.steps(o.column) != nil {
 			return nil, b.refuseSteps(o.column, e)
@@ -148,38 +158,8 @@ func (b *binder) expr(e sqlparser.Expr) (*expr, error) {
 		return b.caseExpr(e)
 	case *sqlparser.FuncExpr:
 		return b.functionExpr(e)
-	case *sqlparser.ComparisonExpr:
-		if b.isMembership(e) {
-			return b.memberExpr(e)
-		}
-		return b.comparisonExpr(e)
-	case *sqlparser.RangeCond:
-		if b.isOfReal(e.Left, e.From, e.To) {
-			return b.memberExpr(e)
-		}
-		return b.rangeExpr(e)
-	case *sqlparser.IsExpr:
-		if (e.Operator == sqlparser.IsNullStr || e.Operator == sqlparser.IsNotNullStr) && b.isOfReal(e.Expr) {
-			return b.memberExpr(e)
-		}
-		return b.isExpr(e)
-	case *sqlparser.NotExpr:
-		x, err := b.condition(e.Expr)
-		return applied(err, negation, x)
-	case *sqlparser.AndExpr:
-		return b.junctionExpr(e, true)
-	case *sqlparser.OrExpr:
-		return b.junctionExpr(e, false)
 	}
 	return nil, b.unsupported(e)
-}
-
-// applied is apply, unless compiling the operands failed.
-func applied(err error, of operation, args ...*expr) (*expr, error) {
-	if err != nil {
-		return nil, err
-	}
-	return apply(of, args...), nil
 }
 
 // placedAt gives an error without a position the position of an expression.
@@ -196,11 +176,6 @@ func (b *binder) number(e sqlparser.Expr) (*expr, error) {
 }
 
 const textArithmetic = "arithmetic with a text"
-
-// condition compiles an expression that is used as a condition.
-func (b *binder) condition(e sqlparser.Expr) (*expr, error) {
-	return b.notText(e, "a text as a condition", "compare it with a value")
-}
 
 // notText compiles an expression that must not be a text.
 func (b *binder) notText(e sqlparser.Expr, what, hint string) (*expr, error) {
@@ -296,41 +271,10 @@ func mixes(operator string, e sqlparser.Expr) bool {
 	return ok && bitOperators[o.Operator] && o.Operator != operator
 }
 
-// junctionExpr compiles a chain of ANDs, or of ORs.
-func (b *binder) junctionExpr(e sqlparser.Expr, and bool) (*expr, error) {
-	var args []*expr
-	for _, part := range flatten(e, and) {
-		x, err := b.condition(part)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, x)
-	}
-	return junctionOf(args, and), nil
-}
-
-// isExpr compiles IS [NOT] NULL, TRUE and FALSE.
-func (b *binder) isExpr(e *sqlparser.IsExpr) (*expr, error) {
-	switch e.Operator {
-	case sqlparser.IsNullStr, sqlparser.IsNotNullStr:
-		x, err := b.expr(e.Expr)
-		x, err = applied(err, isMissing, x)
-		return negatedIf(e.Operator == sqlparser.IsNotNullStr, x, err)
-	}
-	x, err := b.condition(e.Expr)
-	wanted := canBeTrue
-	if e.Operator == sqlparser.IsFalseStr || e.Operator == sqlparser.IsNotFalseStr {
-		wanted = canBeFalse
-	}
-	x, err = applied(err, testTruth(wanted), x)
-	return negatedIf(e.Operator == sqlparser.IsNotTrueStr || e.Operator == sqlparser.IsNotFalseStr, x, err)
-}
-
-func negatedIf(not bool, x *expr, err error) (*expr, error) {
-	if !not {
-		return x, err
-	}
-	return applied(err, negation, x)
+// unsupported refuses an expression.
+func (b *binder) unsupported(e sqlparser.Expr) error {
+	construct, hint := b.construct(e)
+	return b.g.StartToken(e).Unsupported(construct).WithHint("%s", hint)
 }
 
 // caseExpr compiles both forms of CASE.
@@ -357,121 +301,20 @@ func (b *binder) caseExpr(e *sqlparser.CaseExpr) (*expr, error) {
 func (b *binder) caseOf(e *sqlparser.CaseExpr, results []*expr) (*expr, error) {
 	args, time := make([]*expr, 0, 2*len(e.Whens)+1), alike(results)
 	for i, w := range e.Whens {
-		var when *expr
+		var when *condition
 		var err error
 		if e.Expr == nil {
 			when, err = b.condition(w.Cond)
 		} else {
-			when, err = b.comparisonOf(sqlparser.EqualStr, e.Expr, w.Cond)
+			when, err = b.compare(sqlparser.EqualStr, e.Expr, w.Cond)
 		}
 		if err != nil {
 			return nil, err
 		}
-		args = append(args, when, results[i])
+		args = append(args, b.valueOf(when), results[i])
 	}
 	if e.Else == nil {
 		results = append(results, constantExpr(constant{}))
 	}
 	return inTime(time, apply(firstTrue, append(args, results[len(e.Whens)])...)), nil
-}
-
-// isMembership reports whether a comparison can be compiled only as a set of a
-// column's values: a comparison of a REAL column with constants, or IN (SELECT …).
-func (b *binder) isMembership(e *sqlparser.ComparisonExpr) bool {
-	if e.Operator == sqlparser.InStr || e.Operator == sqlparser.NotInStr {
-		if list, ok := e.Right.(sqlparser.ValTuple); ok {
-			return b.isOfReal(append([]sqlparser.Expr{e.Left}, list...)...)
-		}
-		_, ok := e.Right.(*sqlparser.Subquery)
-		return ok
-	}
-	if relations[e.Operator] == "" {
-		return false
-	}
-	_, _, _, solved := b.solved(e.Left, relations[e.Operator], e.Right)
-	return solved || b.isOfReal(e.Left, e.Right)
-}
-
-// isOfReal reports whether one of the operands is a REAL column, and the others
-// are constants.
-func (b *binder) isOfReal(operands ...sqlparser.Expr) bool {
-	columns := 0
-	for _, e := range operands {
-		o, ok, err := b.operand(e)
-		if err != nil || !ok || o.isColumn && b.steps(o.column) == nil {
-			return false
-		}
-		if o.isColumn {
-			columns++
-		}
-	}
-	return columns == 1
-}
-
-// memberExpr compiles a condition that is a set of one column's values.
-func (b *binder) memberExpr(e sqlparser.Expr) (*expr, error) {
-	yes, err := b.compileCondition(e, true)
-	if err != nil {
-		return nil, err
-	}
-	no, err := b.compileCondition(e, false)
-	switch {
-	case err != nil:
-		return nil, err
-	case yes.shape == isDiagram || no.shape == isDiagram:
-		return nil, b.unsupported(e)
-	case yes.shape == isConstant && no.shape == isConstant:
-		return constantOf(membership(yes, no, query.Column{}, scalar{})), nil
-	}
-	column := yes.column
-	if yes.shape == isConstant {
-		column = no.column
-	}
-	x := apply(func(args []bounds) bounds {
-		if !args[0].known {
-			return integersBetween(0, 1, true)
-		}
-		return membership(yes, no, b.u.Columns()[column], args[0].lo)
-	}, b.columnExpr(column))
-	for _, p := range []pred{yes, no} {
-		values, _ := p.set.Listed()
-		for _, v := range values {
-			if v.IsText() {
-				x.mentions = append(x.mentions, v.Str())
-			}
-		}
-	}
-	return x, nil
-}
-
-// membership returns a condition's truth for a column's value: true in yes, false in
-// no, and unknown outside of both.
-func membership(yes, no pred, c query.Column, x scalar) bounds {
-	switch {
-	case yes.contains(c, x):
-		return conditionBounds(true)
-	case no.contains(c, x):
-		return conditionBounds(false)
-	}
-	return exactly(scalar{})
-}
-
-// contains reports whether a set, or a constant, holds for a value of column c.
-func (p pred) contains(c query.Column, x scalar) bool {
-	if p.shape == isConstant {
-		return p.always
-	}
-	if x.standIn == isOther {
-		_, except := p.set.Listed()
-		return except
-	}
-	v := query.Null()
-	switch {
-	case x.isInteger():
-		v = query.Int(x.integer())
-	case x.isText():
-		v = query.Text(x.value.Str())
-	}
-	v, ok := c.Canonical(v)
-	return ok && p.set.Contains(v)
 }

@@ -226,7 +226,7 @@ func (b *binder) bindOn(from *syntax.FromItem, j *join) (pred, error) {
 		if i == on {
 			continue
 		}
-		p, err := b.compileCondition(c, true)
+		p, err := b.compileCondition(c)
 		if err != nil {
 			return pred{}, err
 		}
@@ -401,7 +401,7 @@ func (b *binder) relation(from *syntax.FromItem) (relation, pred, error) {
 		}
 		return r, constantPred(true), nil
 	}
-	sub := &binder{s: from.Sub, g: from.Sub.Tokens, table: b.table, u: b.u, joins: b.joins, read: b.read, args: b.args, parameters: b.parameters, describing: b.describing, knownConditions: make(map[knownKey]pred), spent: b.spent}
+	sub := &binder{s: from.Sub, g: from.Sub.Tokens, table: b.table, u: b.u, joins: b.joins, read: b.read, args: b.args, parameters: b.parameters, describing: b.describing, spent: b.spent}
 	columns, kept, err := sub.subselect()
 	for _, w := range sub.warnings {
 		b.warn(w)
@@ -504,32 +504,32 @@ func (b *binder) renamed(columns []visible) ([]visible, error) {
 
 const inPublicHint = "write column IN (SELECT column FROM a public table)"
 
-// compileInPublic compiles x IN (SELECT column FROM table), where x is a column and
+// inPublic compiles x IN (SELECT column FROM table), where x is a column and
 // the table is public: x IN the list of its values.
-func (b *binder) compileInPublic(e *sqlparser.ComparisonExpr, sub *sqlparser.Subquery, truth bool) (pred, error) {
+func (b *binder) inPublic(e *sqlparser.ComparisonExpr, sub *sqlparser.Subquery) (*condition, error) {
 	x, simple, err := b.operand(e.Left)
 	if err != nil {
-		return pred{}, err
+		return nil, err
 	}
 	table, column, ok := b.selectedColumn(sub)
 	if !simple || !x.isColumn || !ok || query.SameName(table.Value, b.table.Name()) {
-		return pred{}, b.g.StartToken(sub).Unsupported("a sub-select").WithHint(inPublicHint)
+		return nil, b.g.StartToken(sub).Unsupported("a sub-select").WithHint(inPublicHint)
 	}
 	t, err := b.public(syntax.Name{Text: table.Value, Position: table.Position}, table)
 	if err != nil {
-		return pred{}, err
+		return nil, err
 	}
 	i := slices.IndexFunc(t.Columns, func(name string) bool { return query.SameName(name, column.Value) })
 	if i < 0 {
-		return pred{}, sqlerr.New(sqlerr.Unknown, "no column %s in the public table %s", syntax.Excerpt(column.Value, 40), syntax.Excerpt(table.Value, 40)).At(column.Position)
+		return nil, sqlerr.New(sqlerr.Unknown, "no column %s in the public table %s", syntax.Excerpt(column.Value, 40), syntax.Excerpt(table.Value, 40)).At(column.Position)
 	}
 	if len(t.Rows) == 0 { // of NULL too
-		return constantPred(!truth), nil
+		return computedBy(constantOf(conditionBounds(false))), nil
 	}
 	d, c := b.domain(x.column), b.u.Columns()[x.column]
 	listed, ok := t.domain(i)
 	if !ok || listed.Type() != c.ShownType() || t.steps(i) != nil || b.steps(x.column) != nil {
-		return pred{}, column.Unsupported("a list of values of another type").
+		return nil, column.Unsupported("a list of values of another type").
 			WithHint("%s is %v; the values of %s must all be, or NULL", c.Name, c.ShownType(), syntax.Excerpt(column.Value, 40))
 	}
 	values := make([]query.Value, 0, listed.Size())
@@ -538,7 +538,7 @@ func (b *binder) compileInPublic(e *sqlparser.ComparisonExpr, sub *sqlparser.Sub
 			values = append(values, v)
 		}
 	}
-	return b.among(x.column, d.SetOf(values...), listed.HasNull(), truth), nil
+	return b.listedLeaf(x.column, d.SetOf(values...), listed.HasNull(), ""), nil
 }
 
 // selectedColumn returns the table and the column of SELECT column FROM table. It is

@@ -203,7 +203,7 @@ func (b *binder) specialExpr(name string, e *sqlparser.FuncExpr, args []*expr) (
 	time, last := alike(args), len(args)-1
 	var cases []*expr
 	for _, x := range args[:last] {
-		cases = append(cases, apply(negation, apply(isMissing, x)), x)
+		cases = append(cases, apply(negation, apply(missing, x)), x)
 	}
 	return inTime(time, apply(firstTrue, append(cases, args[last])...)), nil
 }

@@ -121,7 +121,7 @@ func checked(operator sqlvalue.Operator) func(a, b int64) (int64, error) {
 
 // presence returns the records for which an expression is not NULL.
 func (b *binder) presence(x *expr) (pred, error) {
-	q, err := b.diagram(apply(isMissing, x), func(r bounds) (int64, bool, error) {
+	q, err := b.diagram(apply(missing, x), func(r bounds) (int64, bool, error) {
 		switch r.truths() {
 		case canBeTrue:
 			return 0, true, nil

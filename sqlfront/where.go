@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/xwb1989/sqlparser"
 
@@ -11,167 +12,137 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// compileCondition returns the records for which a condition is true if truth is set,
-// and those for which it is false otherwise. The two are compiled separately, because
-// with NULL a condition is neither. NOT swaps them. AND is false if one side is false.
-func (b *binder) compileCondition(e sqlparser.Expr, truth bool) (pred, error) {
-	switch e := e.(type) {
-	case *sqlparser.ParenExpr:
-		return b.compileCondition(syntax.Unwrap(e), truth)
-	case *sqlparser.NotExpr:
-		return b.compileCondition(e.Expr, !truth)
-	case *sqlparser.AndExpr, *sqlparser.OrExpr:
-		return b.compileJunction(e, truth)
-	case *sqlparser.ComparisonExpr:
-		return b.compileComparison(e, truth)
-	case *sqlparser.RangeCond:
-		return b.compileBetween(e, truth)
-	case *sqlparser.IsExpr:
-		return b.compileIs(e, truth)
+// compileCondition returns the records for which a condition is true.
+func (b *binder) compileCondition(e sqlparser.Expr) (pred, error) {
+	c, err := b.condition(e)
+	if err != nil {
+		return pred{}, err
 	}
-	return b.compileComputed(e, truth)
+	return b.where(c, true)
 }
 
-// unsupported refuses an expression.
-func (b *binder) unsupported(e sqlparser.Expr) error {
-	construct, hint := b.construct(e)
-	return b.g.StartToken(e).Unsupported(construct).WithHint("%s", hint)
+// where returns the records for which a condition is true if truth is set, and those
+// for which it is false otherwise. The two are found separately, because with NULL a
+// condition is neither. NOT swaps them. AND is false if one side is false. While a part
+// depends on one column only, it stays a set of the column's values.
+func (b *binder) where(c *condition, truth bool) (pred, error) {
+	switch c.logic {
+	case isLeaf:
+		return b.leafRecords(&c.leaf, truth), nil
+	case isNot:
+		return b.where(c.parts[0], !truth)
+	case isAnd, isOr:
+		return b.whereAll(c, truth)
+	case isTrue: // which is never unknown
+		p, err := b.whereTrue(c)
+		if err != nil || truth {
+			return p, err
+		}
+		return b.not(p)
+	}
+	return b.whereComputed(c, truth)
 }
 
-// compileJunction compiles a whole chain of ANDs, or of ORs. The parts of a
-// conjunction that can pin a column come first.
-func (b *binder) compileJunction(e sqlparser.Expr, truth bool) (pred, error) {
-	_, and := e.(*sqlparser.AndExpr)
-	parts := flatten(e, and)
+// whereAll is where for a whole chain of ANDs, or of ORs. The parts of a conjunction
+// that can pin a column come first.
+func (b *binder) whereAll(c *condition, truth bool) (pred, error) {
+	conjunction := (c.logic == isAnd) == truth
+	parts := c.parts
 	preds := make([]pred, 0, len(parts))
-	if and == truth {
+	if conjunction {
 		defer func(pins map[int][]query.Value, pinning int) { b.pins, b.pinning = pins, pinning }(b.pins, b.pinning)
 		var err error
-		if preds, parts, err = b.compilePins(parts, truth); err != nil {
+		if preds, parts, err = b.pinColumns(parts, truth); err != nil {
 			return pred{}, err
 		}
 	}
 	for _, part := range parts {
-		p, err := b.compileCondition(part, truth)
+		p, err := b.where(part, truth)
 		if err != nil {
 			return pred{}, err
 		}
 		preds = append(preds, p)
 	}
-	return b.merge(preds, and == truth)
+	return b.merge(preds, conjunction)
 }
 
-// flatten returns the parts of nested ANDs, or ORs, in the order of the text.
-func flatten(e sqlparser.Expr, and bool) []sqlparser.Expr {
-	var parts []sqlparser.Expr
-	for pending := []sqlparser.Expr{e}; len(pending) > 0; {
-		last := syntax.Unwrap(pending[len(pending)-1])
-		pending = pending[:len(pending)-1]
-		if n, ok := last.(*sqlparser.AndExpr); ok && and {
-			pending = append(pending, n.Left, n.Right)
-		} else if n, ok := last.(*sqlparser.OrExpr); ok && !and {
-			pending = append(pending, n.Left, n.Right)
-		} else {
-			parts = append(parts, last)
-		}
-	}
-	slices.Reverse(parts)
-	return parts
-}
-
-// compileIs compiles IS [NOT] NULL, TRUE and FALSE, which are never unknown.
-func (b *binder) compileIs(e *sqlparser.IsExpr, truth bool) (pred, error) {
-	var p pred
-	var err error
-	switch e.Operator {
-	case sqlparser.IsNotNullStr, sqlparser.IsNotTrueStr, sqlparser.IsNotFalseStr:
-		truth = !truth
-	}
-	switch e.Operator {
-	case sqlparser.IsTrueStr, sqlparser.IsNotTrueStr:
-		p, err = b.compileCondition(e.Expr, true)
-	case sqlparser.IsFalseStr, sqlparser.IsNotFalseStr:
-		p, err = b.compileCondition(e.Expr, false)
-	default:
-		p, err = b.compileNotNull(e, truth)
-		truth = !truth
-	}
-	if err != nil || truth {
-		return p, err
-	}
-	return b.not(p)
-}
-
-// compileNotNull returns the records for which the operand of IS NULL is not NULL.
-func (b *binder) compileNotNull(e *sqlparser.IsExpr, null bool) (pred, error) {
-	o, ok, err := b.operand(e.Expr)
-	switch {
-	case err != nil:
-		return pred{}, err
-	case !ok && isCondition(e.Expr):
-		return b.compileKnown(e)
-	case !ok && null: // it warns if none is NULL
-		p, err := b.compileComputed(&sqlparser.IsExpr{Operator: sqlparser.IsNullStr, Expr: e.Expr}, true)
-		if err != nil {
-			return pred{}, err
-		}
-		return b.not(p)
-	case !ok:
-		return b.compileComputed(&sqlparser.IsExpr{Operator: sqlparser.IsNotNullStr, Expr: e.Expr}, true)
-	case !o.isColumn:
-		return constantPred(!o.constant.isNull()), nil
-	}
-	d := b.domain(o.column)
-	if null && !d.HasNull() {
-		b.warn(b.u.Columns()[o.column].Name + " IS NULL matches nothing: NULL is not in the declared domain " +
-			syntax.Excerpt(b.u.Columns()[o.column].DomainText(), 80))
-	}
-	return columnPred(o.column, d.NotNull()), nil
-}
-
-// isCondition reports whether an expression is made of conditions.
-func isCondition(e sqlparser.Expr) bool {
-	switch syntax.Unwrap(e).(type) {
-	case *sqlparser.ComparisonExpr, *sqlparser.RangeCond, *sqlparser.IsExpr, *sqlparser.NotExpr, *sqlparser.AndExpr, *sqlparser.OrExpr:
-		return true
-	}
-	return false
-}
-
-// compileKnown returns the records for which a condition is true or false, and not
-// unknown. It keeps the result for the node, since nested IS NULLs ask for it twice per
-// level. A result for the pinned values of a column holds while they are pinned. The
-// number of such compilations is bounded.
-func (b *binder) compileKnown(e *sqlparser.IsExpr) (pred, error) {
-	key := knownKey{e, b.pinning}
-	if p, ok := b.knownConditions[key]; ok {
+// whereTrue returns the records for which the condition in an IS TRUE is true. It keeps the
+// result for the node, since nested IS NULLs ask for it twice per level. A result for the
+// pinned values of a column holds while they are pinned. The number of such compilations
+// is bounded.
+func (b *binder) whereTrue(c *condition) (pred, error) {
+	key := testKey{c, b.pinning}
+	if p, ok := b.tests[key]; ok {
 		return p, nil
 	}
 	if b.pinning > 0 {
 		if err := b.countPart(); err != nil {
-			return pred{}, b.placedAt(err, e.Expr)
+			return pred{}, err
 		}
 	}
-	yes, err := b.compileCondition(e.Expr, true)
+	p, err := b.where(c.parts[0], true)
 	if err != nil {
 		return pred{}, err
 	}
-	no, err := b.compileCondition(e.Expr, false)
-	if err != nil {
-		return pred{}, err
+	if b.tests == nil {
+		b.tests = make(map[testKey]pred)
 	}
-	p, err := b.merge([]pred{yes, no}, false)
-	if b.knownConditions == nil {
-		b.knownConditions = make(map[knownKey]pred)
-	}
-	b.knownConditions[key] = p
-	return p, err
+	b.tests[key] = p
+	return p, nil
 }
 
-// knownKey names a condition, and the pins it is compiled under.
-type knownKey struct {
-	e       *sqlparser.IsExpr
+// testKey names an IS TRUE, and the pins it is compiled under.
+type testKey struct {
+	c       *condition
 	pinning int
+}
+
+// whereComputed is where for a condition that is known by its values as an expression.
+func (b *binder) whereComputed(c *condition, truth bool) (pred, error) {
+	wanted := canBeFalse
+	if truth {
+		wanted = canBeTrue
+	}
+	q, err := b.diagram(c.computed, func(r bounds) (int64, bool, error) {
+		t := r.truths()
+		if t == wanted {
+			return 1, true, nil
+		}
+		return 0, t&wanted == 0, nil
+	})
+	if err != nil {
+		return pred{}, b.placedAt(err, b.blamed(c.source))
+	}
+	p := b.simplest(q)
+	if p.shape == isConstant && !p.always && (truth || c.logic == isMissing) {
+		b.warnNothing(c.source)
+	}
+	return p, nil
+}
+
+// blamed returns what an error of a condition points to: a constant that a column is compared
+// with, or all of it.
+func (b *binder) blamed(e sqlparser.Expr) sqlparser.Expr {
+	c, ok := syntax.Unwrap(e).(*sqlparser.ComparisonExpr)
+	if !ok || relations[c.Operator] == "" {
+		return e
+	}
+	l, simple, _ := b.operand(c.Left)
+	r, also, _ := b.operand(c.Right)
+	switch {
+	case !simple || !also || l.isColumn == r.isColumn:
+		return e
+	case l.isColumn:
+		return c.Right
+	}
+	return c.Left
+}
+
+// warnNothing warns that no record can meet a condition.
+func (b *binder) warnNothing(e sqlparser.Expr) {
+	if names := b.g.ColumnNames(e); len(names) > 0 {
+		b.warn("a condition on " + syntax.Excerpt(strings.Join(names, ", "), 80) + " matches nothing in the declared domains")
+	}
 }
 
 // pred is the set of records for which a condition holds. While that depends on
@@ -305,18 +276,18 @@ func foldBalanced[T any](values []T, op func(a, b T) (T, error)) (T, error) {
 	return op(a, b)
 }
 
-// compilePins compiles the parts of a conjunction that can pin a column without a
-// domain to a list of values, such as the first part of zip IN ('1', '2') AND zip LIKE
-// '1%'. It returns the other parts, which are then compiled for those values only. The
-// pins stay until the caller restores b.pins.
-func (b *binder) compilePins(parts []sqlparser.Expr, truth bool) (preds []pred, rest []sqlparser.Expr, err error) {
+// pinColumns returns the records of those parts of a conjunction that can pin a column
+// without a domain to a list of values, such as the first part of zip IN ('1', '2') AND
+// zip LIKE '1%'. It returns the other parts, which are then compiled for those values
+// only. The pins stay until the caller restores b.pins.
+func (b *binder) pinColumns(parts []*condition, truth bool) (preds []pred, rest []*condition, err error) {
 	for _, part := range parts {
-		column, ok := b.comparedColumn(part)
+		column, ok := b.leafColumn(part)
 		if !ok {
 			rest = append(rest, part)
 			continue
 		}
-		p, err := b.compileCondition(part, truth)
+		p, err := b.where(part, truth)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -326,6 +297,22 @@ func (b *binder) compilePins(parts []sqlparser.Expr, truth bool) (preds []pred, 
 		}
 	}
 	return preds, rest, nil
+}
+
+// leafColumn returns the column without a domain that all leaves of a condition are of. It is
+// false for any other condition.
+func (b *binder) leafColumn(c *condition) (int, bool) {
+	switch c.logic {
+	case isLeaf:
+		return c.leaf.column, !b.domain(c.leaf.column).Finite()
+	case isNot, isAnd, isOr:
+		first, ok := b.leafColumn(c.parts[0])
+		return first, ok && !slices.ContainsFunc(c.parts[1:], func(part *condition) bool {
+			column, ok := b.leafColumn(part)
+			return !ok || column != first
+		})
+	}
+	return 0, false
 }
 
 // addPin notes the values of a column that matter.
@@ -342,12 +329,6 @@ func (b *binder) addPin(column int, values []query.Value) {
 	b.pinning = b.pinnings
 }
 
-// isPinned reports whether only some values of a column matter.
-func (b *binder) isPinned(column int) bool {
-	_, ok := b.pins[column]
-	return ok
-}
-
 // pinRows pins each column without a domain that FROM and WHERE restrict to a list of
 // values. The rest of the statement is computed for these records only.
 func (b *binder) pinRows() {
@@ -359,55 +340,4 @@ func (b *binder) pinRows() {
 			b.addPin(i, values)
 		}
 	}
-}
-
-// comparedColumn returns the column without a domain that a condition compares with
-// constants. It is false for any other condition.
-func (b *binder) comparedColumn(e sqlparser.Expr) (int, bool) {
-	switch e := syntax.Unwrap(e).(type) {
-	case *sqlparser.NotExpr:
-		return b.comparedColumn(e.Expr)
-	case *sqlparser.AndExpr, *sqlparser.OrExpr:
-		_, and := e.(*sqlparser.AndExpr)
-		return b.columnComparedByAll(flatten(e, and))
-	case *sqlparser.ComparisonExpr:
-		switch e.Operator {
-		case sqlparser.EqualStr, sqlparser.NotEqualStr:
-			return b.onlyColumn(e.Left, e.Right)
-		case sqlparser.InStr, sqlparser.NotInStr:
-			if list, ok := e.Right.(sqlparser.ValTuple); ok {
-				return b.onlyColumn(append([]sqlparser.Expr{e.Left}, list...)...)
-			}
-			if _, public := e.Right.(*sqlparser.Subquery); public {
-				return b.onlyColumn(e.Left)
-			}
-		}
-	}
-	return 0, false
-}
-
-// columnComparedByAll is comparedColumn for several conditions on one column.
-func (b *binder) columnComparedByAll(parts []sqlparser.Expr) (int, bool) {
-	first, ok := b.comparedColumn(parts[0])
-	return first, ok && !slices.ContainsFunc(parts[1:], func(e sqlparser.Expr) bool {
-		column, ok := b.comparedColumn(e)
-		return !ok || column != first
-	})
-}
-
-// onlyColumn returns the one operand that is a column without a domain. All other
-// operands must be constants.
-func (b *binder) onlyColumn(operands ...sqlparser.Expr) (int, bool) {
-	column, found := 0, 0
-	for _, e := range operands {
-		o, ok, err := b.operand(e)
-		if err != nil || !ok {
-			return 0, false
-		}
-		if o.isColumn {
-			column = o.column
-			found++
-		}
-	}
-	return column, found == 1 && !b.domain(column).Finite()
 }

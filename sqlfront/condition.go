@@ -1,0 +1,202 @@
+package sqlfront
+
+import (
+	"slices"
+
+	"github.com/xwb1989/sqlparser"
+
+	"dpsql/sqlfront/syntax"
+)
+
+// condition is a compiled condition. WHERE takes it apart, see binder.where. Other expressions
+// compute with its value, see binder.valueOf.
+type condition struct {
+	logic    logic
+	parts    []*condition // in the order of the text
+	leaf     leaf
+	computed *expr
+	source   sqlparser.Expr // what is compiled
+	value    *expr          // nil until it is asked for
+}
+
+// logic is how a condition is made of its parts.
+type logic uint8
+
+const (
+	isComputed logic = iota // known by its value alone, which is computed
+	isMissing               // computed, and never unknown: IS NULL of an expression that is no condition
+	isLeaf
+	isNot
+	isAnd
+	isOr
+	isTrue // IS TRUE
+)
+
+// computedBy returns a condition that is known by its value alone.
+func computedBy(x *expr) *condition { return &condition{computed: x} }
+
+// not is NOT c.
+func not(c *condition) *condition { return &condition{logic: isNot, parts: []*condition{c}} }
+
+// tested is c IS TRUE.
+func tested(c *condition) *condition { return &condition{logic: isTrue, parts: []*condition{c}} }
+
+// negatedIf negates a condition, unless compiling it failed.
+func negatedIf(negated bool, c *condition, err error) (*condition, error) {
+	if err != nil || !negated {
+		return c, err
+	}
+	return not(c), nil
+}
+
+// isCondition reports whether an expression is made of conditions.
+func isCondition(e sqlparser.Expr) bool {
+	switch e.(type) {
+	case *sqlparser.ComparisonExpr, *sqlparser.RangeCond, *sqlparser.IsExpr, *sqlparser.NotExpr, *sqlparser.AndExpr, *sqlparser.OrExpr:
+		return true
+	}
+	return false
+}
+
+// condition compiles an expression that is used as a condition.
+func (b *binder) condition(e sqlparser.Expr) (*condition, error) {
+	c, err := b.conditionOf(e)
+	if err != nil || c.computed == nil {
+		return c, err
+	}
+	return c, b.refuseText(c.computed, e, "a text as a condition", "compare it with a value")
+}
+
+// conditionOf is condition, and lets pass what may have no truth value.
+func (b *binder) conditionOf(e sqlparser.Expr) (c *condition, err error) {
+	switch e := syntax.Unwrap(e).(type) {
+	case *sqlparser.ComparisonExpr:
+		c, err = b.comparison(e)
+	case *sqlparser.RangeCond:
+		c, err = b.between(e)
+	case *sqlparser.IsExpr:
+		c, err = b.isTest(e)
+	case *sqlparser.NotExpr:
+		c, err = b.condition(e.Expr)
+		c, err = negatedIf(true, c, err)
+	case *sqlparser.AndExpr, *sqlparser.OrExpr:
+		c, err = b.junction(e)
+	default:
+		var x *expr
+		x, err = b.value(e)
+		c = computedBy(x)
+	}
+	if err == nil && c.source == nil {
+		c.source = e
+	}
+	return c, err
+}
+
+// junction compiles a chain of ANDs, or of ORs.
+func (b *binder) junction(e sqlparser.Expr) (*condition, error) {
+	c := &condition{logic: isOr}
+	_, and := e.(*sqlparser.AndExpr)
+	if and {
+		c.logic = isAnd
+	}
+	parts := flatten(e, and)
+	c.parts = make([]*condition, len(parts))
+	for i, part := range parts {
+		var err error
+		if c.parts[i], err = b.condition(part); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// flatten returns the parts of nested ANDs, or ORs, in the order of the text.
+func flatten(e sqlparser.Expr, and bool) []sqlparser.Expr {
+	var parts []sqlparser.Expr
+	for pending := []sqlparser.Expr{e}; len(pending) > 0; {
+		last := syntax.Unwrap(pending[len(pending)-1])
+		pending = pending[:len(pending)-1]
+		if n, ok := last.(*sqlparser.AndExpr); ok && and {
+			pending = append(pending, n.Left, n.Right)
+		} else if n, ok := last.(*sqlparser.OrExpr); ok && !and {
+			pending = append(pending, n.Left, n.Right)
+		} else {
+			parts = append(parts, last)
+		}
+	}
+	slices.Reverse(parts)
+	return parts
+}
+
+// isTest compiles IS [NOT] NULL, TRUE and FALSE, which are never unknown.
+func (b *binder) isTest(e *sqlparser.IsExpr) (*condition, error) {
+	var c *condition
+	var err error
+	switch e.Operator {
+	case sqlparser.IsNullStr, sqlparser.IsNotNullStr:
+		c, err = b.nullTest(e.Expr)
+	default:
+		c, err = b.truthTest(e.Expr, e.Operator == sqlparser.IsTrueStr || e.Operator == sqlparser.IsNotTrueStr)
+	}
+	switch e.Operator {
+	case sqlparser.IsNotNullStr, sqlparser.IsNotTrueStr, sqlparser.IsNotFalseStr:
+		return negatedIf(true, c, err)
+	}
+	return c, err
+}
+
+// truthTest compiles e IS TRUE, or e IS FALSE: NOT e IS TRUE.
+func (b *binder) truthTest(e sqlparser.Expr, truth bool) (*condition, error) {
+	c, err := b.condition(e)
+	c, err = negatedIf(!truth, c, err)
+	if err != nil {
+		return nil, err
+	}
+	return tested(c), nil
+}
+
+// nullTest compiles IS NULL. A condition is NULL if it is neither true nor false.
+func (b *binder) nullTest(e sqlparser.Expr) (*condition, error) {
+	if isCondition(syntax.Unwrap(e)) {
+		c, err := b.conditionOf(e)
+		if err != nil {
+			return nil, err
+		}
+		return not(&condition{logic: isOr, parts: []*condition{tested(c), tested(not(c))}}), nil
+	}
+	if o, ok, err := b.operand(e); err != nil || ok && o.isColumn {
+		return b.nullLeaf(o.column), err
+	}
+	x, err := b.expr(e)
+	if err != nil {
+		return nil, err
+	}
+	return &condition{logic: isMissing, computed: apply(missing, x), source: e}, nil
+}
+
+// valueOf returns a condition as an expression.
+func (b *binder) valueOf(c *condition) *expr {
+	if c.value == nil {
+		c.value = b.valueOfParts(c)
+	}
+	return c.value
+}
+
+func (b *binder) valueOfParts(c *condition) *expr {
+	if c.logic == isLeaf {
+		return b.leafValue(&c.leaf)
+	}
+	values := make([]*expr, len(c.parts))
+	for i, part := range c.parts {
+		values[i] = b.valueOf(part)
+	}
+	switch c.logic {
+	case isNot:
+		return apply(negation, values...)
+	case isTrue:
+		return apply(testTrue, values...)
+	case isAnd, isOr:
+		return chainOf(values, c.logic == isAnd)
+	}
+	return c.computed
+}
