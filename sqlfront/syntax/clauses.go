@@ -4,404 +4,351 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"dpsql/sqlerr"
 )
 
-// This file rewrites clauses of other systems: GROUP BY ALL, QUALIFY, generate_series, and
-// conditions with regular expressions and arrays.
+// This file desugars clauses of other systems: TOP, FETCH, OFFSET, GROUP BY ALL, QUALIFY and
+// generate_series, and takes the schema public away. They become edits of the text.
 
-// selection is a SELECT's list while it is rewritten.
-type selection struct {
-	list  int      // where the list begins, behind DISTINCT
-	items [][2]int // the first and last piece of each entry, with its alias
-	from  int      // the FROM, or where the list ends
+// edit puts parts into the place of the characters from one position up to another: texts, and
+// expressions as they are once they are desugared.
+type edit struct {
+	from, to int
+	parts    []any
 }
 
-// selecting returns the SELECT that a piece stands in, outside its parentheses.
-func (w *rewriter) selecting(i int) (s selection, ok bool) {
-	depth := 0
-	for i--; i >= 0; i-- {
-		switch t := w.at(i); {
-		case t.Matches(")"):
-			depth++
-		case t.Matches("("):
-			if depth--; depth < 0 {
-				return s, false
-			}
-		case depth == 0 && t.Matches("SELECT"):
-			s.list = i + 1
-			if w.at(s.list).Matches("DISTINCT") || w.at(s.list).Matches("ALL") {
-				s.list++
-			}
-			first := s.list
-			for s.from = first; s.from < len(w.pieces); s.from++ {
-				switch t := w.at(s.from); {
-				case t.Matches("("):
-					if s.from = w.closing(s.from); s.from < 0 {
-						return s, false
-					}
-				case t.Matches(","):
-					s.items, first = append(s.items, [2]int{first, s.from - 1}), s.from+1
-				case t.Matches("FROM"), t.Matches(")"), t.Matches(";"):
-					return selection{s.list, append(s.items, [2]int{first, s.from - 1}), s.from}, s.from > first
-				}
-			}
-			return s, false
+func (d *desugaring) edit(from, to int, parts ...any) {
+	d.replaces(from)
+	d.edits = append(d.edits, edit{from, to, parts})
+}
+
+// before returns the end of the token before a position.
+func (d *desugaring) before(position int) int {
+	if i := d.token(position); i > 0 {
+		return d.tokens[i-1].End
+	}
+	return position
+}
+
+// clauses desugars the clauses of all queries in a statement, which the query q is.
+func (d *desugaring) clauses(q *Query) {
+	d.schemas()
+	Walk(q, func(n Node) bool {
+		if inner, ok := n.(*Query); ok {
+			d.query(inner)
+		}
+		return true
+	})
+	d.series(q)
+	if q.Settings != nil {
+		d.edit(d.before(q.settingsAt), q.End())
+	}
+}
+
+// schemas takes PostgreSQL's usual schema away: "public"."t" is t. It does nothing if the
+// statement uses the name for something else.
+func (d *desugaring) schemas() {
+	var found []int
+	for i, t := range d.tokens {
+		if !t.isName() || UpperASCII(t.Value) != "PUBLIC" || i > 0 && d.tokens[i-1].Matches(".") {
+			continue
+		}
+		if i+2 >= len(d.tokens) || !d.tokens[i+1].Matches(".") || !d.tokens[i+2].isName() {
+			return
+		}
+		found = append(found, i)
+	}
+	for _, i := range found {
+		d.edit(d.tokens[i].Position, d.tokens[i+2].Position)
+	}
+}
+
+// query desugars the clauses of one query.
+func (d *desugaring) query(q *Query) {
+	if q.foreign {
+		d.limits(q)
+	}
+	for _, b := range blocks(q.Body, nil) {
+		if b.Top != nil {
+			d.edit(b.topAt, b.listAt)
+			b.Top = Inside(b.Top)
+			d.edit(d.end(q), d.end(q), " LIMIT ", &b.Top)
+		}
+		if b.GroupAll {
+			d.groupAll(b)
+		}
+		if b.Qualify != nil {
+			d.qualify(b)
 		}
 	}
-	return s, false
+}
+
+// end returns where a clause can be added to a query.
+func (d *desugaring) end(q *Query) int {
+	switch {
+	case q.Settings != nil:
+		return d.before(q.settingsAt)
+	case q.With == nil && q.Body.Pos() > q.Pos(): // in parentheses
+		return q.End() - 1
+	}
+	return q.End()
+}
+
+// blocks adds the SELECTs that a body is made of.
+func blocks(b Body, list []*Block) []*Block {
+	switch b := b.(type) {
+	case *Block:
+		return append(list, b)
+	case *Compound:
+		return blocks(b.Y, blocks(b.X, list))
+	}
+	return list
+}
+
+// limits writes FETCH FIRST n ROWS ONLY, OFFSET n ROWS and LIMIT ALL as LIMIT n OFFSET m.
+func (d *desugaring) limits(q *Query) {
+	parts := []any{"LIMIT ", "-1"}
+	if q.Limit != nil {
+		if parts[1] = &q.Limit; q.Limit.Pos() == q.Limit.End() { // FETCH FIRST ROW
+			parts[1] = "1"
+		}
+	}
+	if q.Offset != nil {
+		parts = append(parts, " OFFSET ", &q.Offset)
+	}
+	d.edit(q.limits.from, q.limits.to, parts...)
 }
 
 // aggregating are names of aggregates, and families the beginnings of others.
 var (
-	aggregating = words(`SUM TOTAL AVG MIN MAX MARGIN LOW HIGH MEDIAN MODE GROUP_CONCAT STRING_AGG ARRAY_AGG ANY_VALUE`)
-	families    = []string{"COUNT", "STDDEV", "STDEV", "VAR", "CORR", "COVAR_", "REGR_", "PERCENTILE_", "QUANTILE", "APPROX_", "BOOL_"}
+	aggregating = words(`SUM TOTAL AVG MIN MAX MARGIN LOW HIGH MEDIAN MODE GROUP_CONCAT STRING_AGG
+		ARRAY_AGG ANY_VALUE`)
+	families = []string{"COUNT", "STDDEV", "STDEV", "VAR", "CORR", "COVAR_", "REGR_", "PERCENTILE_", "QUANTILE",
+		"APPROX_", "BOOL_"}
 )
 
-// isAggregate reports whether an aggregate is called at an index. MIN and MAX of several
-// values are none.
-func (w *rewriter) isAggregate(i int) bool {
-	t, end := w.at(i), -1
-	if w.at(i + 1).Matches("(") {
-		end = w.closing(i + 1)
+// isAggregate reports whether a call is one of an aggregate. MIN and MAX of several values are none.
+func isAggregate(c *Call) bool {
+	name := UpperASCII(c.Path[len(c.Path)-1].Text)
+	if c.Over != nil || aggregating[name] && (len(c.Args) == 1 || name != "MIN" && name != "MAX") {
+		return true
 	}
-	if end < 0 || t.Kind != KindWord {
-		return false
-	}
-	if t.Upper == "MIN" || t.Upper == "MAX" {
-		return len(w.arguments(i, end)) == 1
-	}
-	return aggregating[t.Upper] || slices.ContainsFunc(families, func(name string) bool { return strings.HasPrefix(t.Upper, name) })
+	return slices.ContainsFunc(families, func(family string) bool { return strings.HasPrefix(name, family) })
 }
 
-// aggregates reports whether pieces compute something of many rows, or of none.
-func (w *rewriter) aggregates(first, last int) bool {
-	names := false
-	for i := first; i <= last; i++ {
-		t := w.at(i)
-		names = names || t.isName()
-		if t.Matches("OVER") || w.isAggregate(i) {
-			return true
+// aggregates reports whether an expression computes something of many rows, or of none.
+func aggregates(e Expr) bool {
+	aggregate, names := false, false
+	Walk(e, func(n Node) bool {
+		switch n := n.(type) {
+		case *Column, *Subquery, *Exists:
+			names = true
+		case *Call:
+			names = true
+			aggregate = aggregate || isAggregate(n)
 		}
-	}
-	return !names
+		return true
+	})
+	return aggregate || !names
 }
 
-// groupAll turns GROUP BY ALL into the numbers of the entries that aggregate nothing.
-func (w *rewriter) groupAll() {
-	for i := len(w.pieces) - 1; i > 0 && w.err == nil; i-- {
-		if !w.at(i).Matches("ALL") || !w.at(i-1).Matches("BY") || !w.at(i-2).Matches("GROUP") || w.at(i+1).Matches("(") {
-			continue
-		}
-		s, ok := w.selecting(i - 2)
-		if !ok {
-			continue
-		}
-		var keys []string
-		for n, at := range s.items {
-			if w.at(at[1]).Matches("*") {
-				ok = false
-			}
-			if !w.aggregates(at[0], at[1]) {
-				keys = append(keys, strconv.Itoa(n+1))
-			}
-		}
-		switch {
-		case !ok:
-		case len(keys) == 0:
-			w.replace(i-2, i)
-		default:
-			w.replace(i, i, strings.Join(keys, ", "))
-		}
-	}
-}
-
-// title returns the name of an entry of a select list, and its last piece without the alias.
-func (w *rewriter) title(at [2]int) (name Token, last int, alias bool) {
-	name = w.at(at[1])
-	switch before := w.at(at[1] - 1); {
-	case at[0] == at[1] && name.isName():
-		return name, at[1], false
-	case at[0] == at[1] || !name.isName():
-		return Token{}, at[1], false
-	case before.Matches("."):
-		return name, at[1], false
-	case before.Matches("AS"):
-		return name, at[1] - 2, true
-	case before.endsOperand():
-		return name, at[1] - 1, true
-	}
-	return Token{}, at[1], false
-}
-
-// qualify puts a SELECT with QUALIFY into FROM, and the condition into WHERE around it. An
-// alias in the condition is what it stands for.
-func (w *rewriter) qualify() {
-	for i := len(w.pieces) - 1; i > 0 && w.err == nil; i-- {
-		t := w.at(i)
-		if !t.Matches("QUALIFY") || !w.at(i+1).startsOperand() && !w.at(i+1).Matches("NOT") || !w.at(i-1).endsOperand() {
-			continue
-		}
-		s, ok := w.selecting(i)
-		if !ok || s.from > i || !w.at(s.from).Matches("FROM") {
-			continue
-		}
-		end := i + 1
-		for ; end < len(w.pieces); end++ {
-			if t := w.at(end); t.Matches("(") {
-				if end = w.closing(end); end < 0 {
-					return
-				}
-			} else if slices.ContainsFunc([]string{"ORDER", "LIMIT", "OFFSET", "FETCH", "UNION", "INTERSECT", "EXCEPT", "WINDOW", ")", ";"}, t.Matches) {
-				break
-			}
-		}
-		var names []piece
-		meant := make(map[string][]piece)
-		for n, at := range s.items {
-			name, last, alias := w.title(at)
-			if name.Text == "" || slices.ContainsFunc(names, func(p piece) bool { return strings.EqualFold(p.Value, name.Value) }) {
-				w.fail(t.Unsupported("QUALIFY over entries without names of their own").WithHint("write AS and a name behind each entry of the select list"))
-				return
-			}
-			if n > 0 {
-				names = append(names, piece{Token{Kind: KindOperator, Text: ",", Value: ",", Position: name.Position}, -1})
-			}
-			names = append(names, piece{name, -1})
-			if alias {
-				meant[strings.ToLower(name.Value)] = w.span(at[0], last)
-			}
-		}
-		parts := []any{}
-		for j := i + 1; j < end; j++ {
-			t := w.at(j)
-			if x, is := meant[strings.ToLower(t.Value)]; is && t.isName() && !w.at(j+1).Matches("(") && !w.at(j+1).Matches(".") && !w.at(j-1).Matches(".") {
-				parts = append(parts, "(", x, ")")
-			} else {
-				parts = append(parts, w.span(j, j))
-			}
-		}
-		head := s.list - 1
-		if !w.at(head).Matches("SELECT") {
-			head--
-		}
-		all := slices.Concat([]any{"SELECT ", names, " FROM (", w.span(head, s.from-1), ", ("}, parts, []any{`) AS "qualify" `, w.span(s.from, i-1), `) AS "qualified" WHERE "qualify"`})
-		w.replace(head, end-1, all...)
-	}
-}
-
-// series turns generate_series(a, b, step) in FROM, or as the only entry of a select list,
-// into a recursive common table expression in front of the statement.
-func (w *rewriter) series() {
-	var entries []any
-	for i := len(w.pieces) - 1; i > 0 && w.err == nil; i-- {
-		t, before := w.at(i), w.at(i-1)
-		if !t.Matches("GENERATE_SERIES") || !w.at(i+1).Matches("(") {
-			continue
-		}
-		end := w.closing(i + 1)
-		args := [][]piece(nil)
-		if end > 0 {
-			args = w.arguments(i, end)
-		}
-		if len(args) < 2 || len(args) > 3 || len(args[0]) == 0 || len(args[1]) == 0 {
-			continue
-		}
-		value, next, within, ok := step(args)
-		if !ok {
-			w.fail(t.Unsupported("this step of generate_series").WithHint("it is a whole number, or a text such as '1 month' with a number and a unit"))
+// groupAll writes GROUP BY ALL as the numbers of the entries that aggregate nothing.
+func (d *desugaring) groupAll(b *Block) {
+	var keys []string
+	for i, it := range b.Items {
+		if _, star := it.X.(*Star); star {
 			return
 		}
-		name := "generate_series"
-		if len(entries) > 0 {
-			name += " " + strconv.Itoa(1+len(entries))
+		if !aggregates(it.X) {
+			keys = append(keys, strconv.Itoa(i+1))
 		}
-		table, column := `"`+name+`"`, []piece{{Token{Kind: KindWord, Text: "generate_series", Value: "generate_series", Upper: "GENERATE_SERIES", Position: t.Position}, -1}}
-		switch {
-		case before.Matches("SELECT") && (w.at(end+1).Kind == KindEnd || w.at(end+1).Text == "" || w.at(end+1).Matches(";") || w.at(end+1).Matches(")")):
-			w.replace(i, end, column, " FROM "+table)
-		case before.Matches("FROM"), before.Matches("JOIN"), before.Matches(","):
-			last := end
-			alias := w.at(end + 1)
-			if alias.Matches("AS") {
-				last, alias = end+1, w.at(end+2)
-			}
-			if alias.isName() && !keywords[alias.Upper] {
-				last++
-				column = w.span(last, last)
-				if w.at(last+1).Matches("(") && w.at(last+2).isName() && w.at(last+3).Matches(")") {
-					column, last = w.span(last+2, last+2), last+3
-				}
-				w.replace(i, last, table+" AS ", []piece{{alias, -1}})
-			} else {
-				w.replace(i, end, table)
-			}
-		default:
-			continue
-		}
-		from, to, after := value(args[0]), value(args[1]), next(column)
-		entry := slices.Concat([]any{table + " (", column, ") AS (SELECT "}, from, []any{" WHERE "}, from, []any{within}, to,
-			[]any{" UNION ALL SELECT "}, after, []any{" FROM " + table + " WHERE "}, after, []any{within}, to, []any{")"})
-		entries = append(entries, entry)
 	}
-	if len(entries) == 0 || w.err != nil {
+	all := d.tokens[d.token(b.groupAt)+2]
+	if len(keys) == 0 {
+		d.edit(d.before(b.groupAt), all.End)
+	} else {
+		d.edit(all.Position, all.End, strings.Join(keys, ", "))
+	}
+}
+
+// title returns the name of an entry of a select list.
+func (it Item) title() Ident {
+	if c, ok := it.X.(*Column); ok && it.As.None() {
+		return c.Path[len(c.Path)-1]
+	}
+	return it.As
+}
+
+// qualify puts a SELECT with QUALIFY into FROM, and the condition into WHERE around it. An alias
+// in the condition is what it stands for.
+func (d *desugaring) qualify(b *Block) {
+	if b.From == nil {
 		return
 	}
-	var all []any
-	for n, e := range entries {
-		if n > 0 {
-			all = append(all, ", ")
+	outer := []any{"SELECT "}
+	var names []string
+	meant := make(map[string]Expr)
+	for i, it := range b.Items {
+		name := it.title()
+		folded := strings.ToLower(name.Text)
+		if name.None() || slices.Contains(names, folded) {
+			d.refuse(b.qualifyAt, "QUALIFY over entries without names of their own",
+				"write AS and a name behind each entry of the select list")
 		}
-		all = append(all, e.([]any)...)
+		if names = append(names, folded); i > 0 {
+			outer = append(outer, ", ")
+		}
+		if outer = append(outer, name.String()); !it.As.None() {
+			meant[folded] = it.X
+		}
 	}
-	if first := w.first; w.at(first).Matches("WITH") {
-		last := first
-		if w.at(first + 1).Matches("RECURSIVE") {
-			last++
+	b.Qualify = Replace(b.Qualify, func(e Expr) Expr {
+		c, ok := e.(*Column)
+		if !ok || len(c.Path) != 1 || meant[strings.ToLower(c.Path[0].Text)] == nil {
+			return e
 		}
-		w.replace(first, last, slices.Concat([]any{"WITH RECURSIVE "}, all, []any{", "})...)
+		m := d.in(e)
+		return m.paren(meant[strings.ToLower(c.Path[0].Text)])
+	})
+	d.edit(b.Pos(), b.Pos(), append(outer, " FROM (")...)
+	d.edit(d.before(b.fromAt), d.before(b.fromAt), ", (", &b.Qualify, `) AS "qualify"`)
+	d.edit(d.before(b.qualifyAt), b.End(), `) AS "qualified" WHERE "qualify"`)
+}
+
+// series writes generate_series(a, b, step) in FROM, or as the only entry of a select list, as a
+// recursive common table expression in front of the statement.
+func (d *desugaring) series(q *Query) {
+	var parts []any
+	n := 0
+	add := func(c *Call, column string) (table string, ok bool) {
+		if len(c.Args) < 2 || len(c.Args) > 3 {
+			return "", false
+		}
+		name := "generate_series"
+		if n++; n > 1 {
+			name += " " + strconv.Itoa(n)
+			parts = append(parts, ", ")
+		}
+		parts = append(parts, d.entry(c, `"`+name+`"`, column)...)
+		return `"` + name + `"`, true
+	}
+	Walk(q, func(node Node) bool {
+		switch s := node.(type) {
+		case *Function:
+			if isSeries(s.Call) {
+				d.sourceSeries(s, add)
+			}
+		case *Block:
+			if c, ok := onlySeries(s); ok {
+				if table, ok := add(c, "generate_series"); ok {
+					d.edit(c.Pos(), c.End(), "generate_series FROM "+table)
+				}
+			}
+		}
+		return true
+	})
+	if n == 0 {
+		return
+	}
+	if q.With == nil {
+		d.edit(q.Pos(), q.Pos(), slices.Concat([]any{"WITH RECURSIVE "}, parts, []any{" "})...)
 	} else {
-		w.replace(first, first, slices.Concat([]any{"WITH RECURSIVE "}, all, []any{" ", w.span(first, first)})...)
+		d.edit(q.Pos(), q.With[0].Pos(), slices.Concat([]any{"WITH RECURSIVE "}, parts, []any{", "})...)
 	}
+}
+
+func isSeries(c *Call) bool {
+	return len(c.Path) == 1 && UpperASCII(c.Path[0].Text) == "GENERATE_SERIES"
+}
+
+// onlySeries returns the series that is all that a SELECT has.
+func onlySeries(b *Block) (*Call, bool) {
+	if len(b.Items) != 1 || b.From != nil || b.Where != nil || b.Distinct || !b.Items[0].As.None() {
+		return nil, false
+	}
+	c, ok := b.Items[0].X.(*Call)
+	return c, ok && isSeries(c)
+}
+
+// sourceSeries writes a series in FROM as the table that add makes of it.
+func (d *desugaring) sourceSeries(s *Function, add func(c *Call, column string) (string, bool)) {
+	column, alias := "generate_series", ""
+	if !s.Alias.Name.None() {
+		column, alias = s.Alias.Name.String(), " AS "+s.Alias.Name.String()
+	}
+	if len(s.Alias.Columns) == 1 {
+		column = s.Alias.Columns[0].String()
+	}
+	if table, ok := add(s.Call, column); ok {
+		d.edit(s.Pos(), s.End(), table+alias)
+	}
+}
+
+// entry writes the common table expression of a series.
+func (d *desugaring) entry(c *Call, table, column string) []any {
+	value, next, within := d.step(c)
+	from, to, after := value(&c.Args[0]), value(&c.Args[1]), next(column)
+	return slices.Concat(
+		[]any{table + "(" + column + ") AS (SELECT "}, from, []any{" WHERE "}, from, []any{within}, to,
+		[]any{" UNION ALL SELECT "}, after, []any{" FROM " + table + " WHERE "}, after, []any{within}, to,
+		[]any{")"})
 }
 
 // step returns the forms of the ends of a series and of what follows a value, and the comparison
 // that ends it. All values are days, if the step has whole days and no end is a moment, or else
 // moments.
-func step(args [][]piece) (value, next func(x []piece) []any, within string, ok bool) {
-	value = func(x []piece) []any { return []any{x} }
-	plus := func(n string) func(x []piece) []any { return func(x []piece) []any { return []any{x, " + " + n} } }
-	if len(args) == 2 {
-		return value, plus("1"), " <= ", true
+func (d *desugaring) step(c *Call) (value func(x *Expr) []any, next func(x string) []any, within string) {
+	value = func(x *Expr) []any { return []any{x} }
+	plus := func(n string) func(x string) []any { return func(x string) []any { return []any{x + " + " + n} } }
+	if len(c.Args) == 2 {
+		return value, plus("1"), " <= "
 	}
-	by := args[2]
-	if len(by) == 0 {
-		return nil, nil, "", false
+	by := Inside(c.Args[2])
+	switch x := by.(type) {
+	case *Cast: // of '1 day'::interval
+		by = x.X
+	case *Interval:
+		by = x.Value
+	case *Unary:
+		if l, ok := x.X.(*Literal); ok && x.Op == "-" && l.Kind == KindInteger && l.Value != "0" {
+			return value, func(x string) []any { return []any{x + " - " + l.Value} }, " >= "
+		}
 	}
-	if by[0].Matches("CAST") && len(by) > 2 { // of '1 day'::interval
-		by = by[2:3]
-	} else if by[0].Matches("INTERVAL") {
-		by = by[1:]
+	l, ok := by.(*Literal)
+	if ok && l.Kind == KindInteger && l.Value != "0" {
+		return value, plus(l.Value), " <= "
 	}
-	switch {
-	case len(by) == 1 && by[0].Kind == KindInteger && by[0].Text != "0":
-		return value, plus(by[0].Text), " <= ", true
-	case len(by) == 2 && by[0].Matches("-") && by[1].Kind == KindInteger && by[1].Text != "0":
-		return value, func(x []piece) []any { return []any{x, " - " + by[1].Text} }, " >= ", true
-	case len(by) != 1 || by[0].Kind != KindString:
-		return nil, nil, "", false
-	}
-	n, word, _ := strings.Cut(strings.TrimSpace(by[0].Value), " ")
+	text, ok := textOf(by)
+	n, word, _ := strings.Cut(strings.TrimSpace(text), " ")
 	count, err := strconv.Atoi(n)
 	unit, known := units[unitOf(strings.TrimSpace(word))]
-	if err != nil || !known || count < 1 || count > 1_000_000 {
-		return nil, nil, "", false
+	if !ok || err != nil || !known || count < 1 || count > maxCount {
+		d.refuse(c.Pos(), "this step of generate_series",
+			"it is a whole number, or a text such as '1 month' with a number and a unit")
 	}
 	function := "datetime("
-	if unit.day && !slices.ContainsFunc(slices.Concat(args[0], args[1]), piece.isMoment) {
+	if unit.day && !isMoment(c.Args[0]) && !isMoment(c.Args[1]) {
 		function = "date("
 	}
-	value = func(x []piece) []any { return []any{function, x, ")"} }
-	return value, func(x []piece) []any {
-		return []any{function, x, ", '+" + strconv.Itoa(count*unit.factor) + " " + unit.word + "')"}
-	}, " <= ", true
+	value = func(x *Expr) []any { return []any{function, x, ")"} }
+	step := ", '+" + strconv.Itoa(count*unit.factor) + " " + unit.word + "')"
+	return value, func(x string) []any { return []any{function + x + step} }, " <= "
 }
 
-// isMoment reports whether a token makes a value that has a time of day.
-func (p piece) isMoment() bool {
-	return p.Matches("DATETIME") || p.Matches("CURRENT_TIMESTAMP") || p.Kind == KindString && len(p.Value) > 10 && isoDate(p.Value[:10])
-}
-
-// matches turns x ~ '^abc' into x GLOB 'abc*', and x ~* 'abc' into x LIKE '%abc%'.
-func (w *rewriter) matches() {
-	for i := len(w.pieces) - 2; i > 0 && w.err == nil; i-- {
-		if !w.at(i).Matches("~") || !w.at(i-1).endsOperand() {
-			continue
+// isMoment reports whether an expression makes a value that has a time of day.
+func isMoment(e Expr) (moment bool) {
+	Walk(e, func(n Node) bool {
+		switch n := n.(type) {
+		case *Literal:
+			moment = moment || n.Kind == KindString && len(n.Value) > 10 && isoDate(n.Value[:10])
+		case *Column:
+			moment = moment || len(n.Path) == 1 && UpperASCII(n.Path[0].Text) == "CURRENT_TIMESTAMP"
+		case *Call:
+			moment = moment || UpperASCII(n.Path[0].Text) == "DATETIME" || UpperASCII(n.Path[0].Text) == "NOW"
+		case *Cast:
+			to := types[UpperASCII(n.Type.Path[len(n.Type.Path)-1].Text)]
+			moment = moment || to == "DATETIME"
 		}
-		last, operator, any, one := i+1, "GLOB ", "*", "?"
-		if w.at(last).Matches("*") {
-			last, operator, any, one = i+2, "LIKE ", "%", "_"
-		}
-		if pattern := w.at(last); pattern.Kind == KindString {
-			glob, ok := wildcards(pattern.Value, any, one)
-			if !ok {
-				w.fail(pattern.Unsupported("this regular expression").WithHint("one of letters, digits, blanks, . and .* is known, with ^ and $ around it; else list the values with IN"))
-				return
-			}
-			w.replace(i, last, operator+"'"+glob+"'")
-		}
-	}
-}
-
-// wildcards writes a regular expression with the wildcards of GLOB or LIKE.
-func wildcards(pattern, any, one string) (string, bool) {
-	body, begins := strings.CutPrefix(pattern, "^")
-	body, ends := strings.CutSuffix(body, "$")
-	var out strings.Builder
-	if !begins {
-		out.WriteString(any)
-	}
-	for body != "" {
-		c := rune(body[0])
-		switch {
-		case strings.HasPrefix(body, ".*"):
-			out.WriteString(any)
-			body = body[1:]
-		case c == '.':
-			out.WriteString(one)
-		case isLetter(c) && c != '_' && c < 0x80, isDigit(c), strings.ContainsRune(" -/:,", c):
-			out.WriteRune(c)
-		default:
-			return "", false
-		}
-		if body = body[1:]; strings.HasPrefix(body, "*") || strings.HasPrefix(body, "+") || strings.HasPrefix(body, "?") || strings.HasPrefix(body, "{") {
-			return "", false
-		}
-	}
-	if !ends {
-		out.WriteString(any)
-	}
-	return out.String(), true
-}
-
-// anyOf turns x = ANY (ARRAY['a', 'b']) into x IN ('a', 'b'), and x <> ALL (ARRAY[…]) into
-// NOT IN. What ARRAY has in its brackets is one token, an identifier of SQL Server's.
-func anyOf(w *rewriter, i, end int) {
-	array, list := w.at(i+2), w.at(i+3)
-	operator, in := "=", "IN ("
-	if w.at(i).Matches("ALL") {
-		operator, in = "<>", "NOT IN ("
-	}
-	compared := w.at(i-1).Matches(operator) || operator == "<>" && w.at(i-1).Matches("!=")
-	if compared && array.Kind == KindParameter {
-		w.fail(array.Unsupported("an array as an argument").WithHint("give each value an argument of its own: x IN ($1, $2)"))
-		return
-	}
-	if !compared || !array.Matches("ARRAY") || list.Kind != KindQuoted || !strings.HasPrefix(list.Text, "[") || end != i+4 {
-		return
-	}
-	tokens, err := Lex(list.Value)
-	if err != nil || len(tokens) < 2 || slices.ContainsFunc(tokens, func(t Token) bool { return t.Kind == KindParameter }) {
-		w.fail(sqlerr.New(sqlerr.Unsupported, "this array is outside the dialect").WithHint("list the values: x IN ('a', 'b')").At(list.Position))
-		return
-	}
-	w.replace(i-1, end, in+list.Value+")")
-}
-
-// ratio turns RATIO_TO_REPORT(x) OVER (…) into 1.0 * x / SUM(x) OVER (…).
-func ratio(w *rewriter, i, end int) {
-	x := w.arguments(i, end)
-	last := end + 2
-	if len(x) != 1 || len(x[0]) == 0 || !w.at(end+1).Matches("OVER") {
-		return
-	}
-	if w.at(last).Matches("(") {
-		last = w.closing(last)
-	} else if !w.at(last).isName() {
-		return
-	}
-	if last > end {
-		w.replace(i, last, "(1.0 * (", x[0], ") / SUM(", x[0], ") ", w.span(end+1, last), ")")
-	}
+		return true
+	})
+	return moment
 }

@@ -154,6 +154,9 @@ func (p *queryParser) infix(from int, x Expr, power int) Expr {
 	t := p.next()
 	switch t.Text {
 	case "::":
+		if !p.isName() && p.dialect == Native {
+			p.halfCast(t)
+		}
 		c := &Cast{X: x, Type: p.typeName(), Operator: t.Position}
 		c.span = p.since(from)
 		return c
@@ -175,6 +178,12 @@ func (p *queryParser) infix(from int, x Expr, power int) Expr {
 		op = "~*"
 	}
 	return p.operation(from, x, op, t.Position, power)
+}
+
+// halfCast refuses a :: without a value or a type.
+func (p *queryParser) halfCast(t *Token) {
+	p.formed = true
+	panic(t.Malformed("a value stands before :: and a type behind it").WithHint("CAST(value AS type) is the same"))
 }
 
 // hasFields reports whether a point behind an expression asks for a field of its value.

@@ -1,120 +1,27 @@
 package syntax
 
 import (
-	"errors"
-	"slices"
 	"strings"
 	"sync"
-
-	"dpsql/sqlerr"
 )
 
-// calls rewrites functions and operators of other systems, from right to left: the
-// arguments of a call before the call.
-func (w *rewriter) calls() {
-	for i := len(w.pieces) - 1; i >= 0 && w.err == nil; i-- {
-		t := w.pieces[i].Token
-		if t.Kind != KindWord || w.at(i-1).Matches(".") {
-			continue
-		}
-		if t.Upper == "ILIKE" {
-			if before := w.at(i - 1); (before.endsOperand() || before.Matches("NOT")) && w.at(i+1).startsOperand() {
-				w.replace(i, i, "LIKE")
-			}
-			continue
-		}
-		if next := w.at(i + 1); next.Kind == KindString && w.pieces[i].from >= 0 {
-			w.typed(i, t, next)
-			continue
-		}
-		if !w.at(i + 1).Matches("(") {
-			if t.Upper == "LOCALTIMESTAMP" && !w.at(i-1).Matches("AS") {
-				w.replace(i, i, "datetime('now', 'localtime')")
-			}
-			continue
-		}
-		end := w.closing(i + 1)
-		if end < 0 {
-			return
-		}
-		if w.at(end+1).Matches("AS") && w.at(end+2).Matches("(") {
-			continue // the columns of a common table expression
-		}
-		if t.Upper == "CAST" {
-			w.cast(i)
-		} else if form := formOf(t.Upper); form != nil {
-			form(w, i, end)
-		}
-	}
-}
+// This file desugars calls of functions that other systems have.
 
-// typed rewrites DATE '2024-01-01' and TIMESTAMP '…'.
-func (w *rewriter) typed(i int, t, literal Token) {
-	before := w.at(i - 1)
-	if before.endsOperand() || before.Matches(".") || before.Matches("AS") || !w.at(i+2).endsLiteral() {
-		return // a name, and its alias
-	}
-	switch {
-	case t.Upper == "DATE" && isoDate(literal.Value), t.Upper == "TIMESTAMP" && len(literal.Value) >= 10 && isoDate(literal.Value[:10]):
-		w.replace(i, i+1, w.span(i+1, i+1))
-	case t.Upper == "E":
-		w.fail(t.Unsupported("a text with escapes").WithHint("write the text without E: a backslash stands for itself, and '' for a quote"))
-	}
-}
-
-// endsLiteral reports whether the token can follow a typed literal.
-func (t Token) endsLiteral() bool { return t.Kind != KindString && !t.Matches(".") && !t.Matches("(") }
-
-// arguments returns the spans of a call's arguments.
-func (w *rewriter) arguments(i, end int) (args [][]piece) {
-	depth, from := 0, i+2
-	for j := from; j <= end; j++ {
-		switch t := w.pieces[j].Token; {
-		case t.Matches("("):
-			depth++
-		case j == end, depth == 0 && t.Matches(","):
-			args = append(args, w.span(from, j-1))
-			from = j + 1
-		case t.Matches(")"):
-			depth--
-		}
-	}
-	if len(args) == 1 && len(args[0]) == 0 {
-		return nil
-	}
-	return args
-}
-
-// form rewrites the call at an index, whose parenthesis closes at another. A call that is
-// not of its form stays as it is.
-type form = func(w *rewriter, i, end int)
+// form desugars a call of a name. One that is not of its form stays as it is.
+type form = func(m maker, c *Call) Expr
 
 // forms has the forms by name. Few statements need it.
-var forms struct {
-	once   sync.Once
-	byName map[string]form
-}
-
-func formOf(name string) form {
-	forms.once.Do(makeForms)
-	return forms.byName[name]
-}
-
-func makeForms() {
-	forms.byName = map[string]form{
-		"EXTRACT":    extract,
-		"DATE_PART":  func(w *rewriter, i, end int) { w.part(i, end, w.arguments(i, end)) },
-		"DATE_TRUNC": func(w *rewriter, i, end int) { w.truncate(i, end, w.arguments(i, end)) },
-		"NOW": func(w *rewriter, i, end int) {
-			if end == i+2 {
-				w.replace(i, end, "datetime('now')")
-			}
-		},
-		"TO_CHAR":          toChar,
-		"COUNTIF":          countIf,
-		"COUNT_IF":         countIf,
-		"SAFE_DIVIDE":      quotient,
-		"DIV0NULL":         quotient,
+var forms = sync.OnceValue(func() map[string]form {
+	table := map[string]form{
+		"EXTRACT":          func(m maker, c *Call) Expr { return m.part(c, "FROM") },
+		"DATE_PART":        func(m maker, c *Call) Expr { return m.part(c, "") },
+		"DATE_TRUNC":       maker.truncated,
+		"TO_CHAR":          maker.formatted,
+		"NOW":              maker.now,
+		"COUNTIF":          maker.countIf,
+		"COUNT_IF":         maker.countIf,
+		"SAFE_DIVIDE":      maker.quotient,
+		"DIV0NULL":         maker.quotient,
 		"GREATEST":         renamed("max", 2),
 		"LEAST":            renamed("min", 2),
 		"NVL":              renamed("ifnull", 2),
@@ -124,101 +31,121 @@ func makeForms() {
 		"COUNT_BIG":        renamed("COUNT", 1),
 		"CHAR_LENGTH":      renamed("length", 1),
 		"CHARACTER_LENGTH": renamed("length", 1),
-		"LEFT":             edge("1, "),
-		"RIGHT":            edge("-"),
-		"POSITION":         position,
-		"SUBSTRING":        substringFrom,
-		"NULLIF":           nullIfZero,
-		"ANY":              anyOf,
-		"ALL":              anyOf,
-		"RATIO_TO_REPORT":  ratio,
 		"STDEVP":           renamed("STDDEV_POP", 1),
 		"STDEV":            renamed("STDDEV", 1),
 		"VARP":             renamed("VAR_POP", 1),
-		"PERCENTILE_CONT":  within,
-		"PERCENTILE_DISC":  within,
 		"QUANTILE_CONT":    renamed("PERCENTILE_CONT", 2),
 		"QUANTILE_DISC":    renamed("PERCENTILE_DISC", 2),
+		"PERCENTILE_CONT":  maker.quantile,
+		"PERCENTILE_DISC":  maker.quantile,
+		"LEFT":             func(m maker, c *Call) Expr { return m.edge(c, true) },
+		"RIGHT":            func(m maker, c *Call) Expr { return m.edge(c, false) },
+		"POSITION":         maker.found,
+		"SUBSTRING":        maker.substring,
+		"RATIO_TO_REPORT":  maker.ratio,
 	}
 	for _, unit := range []string{"YEAR", "QUARTER", "MONTH", "DAY"} {
-		forms.byName[unit] = func(w *rewriter, i, end int) {
-			if args := w.arguments(i, end); len(args) == 1 {
-				w.replace(i, end, w.field(unit, args[0])...)
+		table[unit] = func(m maker, c *Call) Expr {
+			if len(c.Args) != 1 || c.Over != nil || c.Filter != nil {
+				return c
 			}
+			return m.field(unit, c.Args[0])
 		}
 	}
+	return table
+})
+
+// function desugars a call by its name.
+func (m maker) function(c *Call) Expr {
+	if len(c.Path) != 1 || c.Path[0].Quoted {
+		return c
+	}
+	if f := forms()[UpperASCII(c.Path[0].Text)]; f != nil {
+		return f(m, c)
+	}
+	return c
 }
 
 // fields are the fields of EXTRACT, as formats of strftime.
 var fields = map[string]string{
-	"YEAR": "%Y", "MONTH": "%m", "DAY": "%d", "HOUR": "%H", "MINUTE": "%M", "DOW": "%w", "DOY": "%j", "EPOCH": "%s",
-	"ISODOW": "%u", "WEEK": "%V", "ISOYEAR": "%G", "SECOND": "%S", "DAYOFWEEK": "%w", "DAYOFYEAR": "%j",
+	"YEAR": "%Y", "MONTH": "%m", "DAY": "%d", "HOUR": "%H", "MINUTE": "%M", "DOW": "%w", "DOY": "%j",
+	"EPOCH": "%s", "ISODOW": "%u", "WEEK": "%V", "ISOYEAR": "%G", "SECOND": "%S", "DAYOFWEEK": "%w", "DAYOFYEAR": "%j",
 }
 
-// field returns the parts of a field of a date, or nil if it is not known.
-func (w *rewriter) field(name string, x []piece) []any {
+// field returns a field of a date, or nil if it is not known.
+func (m maker) field(name string, x Expr) Expr {
 	name = unitOf(name)
 	if format, ok := fields[name]; ok {
-		return []any{"CAST(strftime('" + format + "', ", x, ") AS INTEGER)"}
+		return m.cast(m.call("strftime", m.text(format), x), "INTEGER")
 	}
-	if name == "QUARTER" {
-		return []any{"((CAST(strftime('%m', ", x, ") AS INTEGER) + 2) / 3)"}
+	if name != "QUARTER" {
+		return nil
 	}
-	return nil
+	month := m.cast(m.call("strftime", m.text("%m"), x), "INTEGER")
+	return m.paren(m.binary(m.paren(m.binary(month, "+", m.number("2"))), "/", m.number("3")))
 }
 
-func extract(w *rewriter, i, end int) {
-	if from := w.outside(i+2, end-1, "FROM"); from == i+3 {
-		w.part(i, end, [][]piece{w.span(i+2, i+2), w.span(from+1, end-1)})
+// wordOf returns the word that an argument is: a name, or a text.
+func wordOf(e Expr) (string, bool) {
+	if c, ok := e.(*Column); ok && len(c.Path) == 1 {
+		return c.Path[0].Text, true
 	}
+	return textOf(e)
 }
 
-// part rewrites EXTRACT(field FROM x) and DATE_PART('field', x).
-func (w *rewriter) part(i, end int, args [][]piece) {
-	if len(args) != 2 || len(args[0]) != 1 || len(args[1]) == 0 {
-		return
+// part desugars EXTRACT(field FROM x) and DATE_PART('field', x).
+func (m maker) part(c *Call, word string) Expr {
+	if len(c.Args) != 2 || c.Words[1] != word {
+		return c
 	}
-	parts := w.field(args[0][0].Value, args[1])
-	if parts == nil {
-		w.fail(args[0][0].Unsupported("the field " + Excerpt(args[0][0].Text, 40) + " of a date").
-			WithHint("the fields are year, quarter, month, week, day, hour, minute, second, dow, isodow, doy, isoyear and epoch"))
-		return
+	name, ok := wordOf(c.Args[0])
+	if !ok {
+		return c
 	}
-	w.replace(i, end, parts...)
+	x := m.field(name, c.Args[1])
+	if x == nil {
+		m.refuse(c.Args[0].Pos(), "the field "+m.written(c.Args[0])+" of a date",
+			"the fields are year, quarter, month, week, day, hour, minute, second, dow, isodow, doy, isoyear and epoch")
+	}
+	return x
 }
 
-// truncate rewrites DATE_TRUNC('unit', x), and DATE_TRUNC(x, unit) as BigQuery has it. A
-// date is the result where the unit is a day or longer.
-func (w *rewriter) truncate(i, end int, args [][]piece) {
-	if len(args) != 2 || len(args[0]) == 0 || len(args[1]) == 0 {
-		return
+// truncated desugars DATE_TRUNC('unit', x), and DATE_TRUNC(x, unit) as BigQuery has it. A date is
+// the result where the unit is a day or longer.
+func (m maker) truncated(c *Call) Expr {
+	if len(c.Args) != 2 || c.Words[1] != "" {
+		return c
 	}
-	unit, x := args[0], args[1]
-	if len(unit) != 1 || unit[0].Kind != KindString {
+	unit, x := c.Args[0], c.Args[1]
+	if _, ok := textOf(unit); !ok {
 		unit, x = x, unit
 	}
-	if len(unit) != 1 {
-		return
+	name, ok := wordOf(unit)
+	if !ok {
+		return c
 	}
-	switch unitOf(unit[0].Value) {
+	switch unitOf(name) {
 	case "YEAR":
-		w.replace(i, end, "date(", x, ", 'start of year')")
+		return m.call("date", x, m.text("start of year"))
 	case "QUARTER":
-		w.replace(i, end, "date(", x, ", 'start of month', CASE CAST(strftime('%m', ", x, ") AS INTEGER) % 3 WHEN 1 THEN '+0 months' WHEN 2 THEN '-1 months' ELSE '-2 months' END)")
+		of := m.binary(m.cast(m.call("strftime", m.text("%m"), x), "INTEGER"), "%", m.number("3"))
+		back := mark(m, &Case{span: m.at, Of: of, Else: m.text("-2 months"),
+			Whens: []When{{m.number("1"), m.text("+0 months")}, {m.number("2"), m.text("-1 months")}}})
+		return m.call("date", x, m.text("start of month"), back)
 	case "MONTH":
-		w.replace(i, end, "date(", x, ", 'start of month')")
+		return m.call("date", x, m.text("start of month"))
 	case "WEEK", "ISOWEEK":
-		w.replace(i, end, "date(", x, ", 'weekday 0', '-6 days')")
+		return m.call("date", x, m.text("weekday 0"), m.text("-6 days"))
 	case "DAY":
-		w.replace(i, end, "date(", x, ")")
+		return m.call("date", x)
 	case "HOUR":
-		w.replace(i, end, "datetime(strftime('%Y-%m-%d %H:00:00', ", x, "))")
+		return m.call("datetime", m.call("strftime", m.text("%Y-%m-%d %H:00:00"), x))
 	case "MINUTE":
-		w.replace(i, end, "datetime(strftime('%Y-%m-%d %H:%M:00', ", x, "))")
-	default:
-		w.fail(unit[0].Unsupported("DATE_TRUNC to " + Excerpt(unit[0].Text, 40)).
-			WithHint("the units are year, quarter, month, week, day, hour and minute"))
+		return m.call("datetime", m.call("strftime", m.text("%Y-%m-%d %H:%M:00"), x))
 	}
+	m.refuse(unit.Pos(), "DATE_TRUNC to "+m.written(unit),
+		"the units are year, quarter, month, week, day, hour and minute")
+	return nil
 }
 
 // patterns are the parts of TO_CHAR's formats that strftime has, longer ones first.
@@ -226,202 +153,122 @@ var patterns = []struct{ theirs, ours string }{
 	{"YYYY", "%Y"}, {"HH24", "%H"}, {"MM", "%m"}, {"DD", "%d"}, {"MI", "%M"}, {"SS", "%S"}, {"IW", "%V"},
 }
 
-// toChar rewrites TO_CHAR(x, 'YYYY-MM').
-func toChar(w *rewriter, i, end int) {
-	args := w.arguments(i, end)
-	if len(args) != 2 || len(args[1]) != 1 || args[1][0].Kind != KindString {
-		return
+// formatted desugars TO_CHAR(x, 'YYYY-MM').
+func (m maker) formatted(c *Call) Expr {
+	if len(c.Args) != 2 {
+		return c
+	}
+	rest, ok := textOf(c.Args[1])
+	if !ok {
+		return c
 	}
 	format := ""
-	for rest := args[1][0].Value; rest != ""; {
-		found := false
+	for rest != "" {
+		known := false
 		for _, p := range patterns {
-			if found = strings.HasPrefix(rest, p.theirs); found {
+			if known = strings.HasPrefix(rest, p.theirs); known {
 				format, rest = format+p.ours, rest[len(p.theirs):]
 				break
 			}
 		}
-		if !found && !strings.ContainsRune("-/.: ", rune(rest[0])) {
-			w.fail(args[1][0].Unsupported("this format of TO_CHAR").WithHint("it is made of YYYY, MM, DD, HH24, MI, SS, IW and - / . : between them"))
-			return
+		if !known && !strings.ContainsRune("-/.: ", rune(rest[0])) {
+			m.refuse(c.Args[1].Pos(), "this format of TO_CHAR",
+				"it is made of YYYY, MM, DD, HH24, MI, SS, IW and - / . : between them")
 		}
-		if !found {
+		if !known {
 			format, rest = format+rest[:1], rest[1:]
 		}
 	}
-	w.replace(i, end, "strftime('"+format+"', ", args[0], ")")
+	return m.call("strftime", m.text(format), c.Args[0])
 }
 
-// countIf rewrites COUNTIF(condition).
-func countIf(w *rewriter, i, end int) {
-	if args := w.arguments(i, end); len(args) == 1 {
-		w.replace(i, end, "COUNT(*) FILTER (WHERE ", args[0], ")")
+func (m maker) now(c *Call) Expr {
+	if len(c.Args) > 0 {
+		return c
 	}
+	return m.call("datetime", m.text("now"))
 }
 
-// quotient rewrites SAFE_DIVIDE(x, y): a division by 0 is NULL in SQLite.
-func quotient(w *rewriter, i, end int) {
-	if args := w.arguments(i, end); len(args) == 2 && len(args[0]) > 0 && len(args[1]) > 0 {
-		w.replace(i, end, "(1.0 * (", args[0], ") / (", args[1], "))")
+// countIf desugars COUNTIF(condition).
+func (m maker) countIf(c *Call) Expr {
+	if len(c.Args) != 1 || c.Filter != nil {
+		return c
 	}
+	count := m.call("COUNT", mark(m, &Star{span: m.at}))
+	count.Filter, count.Over = c.Args[0], c.Over
+	return count
 }
 
-// nullIfZero takes NULLIF out of x / NULLIF(y, 0). The result is the same, since a
-// division by 0 is NULL in SQLite, and has a margin.
-func nullIfZero(w *rewriter, i, end int) {
-	args := w.arguments(i, end)
-	if w.at(i-1).Matches("/") && len(args) == 2 && len(args[0]) > 0 && len(args[1]) == 1 && args[1][0].Text == "0" {
-		w.replace(i, end, "(", args[0], ")")
+// quotient desugars SAFE_DIVIDE(x, y): a division by 0 is NULL in SQLite.
+func (m maker) quotient(c *Call) Expr {
+	if len(c.Args) != 2 {
+		return c
 	}
+	return m.paren(m.binary(m.real(c.Args[0]), "/", m.paren(c.Args[1])))
 }
 
-// within rewrites PERCENTILE_CONT(q) WITHIN GROUP (ORDER BY x) to PERCENTILE_CONT(x, q).
-func within(w *rewriter, i, end int) {
-	if !w.at(end+1).Matches("WITHIN") || !w.at(end+2).Matches("GROUP") || !w.at(end+3).Matches("(") {
-		return
-	}
-	last := w.closing(end + 3)
-	args := w.arguments(i, end)
-	if last < 0 || len(args) != 1 || !w.at(end+4).Matches("ORDER") || !w.at(end+5).Matches("BY") {
-		return
-	}
-	to := last - 1
-	if w.at(to).Matches("ASC") {
-		to--
-	}
-	if t := w.at(to); t.Matches("DESC") {
-		w.fail(t.Unsupported("a quantile in descending order").WithHint("order by the column, and write 1 - q for the fraction q"))
-		return
-	}
-	if to < end+6 || w.outside(end+6, to, ",") >= 0 {
-		return
-	}
-	w.replace(i, last, w.span(i, i), "(", w.span(end+6, to), ", ", args[0], ")")
-}
-
-// renamed rewrites a call with at least n arguments to a function of another name.
-func renamed(name string, n int) func(w *rewriter, i, end int) {
-	return func(w *rewriter, i, end int) {
-		if len(w.arguments(i, end)) >= n {
-			w.replace(i, i, name)
+// renamed gives a call with at least n arguments a function of another name.
+func renamed(name string, n int) form {
+	return func(m maker, c *Call) Expr {
+		if len(c.Args) >= n {
+			m.edit(c.Path[0].Pos(), c.Path[0].End(), name)
 		}
+		return c
 	}
 }
 
-// edge rewrites LEFT(x, n) and RIGHT(x, n).
-func edge(before string) func(w *rewriter, i, end int) {
-	return func(w *rewriter, i, end int) {
-		args := w.arguments(i, end)
-		if len(args) != 2 || len(args[1]) != 1 || args[1][0].Kind != KindInteger {
-			return
-		}
-		w.replace(i, end, "substr(", args[0], ", "+before, args[1], ")")
+// edge desugars LEFT(x, n) and RIGHT(x, n).
+func (m maker) edge(c *Call, left bool) Expr {
+	if len(c.Args) != 2 {
+		return c
 	}
-}
-
-// position rewrites POSITION(part IN text).
-func position(w *rewriter, i, end int) {
-	if in := w.outside(i+2, end-1, "IN"); in > i+2 && in < end-1 {
-		w.replace(i, end, "instr(", w.span(in+1, end-1), ", ", w.span(i+2, in-1), ")")
-	}
-}
-
-// substringFrom rewrites SUBSTRING(text FROM n FOR m).
-func substringFrom(w *rewriter, i, end int) {
-	from, count := w.outside(i+2, end-1, "FROM"), w.outside(i+2, end-1, "FOR")
+	n, ok := c.Args[1].(*Literal)
 	switch {
-	case from <= i+2 || count >= 0 && count < from:
-	case count < 0:
-		w.replace(i, end, "substr(", w.span(i+2, from-1), ", ", w.span(from+1, end-1), ")")
-	default:
-		w.replace(i, end, "substr(", w.span(i+2, from-1), ", ", w.span(from+1, count-1), ", ", w.span(count+1, end-1), ")")
+	case !ok || n.Kind != KindInteger:
+		return c
+	case left:
+		return m.call("substr", c.Args[0], m.number("1"), n)
 	}
+	return m.call("substr", c.Args[0], m.number("-"+n.Value))
 }
 
-// settings takes the clause WITH name value, … off the end of the statement and adds its
-// settings.
-func (w *rewriter) settings(settings []Option) ([]Option, error) {
-	last := len(w.pieces)
-	for last > 0 && w.at(last-1).Matches(";") {
-		last--
+// found desugars POSITION(part IN text).
+func (m maker) found(c *Call) Expr {
+	if len(c.Args) != 2 || c.Words[1] != "IN" {
+		return c
 	}
-	depth, with := 0, -1
-	for i := last - 1; i > w.first && with < 0; i-- {
-		switch t := w.at(i); {
-		case t.Matches(")"):
-			depth++
-		case t.Matches("("):
-			depth--
-		case depth == 0 && t.Matches("WITH"):
-			with = i
-		}
-	}
-	// Two others can stand there: GROUP BY … WITH ROLLUP, and a type WITH TIME ZONE.
-	if with < 0 || !w.at(with-1).endsOperandOf() && !w.at(with-1).Matches("NULL") || !w.at(with+1).isName() || w.at(with+1).Matches("ROLLUP") || w.at(with+1).Matches("TIME") {
-		return settings, nil
-	}
-	tokens := make([]Token, 0, last-with)
-	for _, p := range w.pieces[with+1 : last] {
-		tokens = append(tokens, p.Token)
-	}
-	settings, err := readSettings(append(tokens, Token{Kind: KindEnd, Position: w.at(last - 1).Position}), settings)
-	if err == nil {
-		w.replace(with, last-1)
-	}
-	return settings, err
+	return m.call("instr", c.Args[1], c.Args[0])
 }
 
-// readSettings reads settings that are all of the tokens.
-func readSettings(tokens []Token, settings []Option) ([]Option, error) {
-	return (&parser{tokens: tokens}).settings(settings)
+// substring desugars SUBSTRING(text FROM n FOR m).
+func (m maker) substring(c *Call) Expr {
+	if len(c.Args) < 2 || c.Words[1] != "FROM" || len(c.Args) == 3 && c.Words[2] != "FOR" {
+		return c
+	}
+	return m.call("substr", c.Args...)
 }
 
-// settings reads name value, or name = value, or name(value), with commas between them or not,
-// up to the end of the statement.
-func (p *parser) settings(settings []Option) ([]Option, error) {
-	for {
-		name, err := p.name("a setting")
-		if err != nil {
-			return nil, err
-		}
-		name.Text = LowerASCII(name.Text)
-		open := p.accept("(")
-		if !open && !p.accept("=") {
-			p.accept("==")
-		}
-		o := Option{Name: name, Position: p.peek().Position}
-		if err := p.value(&o); err != nil {
-			return nil, err
-		}
-		if open && !p.accept(")") {
-			return nil, p.unexpected(")")
-		}
-		if slices.ContainsFunc(settings, func(have Option) bool { return have.Name.Text == name.Text }) {
-			return nil, sqlerr.New(sqlerr.Invalid, "setting %s is given twice", name.Text).At(name.Position)
-		}
-		if settings = append(settings, o); !p.accept(",") && (p.peek().Kind == KindEnd || p.peek().Matches(";")) {
-			return settings, nil
-		}
+// quantile desugars PERCENTILE_CONT(q) WITHIN GROUP (ORDER BY x) into PERCENTILE_CONT(x, q).
+func (m maker) quantile(c *Call) Expr {
+	if len(c.Within) != 1 || len(c.Args) != 1 {
+		return c
 	}
+	x := c.Within[0].X
+	if c.Within[0].Desc {
+		m.refuse(m.tokens[m.token(x.End())].Position, "a quantile in descending order",
+			"order by the column, and write 1 - q for the fraction q")
+	}
+	call := m.call(c.Path[0].Text, x, c.Args[0])
+	call.Filter, call.Over = c.Filter, c.Over
+	return call
 }
 
-// settings reads the settings of a comment.
-func (h hint) settings(settings []Option) ([]Option, error) {
-	tokens, err := Lex(h.text)
-	if err != nil {
-		var e *sqlerr.Error
-		if errors.As(err, &e) {
-			moved := *e
-			moved.Position += h.position - 1
-			return nil, &moved
-		}
-		return nil, err
+// ratio desugars RATIO_TO_REPORT(x) OVER (…) into 1.0 * x / SUM(x) OVER (…).
+func (m maker) ratio(c *Call) Expr {
+	if len(c.Args) != 1 || c.Over == nil {
+		return c
 	}
-	for i := range tokens {
-		tokens[i].Position += h.position - 1
-	}
-	if len(tokens) == 1 {
-		return settings, nil
-	}
-	return readSettings(tokens, settings)
+	sum := m.call("SUM", c.Args[0])
+	sum.Over = c.Over
+	return m.paren(m.binary(m.real(c.Args[0]), "/", sum))
 }

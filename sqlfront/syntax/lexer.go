@@ -57,8 +57,7 @@ func lex(text string) ([]Token, []hint, error) {
 	if err := l.run(); err != nil {
 		return nil, nil, err
 	}
-	last := strings.TrimRight(text, blanks)
-	l.end(max(utf8.RuneCountInString(last), 1))
+	l.endsAtText()
 	return l.tokens, l.hints, numberParameters(l.tokens)
 }
 
@@ -96,6 +95,11 @@ func (l *lexer) run() (err error) {
 		}
 		l.tokens = append(l.tokens, t)
 	}
+}
+
+// endsAtText adds the end, at the last character that is not blank.
+func (l *lexer) endsAtText() {
+	l.end(max(utf8.RuneCountInString(strings.TrimRight(l.text, blanks)), 1))
 }
 
 func (l *lexer) end(position int) {

@@ -13,8 +13,11 @@ func (p *queryParser) primary() Expr {
 		p.next()
 		return &Parameter{p.since(t.Position), t.Text, t.Parameter}
 	case KindOperator:
-		if t.Matches("(") {
+		switch {
+		case t.Matches("("):
 			return p.parenthesis()
+		case t.Matches("::") && p.dialect == Native:
+			p.halfCast(t)
 		}
 	case KindWord:
 		if x := p.special(t); x != nil {

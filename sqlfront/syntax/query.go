@@ -17,18 +17,16 @@ func ParseQuery(text string, d Dialect) (*Query, error) {
 
 // Parse parses one query, with or without its semicolon, from the tokens that Lex returned.
 func (d Dialect) Parse(tokens []Token) (*Query, error) {
-	q, _, err := d.parse(tokens)
-	return q, err
+	return (&queryParser{tokens: tokens, dialect: d}).parse()
 }
 
-// parse is Parse, and reports whether the error stands, whatever else is refused.
-func (d Dialect) parse(tokens []Token) (q *Query, certain bool, err error) {
-	p := &queryParser{tokens: tokens, dialect: d}
+// parse reads the query that all of the tokens are.
+func (p *queryParser) parse() (q *Query, err error) {
 	defer func() {
 		switch stop := recover().(type) {
 		case nil:
 		case *sqlerr.Error:
-			q, certain, err = nil, p.certain, stop
+			q, err = nil, stop
 		default:
 			panic(stop)
 		}
@@ -41,7 +39,7 @@ func (d Dialect) parse(tokens []Token) (q *Query, certain bool, err error) {
 	if p.peek().Kind != KindEnd {
 		p.unexpected("the end of the statement")
 	}
-	return q, false, nil
+	return q, nil
 }
 
 // queryParser reads a query by recursive descent, and expressions by the powers of operators. It
@@ -53,6 +51,7 @@ type queryParser struct {
 	dialect Dialect
 	depth   int
 	certain bool // the error stands, whatever else is wrong
+	formed  bool // the error is about a form of another system
 }
 
 func (p *queryParser) peek() *Token { return &p.tokens[p.pos] }
@@ -274,7 +273,7 @@ func (p *queryParser) query() *Query {
 	}
 	p.limits(q)
 	if p.depth == 1 && p.dialect == Native && p.is("WITH") && !p.after(1).Matches("ROLLUP") {
-		p.next()
+		q.settingsAt = p.next().Position
 		q.Settings = p.settings()
 	}
 	q.span = p.since(from)
@@ -296,6 +295,7 @@ func (p *queryParser) settings() []Option {
 	own := &parser{tokens: p.tokens, pos: p.pos}
 	list, err := own.settings(nil)
 	if err != nil {
+		p.certain, p.formed = true, true
 		panic(err)
 	}
 	p.pos = own.pos
@@ -441,21 +441,22 @@ func (p *queryParser) block(from int) *Block {
 		b.On = p.list(")")
 	}
 	if p.dialect == Native && p.isTop() {
-		p.next()
+		b.topAt = p.next().Position
 		b.Top = p.primary()
 	}
+	b.listAt = p.peek().Position
 	if !(p.dialect == Postgres && (p.is("FROM") || p.peek().Kind == KindEnd)) {
 		for more := true; more; more = p.accept(",") {
 			b.Items = append(b.Items, p.item())
 		}
 	}
-	if p.accept("FROM") {
+	if b.fromAt = p.peek().Position; p.accept("FROM") {
 		b.From = p.sources()
 	}
 	if p.accept("WHERE") {
 		b.Where = p.expr(0)
 	}
-	if p.accept("GROUP", "BY") {
+	if b.groupAt = p.peek().Position; p.accept("GROUP", "BY") {
 		b.GroupAll = p.dialect == Native && !p.after(1).Matches("(") && p.accept("ALL")
 		if !b.GroupAll {
 			b.Group = p.exprs()
@@ -473,7 +474,7 @@ func (p *queryParser) block(from int) *Block {
 		}
 	}
 	if p.dialect == Native && p.is("QUALIFY") && !p.isAlias() {
-		p.next()
+		b.qualifyAt = p.next().Position
 		b.Qualify = p.expr(0)
 	}
 	b.span = p.since(from)
@@ -540,18 +541,24 @@ func (p *queryParser) isAlias() bool {
 
 // limits reads LIMIT, OFFSET and FETCH in any order.
 func (p *queryParser) limits(q *Query) {
+	from := p.peek().Position
 	for {
+		q.limits = p.since(from)
 		switch {
 		case p.accept("LIMIT", "ALL"):
+			q.foreign = true
 		case p.accept("LIMIT"):
+			q.foreign = q.foreign || q.Offset != nil
 			q.Limit = p.expr(0)
 			if p.dialect == Native && p.accept(",") {
 				q.Offset, q.Limit = q.Limit, p.expr(0)
 			}
 		case p.accept("OFFSET"):
 			q.Offset = p.expr(0)
-			p.choose("ROWS", "ROW")
+			rows := p.choose("ROWS", "ROW") != ""
+			q.foreign = q.foreign || rows || q.Limit == nil
 		case p.is("FETCH"):
+			q.foreign = true
 			q.Limit = p.fetch()
 		default:
 			return

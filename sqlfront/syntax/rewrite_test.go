@@ -58,7 +58,7 @@ var rewritings = []struct{ from, to string }{
 	{`SELECT (SELECT x FROM u LIMIT 1) AS s, COUNT(*) FROM t GROUP BY ALL`, `SELECT (SELECT x FROM u LIMIT 1) AS s, COUNT(*) FROM t GROUP BY 1`},
 	{`SELECT * FROM t GROUP BY ALL`, `SELECT * FROM t GROUP BY ALL`},
 	{`SELECT t.a, COUNT(*) n FROM t GROUP BY 1 QUALIFY rank() OVER (ORDER BY n DESC) <= ? ORDER BY 2 LIMIT 3`,
-		`SELECT a, n FROM (SELECT t.a, COUNT(*) n, (rank() OVER (ORDER BY(COUNT(*)) DESC) <= ?1) AS "qualify" FROM t GROUP BY 1) AS "qualified" WHERE "qualify" ORDER BY 2 LIMIT 3`},
+		`SELECT a, n FROM (SELECT t.a, COUNT(*) n, (rank() OVER (ORDER BY (COUNT(*)) DESC) <= ?1) AS "qualify" FROM t GROUP BY 1) AS "qualified" WHERE "qualify" ORDER BY 2 LIMIT 3`},
 	{`SELECT qualify FROM t`, `SELECT qualify FROM t`},
 	{`SELECT generate_series(1, 3)`, `WITH RECURSIVE "generate_series"(generate_series) AS (SELECT 1 WHERE 1 <= 3 UNION ALL SELECT generate_series + 1 FROM "generate_series" WHERE generate_series + 1 <= 3) SELECT generate_series FROM "generate_series"`},
 	{`SELECT i FROM t, generate_series(9, ?, -2) AS g(i)`, `WITH RECURSIVE "generate_series"(i) AS (SELECT 9 WHERE 9 >= ?1 UNION ALL SELECT i - 2 FROM "generate_series" WHERE i - 2 >= ?1) SELECT i FROM t, "generate_series" AS g`},
@@ -179,20 +179,37 @@ func TestRewriteSettings(t *testing.T) {
 	}
 }
 
-// TestRewriteOfAnything rewrites random tokens. Whatever they are, the result is text, its
-// places lead back into the statement, and errors lie in it.
+// randomForm writes an expression of forms inside each other.
+func randomForm(source *rand.Rand, depth int) string {
+	if depth == 0 || source.IntN(4) == 0 {
+		return []string{"a", `"ü"`, "public.t.b", "'x'", "'2024-01-01'", "1", "?", ":n", "?3", "CURRENT_DATE", "'ß'", "(a /* x */)"}[source.IntN(12)]
+	}
+	x := func() string { return randomForm(source, depth-1) }
+	forms := []string{"%s::int", "%s::numeric(5, 2)", "%s::double precision", "CAST(%s AS date)", "EXTRACT(YEAR FROM %s)", "DATE_TRUNC('month', %s)",
+		"TO_CHAR(%s, 'YYYY')", "COUNTIF(%s)", "%s + INTERVAL '1 day'", "LEFT(%s, 2)", "POSITION('x' IN %s)", "GREATEST(%s, 0)", "%s ILIKE 'x'",
+		"CASE WHEN %s THEN 1 END", "a / NULLIF(%s, 0)", "(SELECT TOP 1 %s FROM public.t)", "SUM(%s) FILTER (WHERE a ~ '^x') OVER (ORDER BY b::date)",
+		"YEAR(%s)", "%s = ANY (ARRAY[1, 2])", "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY %s)"}
+	return strings.Replace(forms[source.IntN(len(forms))], "%s", x(), 1)
+}
+
+// TestRewriteOfAnything rewrites random forms and random tokens. Whatever they are, the result is
+// text, its places lead back into the statement, and errors lie in it.
 func TestRewriteOfAnything(t *testing.T) {
 	vocabulary := strings.Fields(`SELECT WITH FROM ( ) ( ) , , . :: :: :: + - / a b "ü" public PUBLIC 'x' '2024-01-01' '1 day' 'month' 1 2.5 ? :n ?3 ; CAST AS int
 		numeric text date timestamp time zone DATE TIMESTAMP INTERVAL EXTRACT YEAR FROM FOR IN DATE_TRUNC DATE_PART TO_CHAR 'YYYY' COUNTIF SAFE_DIVIDE NULLIF 0
 		GREATEST LEFT RIGHT POSITION SUBSTRING ILIKE NOT TOP LIMIT ALL OFFSET FETCH FIRST ROWS ONLY CASE END FILTER OVER ACCURACY double precision /*+ /*+x(1)*/ --c`)
 	source := rand.New(rand.NewPCG(1, 2))
 	changed := 0
-	for range 20_000 {
+	for i := range 20_000 {
 		words := []string{"SELECT"}
 		for range 1 + source.IntN(14) {
 			words = append(words, vocabulary[source.IntN(len(vocabulary))])
 		}
 		text := strings.Join(words, " ")
+		if i%4 == 0 {
+			tail := []string{"", " OFFSET 2", " FETCH FIRST ROW ONLY", " WITH ACCURACY 5", ";", " GROUP BY ALL"}[source.IntN(6)]
+			text = "SELECT " + randomForm(source, 4) + ", " + randomForm(source, 2) + " AS ö FROM public.t" + tail
+		}
 		r, err := Rewrite(text)
 		n := len([]rune(text))
 		if err != nil {

@@ -47,8 +47,9 @@ func (p *parser) selectStatement() (*Select, error) {
 	if t := tokens[min(1, len(tokens)-1)]; tokens[0].Matches("WITH") && t.Matches("RECURSIVE") && tokens[2].isName() {
 		return nil, t.Unsupported("WITH RECURSIVE")
 	}
-	q, certain, err := Native.parse(tokens)
-	if certain {
+	reader := &queryParser{tokens: tokens, dialect: Native}
+	q, err := reader.parse()
+	if reader.certain {
 		return nil, err
 	}
 	if refusal := (&Tokens{tokens: tokens}).refused(); refusal != nil {

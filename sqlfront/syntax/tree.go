@@ -40,6 +40,10 @@ type Query struct {
 	Limit     Expr // nil for none
 	Offset    Expr
 	Settings  []Option // of a WITH at the end of a statement
+
+	limits     span // of LIMIT, OFFSET and FETCH
+	foreign    bool // these are not as SQLite has them
+	settingsAt int  // the position of the WITH before Settings
 }
 
 // CommonTable is an entry of WITH.
@@ -71,6 +75,8 @@ type Block struct {
 	Having   Expr
 	Windows  []NamedWindow
 	Qualify  Expr
+
+	topAt, listAt, fromAt, groupAt, qualifyAt int // the positions of TOP, the list, FROM, GROUP, QUALIFY
 }
 
 // Compound is a set operation.

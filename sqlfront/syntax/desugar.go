@@ -1,0 +1,424 @@
+package syntax
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"dpsql/sqlerr"
+)
+
+// This file turns forms of other systems into SQLite's, on the tree of a statement: expressions
+// here, clauses in clauses.go. What a form turns into has SQLite's meaning: docs/sql/forms.md lists
+// them. A node that is made has the place of the one that it stands for.
+
+// desugaring desugars one statement. It stops by a panic with a *sqlerr.Error.
+type desugaring struct {
+	tokens []Token
+	source []rune
+	made   map[Node]bool
+	edits  []edit
+	count  int // of the nodes and edits that stand for others
+}
+
+// maxRewrites bounds the forms of a statement.
+const maxRewrites = 1000
+
+func errTooManyForms(position int) *sqlerr.Error {
+	const what = "a statement with this many forms of other systems"
+	return sqlerr.New(sqlerr.Unsupported, "%s is outside the dialect", what).
+		WithHint("write them as SQLite has them").At(position)
+}
+
+// replaces counts a form at a position.
+func (d *desugaring) replaces(position int) {
+	if d.count++; d.count > maxRewrites {
+		panic(errTooManyForms(position))
+	}
+}
+
+// refuse stops at a place of the statement.
+func (d *desugaring) refuse(position int, construct, hint string) {
+	panic(sqlerr.New(sqlerr.Unsupported, "%s is outside the dialect", construct).At(position).WithHint("%s", hint))
+}
+
+// token returns the index of the token at a position, or of the first behind it.
+func (d *desugaring) token(position int) int {
+	i, _ := slices.BinarySearchFunc(d.tokens, position, func(t Token, p int) int { return t.Position - p })
+	return min(i, len(d.tokens)-1)
+}
+
+// written returns the text of a node, shortened for an error.
+func (d *desugaring) written(n Node) string {
+	return Excerpt(string(d.source[n.Pos()-1:n.End()-1]), 40)
+}
+
+// maker makes nodes in the place of another.
+type maker struct {
+	*desugaring
+	at span
+}
+
+func (d *desugaring) in(n Node) maker { return maker{d, span{n.Pos(), n.End()}} }
+
+// mark marks a node as made.
+func mark[N Node](m maker, n N) N {
+	m.made[n] = true
+	return n
+}
+
+func (m maker) call(name string, args ...Expr) *Call {
+	c := &Call{span: m.at, Path: []Ident{{m.at, name, false}}, Args: args, Words: make([]string, len(args))}
+	return mark(m, c)
+}
+
+func (m maker) text(s string) Expr {
+	return mark(m, &Literal{span: m.at, Kind: KindString, Value: s})
+}
+
+func (m maker) number(s string) Expr {
+	return mark(m, &Literal{span: m.at, Kind: KindInteger, Value: s})
+}
+
+func (m maker) word(s string) Expr { return mark(m, &Literal{span: m.at, Kind: KindWord, Value: s}) }
+
+func (m maker) binary(x Expr, op string, y Expr) Expr {
+	return mark(m, &Binary{span: m.at, Op: op, X: x, Y: y})
+}
+
+func (m maker) paren(e Expr) Expr { return mark(m, &Paren{m.at, e}) }
+
+func (m maker) cast(e Expr, to string) Expr {
+	t := mark(m, &Type{span: m.at, Path: []Ident{{m.at, to, false}}})
+	return mark(m, &Cast{span: m.at, Name: "CAST", X: e, Type: t})
+}
+
+// real makes 1.0 * (x), which has a margin where x has one.
+func (m maker) real(x Expr) Expr { return m.binary(m.number("1.0"), "*", m.paren(x)) }
+
+// textOf returns the value of a string without a type.
+func textOf(e Expr) (string, bool) {
+	l, ok := e.(*Literal)
+	if !ok || l.Kind != KindString || l.Type != nil {
+		return "", false
+	}
+	return l.Value, true
+}
+
+// expr returns what stands in the place of an expression, whose parts are desugared.
+func (d *desugaring) expr(e Expr) Expr {
+	if d.made[e] {
+		return e
+	}
+	out := d.form(e)
+	if out != e {
+		d.replaces(e.Pos())
+	}
+	return out
+}
+
+func (d *desugaring) form(e Expr) Expr {
+	m := d.in(e)
+	switch e := e.(type) {
+	case *Literal:
+		return m.typed(e)
+	case *Column:
+		if n := e.Path[0]; len(e.Path) == 1 && !n.Quoted && UpperASCII(n.Text) == "LOCALTIMESTAMP" {
+			return m.call("datetime", m.text("now"), m.text("localtime"))
+		}
+	case *Cast:
+		return m.castOf(e)
+	case *Binary:
+		return m.operation(e)
+	case *Call:
+		return m.function(e)
+	}
+	return e
+}
+
+// typed desugars DATE '2024-01-01' and TIMESTAMP '…'.
+func (m maker) typed(l *Literal) Expr {
+	if l.Type == nil {
+		return l
+	}
+	switch name := UpperASCII(l.Type[0].Text); {
+	case name == "DATE" && isoDate(l.Value), name == "TIMESTAMP" && len(l.Value) >= 10 && isoDate(l.Value[:10]):
+		return m.text(l.Value)
+	case name == "E":
+		m.refuse(l.Pos(), "a text with escapes",
+			"write the text without E: a backslash stands for itself, and '' for a quote")
+	}
+	return l
+}
+
+// types are the types that CAST knows, and what it makes of them.
+var types = map[string]string{
+	"INT": "INTEGER", "INTEGER": "INTEGER", "INT2": "INTEGER", "INT4": "INTEGER", "INT8": "INTEGER",
+	"INT64": "INTEGER", "BIGINT": "INTEGER", "SMALLINT": "INTEGER", "TINYINT": "INTEGER",
+	"REAL": "REAL", "FLOAT": "REAL", "FLOAT4": "REAL", "FLOAT8": "REAL", "FLOAT64": "REAL",
+	"DOUBLE": "REAL", "NUMERIC": "REAL", "DECIMAL": "REAL", "NUMBER": "REAL",
+	"TEXT": "TEXT", "STRING": "TEXT", "VARCHAR": "TEXT", "CHARACTER": "TEXT", "CHAR": "TEXT", "BPCHAR": "TEXT",
+	"DATE": "DATE", "TIMESTAMP": "DATETIME", "TIMESTAMPTZ": "DATETIME", "DATETIME": "DATETIME", "TIME": "TIME",
+	"BOOL": "BOOL", "BOOLEAN": "BOOL",
+}
+
+// castOf desugars a cast by its type. A REAL is made by a product, which has a margin where its
+// operand has one.
+func (m maker) castOf(c *Cast) Expr {
+	if c.Name != "" && c.Name != "CAST" || c.Type.Array > 0 {
+		return c
+	}
+	name := UpperASCII(c.Type.Path[len(c.Type.Path)-1].Text)
+	plain := len(c.Type.Path) == 1 && c.Type.Word == "" && c.Type.Args == nil && c.Type.Zone == ""
+	literal, isText := textOf(c.X)
+	switch to := types[name]; to {
+	case "INTEGER", "TEXT":
+		if !plain || name != to {
+			return m.cast(c.X, to)
+		}
+	case "REAL":
+		if len(c.Type.Args) == 2 {
+			return m.call("ROUND", m.real(c.X), c.Type.Args[1])
+		}
+		return m.paren(m.real(c.X))
+	case "DATE":
+		if isText && isoDate(literal) {
+			return m.text(literal)
+		}
+		return m.call("date", c.X)
+	case "DATETIME":
+		return m.moment(c.X)
+	case "TIME":
+		return m.call("time", c.X)
+	case "BOOL":
+		return m.truth(c.X)
+	}
+	if c.Name == "" { // x::type
+		return mark(m, &Cast{span: c.span, Name: "CAST", X: c.X, Type: c.Type})
+	}
+	return c
+}
+
+func (m maker) moment(x Expr) Expr {
+	literal, isText := textOf(x)
+	switch {
+	case isText && isoDate(literal):
+		return m.text(literal + " 00:00:00")
+	case isText && len(literal) > len("2024-01-01") && isoDate(literal[:10]):
+		return m.text(literal)
+	}
+	return m.call("datetime", x)
+}
+
+func (m maker) truth(x Expr) Expr {
+	literal, isText := textOf(x)
+	_, isParameter := x.(*Parameter)
+	switch literal = UpperASCII(literal); {
+	case isText && (literal == "T" || literal == "TRUE"):
+		return m.word("TRUE")
+	case isText && (literal == "F" || literal == "FALSE"):
+		return m.word("FALSE")
+	case isParameter: // so that its type is BOOLEAN
+		return m.paren(m.binary(x, "<>", m.word("FALSE")))
+	}
+	return m.paren(m.binary(m.paren(x), "<>", m.number("0")))
+}
+
+// isoDate reports whether a text is a date such as 2024-02-29, as far as its form goes.
+func isoDate(s string) bool {
+	for i, c := range []byte(s) {
+		if i == 4 || i == 7 {
+			if c != '-' {
+				return false
+			}
+		} else if !isDigit(rune(c)) {
+			return false
+		}
+	}
+	return len(s) == len("2024-02-29")
+}
+
+// operation desugars an operator.
+func (m maker) operation(e *Binary) Expr {
+	switch {
+	case e.Op == "ILIKE":
+		at := m.token(e.Operator)
+		if e.Not {
+			at++
+		}
+		m.edit(m.tokens[at].Position, m.tokens[at].End, "LIKE")
+	case e.Op == "~" || e.Op == "~*":
+		return m.pattern(e)
+	case e.Quantifier != "":
+		return m.anyOf(e)
+	case e.Op == "+" || e.Op == "-":
+		if i, ok := e.Y.(*Interval); ok {
+			return m.shifted(e, i)
+		}
+	case e.Op == "/":
+		return m.nullIfZero(e)
+	}
+	return e
+}
+
+// nullIfZero takes NULLIF out of x / NULLIF(y, 0). The result is the same, since a division by 0
+// is NULL in SQLite, and has a margin.
+func (m maker) nullIfZero(e *Binary) Expr {
+	c, ok := e.Y.(*Call)
+	if !ok || !c.named("NULLIF", 2) {
+		return e
+	}
+	if l, ok := c.Args[1].(*Literal); ok && l.Kind == KindInteger && l.Value == "0" {
+		e.Y = m.in(c).paren(c.Args[0])
+		m.replaces(c.Pos())
+	}
+	return e
+}
+
+// named reports whether a call is one of a function with n arguments and commas between them.
+func (c *Call) named(name string, n int) bool {
+	if len(c.Path) != 1 || c.Path[0].Quoted || UpperASCII(c.Path[0].Text) != name || len(c.Args) != n {
+		return false
+	}
+	return !slices.ContainsFunc(c.Words, func(word string) bool { return word != "" })
+}
+
+// pattern desugars x ~ '^abc' into x GLOB 'abc*', and x ~* 'abc' into x LIKE '%abc%'.
+func (m maker) pattern(e *Binary) Expr {
+	operator, any, one := "GLOB ", "*", "?"
+	if e.Op == "~*" {
+		operator, any, one = "LIKE ", "%", "_"
+	}
+	pattern, ok := textOf(e.Y)
+	if !ok {
+		return e
+	}
+	glob, ok := wildcards(pattern, any, one)
+	if !ok {
+		m.refuse(e.Y.Pos(), "this regular expression",
+			"one of letters, digits, blanks, . and .* is known, with ^ and $ around it; else list the values with IN")
+	}
+	m.edit(e.Operator, e.Y.End(), operator+quoteText(glob))
+	return e
+}
+
+// wildcards writes a regular expression with the wildcards of GLOB or LIKE.
+func wildcards(pattern, any, one string) (string, bool) {
+	body, begins := strings.CutPrefix(pattern, "^")
+	body, ends := strings.CutSuffix(body, "$")
+	var out strings.Builder
+	if !begins {
+		out.WriteString(any)
+	}
+	for body != "" {
+		c := rune(body[0])
+		switch {
+		case strings.HasPrefix(body, ".*"):
+			out.WriteString(any)
+			body = body[1:]
+		case c == '.':
+			out.WriteString(one)
+		case isLetter(c) && c != '_' && c < 0x80, isDigit(c), strings.ContainsRune(" -/:,", c):
+			out.WriteRune(c)
+		default:
+			return "", false
+		}
+		if body = body[1:]; body != "" && strings.IndexByte("*+?{", body[0]) >= 0 {
+			return "", false
+		}
+	}
+	if !ends {
+		out.WriteString(any)
+	}
+	return out.String(), true
+}
+
+// anyOf desugars x = ANY (ARRAY['a', 'b']) into x IN ('a', 'b'), and x <> ALL (ARRAY[…]) into
+// NOT IN.
+func (m maker) anyOf(e *Binary) Expr {
+	none := e.Quantifier == "ALL"
+	if !(e.Op == "=" && !none || (e.Op == "<>" || e.Op == "!=") && none) {
+		return e
+	}
+	switch y := Inside(e.Y).(type) {
+	case *Parameter:
+		m.refuse(y.Pos(), "an array as an argument", "give each value an argument of its own: x IN ($1, $2)")
+	case *Array:
+		if y.Query != nil {
+			return e
+		}
+		parameters := false
+		Walk(y, func(n Node) bool {
+			_, parameter := n.(*Parameter)
+			parameters = parameters || parameter
+			return true
+		})
+		if parameters || len(y.Items) == 0 {
+			m.refuse(m.tokens[m.token(y.Pos())+1].Position, "this array", "list the values: x IN ('a', 'b')")
+		}
+		list := mark(m, &Tuple{span: y.span, Items: y.Items})
+		return mark(m, &In{span: e.span, X: e.X, Set: list, Not: none, Operator: e.Operator})
+	}
+	return e
+}
+
+// units are the units of intervals and of date_trunc in SQLite's words, with a factor.
+var units = map[string]struct {
+	word   string
+	factor int
+	day    bool // the unit is a day or longer
+}{
+	"SECOND": {"seconds", 1, false}, "MINUTE": {"minutes", 1, false}, "HOUR": {"hours", 1, false},
+	"DAY": {"days", 1, true}, "WEEK": {"days", 7, true},
+	"MONTH": {"months", 1, true}, "QUARTER": {"months", 3, true}, "YEAR": {"years", 1, true},
+}
+
+// unitOf returns the singular of a unit in upper case.
+func unitOf(s string) string { return strings.TrimSuffix(UpperASCII(s), "S") }
+
+// maxCount bounds an interval.
+const maxCount = 1_000_000
+
+// shifted desugars x + INTERVAL '1 month' into datetime(x, '+1 months'), or date(…) where x is a
+// date and the interval is of days.
+func (m maker) shifted(e *Binary, i *Interval) Expr {
+	l, ok := i.Value.(*Literal)
+	if !ok {
+		return e
+	}
+	n, word, whole := strings.Cut(strings.TrimSpace(l.Value), " ")
+	if !whole || l.Kind == KindInteger {
+		word = i.Unit.Text
+	}
+	count, err := strconv.Atoi(n)
+	unit, known := units[unitOf(strings.TrimSpace(word))]
+	if err != nil || !known || count > maxCount || count < -maxCount {
+		m.refuse(i.Pos(), "this interval",
+			"write it as INTERVAL '3 days': a number and one unit, from seconds to years")
+	}
+	if e.Op == "-" {
+		count = -count
+	}
+	function := "datetime"
+	if unit.day && isDate(e.X) {
+		function = "date"
+	}
+	amount := strconv.Itoa(count * unit.factor)
+	if count >= 0 {
+		amount = "+" + amount
+	}
+	return m.call(function, e.X, m.text(amount+" "+unit.word))
+}
+
+// isDate reports whether an operand has no time of day.
+func isDate(e Expr) bool {
+	switch e := e.(type) {
+	case *Literal:
+		return e.Kind == KindString && isoDate(e.Value)
+	case *Column:
+		return len(e.Path) == 1 && UpperASCII(e.Path[0].Text) == "CURRENT_DATE"
+	case *Call:
+		return len(e.Path) == 1 && UpperASCII(e.Path[0].Text) == "DATE"
+	}
+	return false
+}
