@@ -97,7 +97,7 @@ var walls = []wall{
 		"bench":          "measures mechanisms on public data", "bench/baseline": "draws the noise of other systems for comparison"}},
 	{"makes a source of noise", regexp.MustCompile(`\bnoise\.NewSource|\bnew\(noise\.Source\)|\bnoise\.Source\{`), map[string]string{
 		"internal/audit": "see above", "bench": "see above"}},
-	{"takes noise from a receipt", regexp.MustCompile(`\.Noise\(\)`), nil},
+	{"takes noise from a receipt", regexp.MustCompile(`\.Noise\b`), nil},
 	{"names a receipt", regexp.MustCompile(`\bpay\.Receipt\b`), nil},
 	{"pays for a receipt", regexp.MustCompile(`\b[dD]esk\.(Build|GoOn|Answers|StartRun|ResumeRun)\b`), nil},
 	{"sets the noise of a desk", regexp.MustCompile(`\bpay\.Desk\{[^}]*Random|[dD]esk\.Random\b`), nil},

@@ -11,10 +11,10 @@ func BenchmarkDraw(b *testing.B) {
 		"dgauss(1)", "dgauss(100)", "dgauss(10007/100)", "dgauss(1700000000000000000000003/3)",
 	} {
 		b.Run(text, func(b *testing.B) {
-			l, s := mustParse(b, text), NewSource()
+			each, s := Of(mustParse(b, text)), NewSource()
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Draw(l, s); err != nil {
+				if _, err := each.Draw(s); err != nil {
 					b.Fatal(err)
 				}
 			}

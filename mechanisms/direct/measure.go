@@ -75,6 +75,24 @@ func SigmaSquared(units, sensitivity int64) *big.Rat {
 	return squared.Quo(squared, big.NewRat(2*units, Unit))
 }
 
+// Answers adds noise to each count, in place. source returns a source for each. An error means that
+// there is none, or that the random source failed; no draw may then be shown.
+func (p Plan) Answers(counts []int64, source func() (*noise.Source, error)) error {
+	each := noise.Of(p.Law)
+	for i := range counts {
+		src, err := source()
+		if err != nil {
+			return err
+		}
+		draw, err := each.Draw(src)
+		if err != nil {
+			return err
+		}
+		counts[i] += draw
+	}
+	return nil
+}
+
 // Answer returns the true count plus noise. An error means that the random
 // source failed; no draw may then be shown.
 func (p Plan) Answer(count int64, src *noise.Source) (int64, error) {

@@ -13,6 +13,7 @@ import (
 	"dpsql/mechanisms/direct"
 	"dpsql/period"
 	"dpsql/query"
+	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )
 
@@ -198,14 +199,10 @@ func (st *Statement) draw(ctx context.Context, sn *rows.Snapshot, paid *pay.Rece
 	for _, p := range purchases {
 		for _, n := range p.Asks {
 			noisy := counts[len(stored)]
-			for i := range noisy {
-				src, err := paid.Noise()
-				if err != nil {
-					return nil, err
-				}
-				if noisy[i], err = p.Price.Answer(noisy[i], src); err != nil {
-					return nil, pay.ErrRandom()
-				}
+			if err = p.Price.Answers(noisy, paid.Noise); sqlerr.CodeOf(err) == sqlerr.IO {
+				return nil, pay.ErrRandom()
+			} else if err != nil {
+				return nil, err
 			}
 			a, e, err := st.Database.drawn(p.Price, st.Asks[n].Request, noisy)
 			if err != nil {
