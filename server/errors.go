@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -16,7 +17,7 @@ import (
 var states = map[sqlerr.Code]string{
 	sqlerr.Malformed:   "42601", // syntax_error
 	sqlerr.Unsupported: "0A000", // feature_not_supported
-	sqlerr.Unknown:     "42P01", // undefined_table; 42703 for columns
+	sqlerr.Unknown:     "42P01", // undefined_table; see objectStates
 	sqlerr.Invalid:     "22023", // invalid_parameter_value
 	sqlerr.Uncovered:   "55000", // object_not_in_prerequisite_state
 	sqlerr.Budget:      "53400", // configuration_limit_exceeded
@@ -86,16 +87,17 @@ func response(err error, at func(position int) int) *pgproto3.ErrorResponse {
 	return r
 }
 
+// objectStates are the SQLSTATEs of Unknown for some kinds of object.
+var objectStates = map[sqlerr.Object]string{
+	sqlerr.Column:    "42703", // undefined_column
+	sqlerr.Function:  "42883", // undefined_function
+	sqlerr.Type:      "42704", // undefined_object
+	sqlerr.Parameter: "42704",
+}
+
 func state(e *sqlerr.Error) string {
 	if e.Code == sqlerr.Unknown {
-		switch {
-		case strings.HasPrefix(e.Message, "function "), strings.HasPrefix(e.Message, "operator "):
-			return "42883" // undefined_function
-		case strings.HasPrefix(e.Message, "type "):
-			return "42704" // undefined_object
-		case strings.Contains(e.Message, "column"):
-			return "42703" // undefined_column
-		}
+		return cmp.Or(objectStates[e.Object], states[e.Code])
 	}
 	return states[e.Code]
 }

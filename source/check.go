@@ -118,7 +118,7 @@ func haveColumns(ctx context.Context, q Querier, t Table, source string) error {
 	}
 	for _, name := range needed {
 		if !have[query.FoldName(name)] {
-			return sqlerr.New(sqlerr.Unknown, "%s has no column %s", source, name).
+			return sqlerr.New(sqlerr.Unknown, "%s has no column %s", source, name).Of(sqlerr.Column).
 				WithHint("its columns are %s", strings.Join(names, ", "))
 		}
 	}

@@ -34,9 +34,22 @@ const (
 	Internal    Code = "internal"    // a fault of dpsql
 )
 
+// Object is a kind of object, for programs that tell more kinds of Unknown apart than the code does.
+type Object uint8
+
+// The kinds of object.
+const (
+	Relation  Object = iota // a table, release, mechanism, user or source, and any other object
+	Column                  // of a table
+	Function                // or an operator, for arguments of some types
+	Type                    // of a cast
+	Parameter               // a setting of the session
+)
+
 // Error is a refusal or failure as the user sees it.
 type Error struct {
 	Code     Code
+	Object   Object // what kind of object is unknown, if the code is Unknown
 	Message  string // lower case, no trailing stop
 	Hint     string // what to do instead; may be empty
 	Position int    // 1-based character in the statement; 0 when none applies
@@ -48,6 +61,13 @@ func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 // New returns an error with a formatted message.
 func New(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Of returns a copy of e that says which kind of object it is about.
+func (e *Error) Of(o Object) *Error {
+	c := *e
+	c.Object = o
+	return &c
 }
 
 // WithHint returns a copy of e with the hint.

@@ -335,7 +335,7 @@ func (b *binder) column(e *sqlparser.ColName) (int, error) {
 	}
 	switch columns := b.scope.columnsNamed(qualifier, t.Value); len(columns) {
 	case 0:
-		return 0, sqlerr.New(sqlerr.Unknown, "no column %s in %s", syntax.Excerpt(t.Value, 40), b.scope.describe()).
+		return 0, sqlerr.New(sqlerr.Unknown, "no column %s in %s", syntax.Excerpt(t.Value, 40), b.scope.describe()).Of(sqlerr.Column).
 			WithHint("%s", b.columnHint(t)).At(t.Position)
 	case 1:
 		if columns[0] == notBound {

@@ -521,7 +521,7 @@ func (b *binder) inPublic(e *sqlparser.ComparisonExpr, sub *sqlparser.Subquery) 
 	}
 	i := slices.IndexFunc(t.Columns, func(name string) bool { return query.SameName(name, column.Value) })
 	if i < 0 {
-		return nil, sqlerr.New(sqlerr.Unknown, "no column %s in the public table %s", syntax.Excerpt(column.Value, 40), syntax.Excerpt(table.Value, 40)).At(column.Position)
+		return nil, sqlerr.New(sqlerr.Unknown, "no column %s in the public table %s", syntax.Excerpt(column.Value, 40), syntax.Excerpt(table.Value, 40)).Of(sqlerr.Column).At(column.Position)
 	}
 	if len(t.Rows) == 0 { // of NULL too
 		return computedBy(constantOf(conditionBounds(false))), nil

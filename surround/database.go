@@ -883,14 +883,25 @@ func (s *Statement) failure(ctx, limited context.Context, err error) error {
 		text := words(err)
 		if named, _, quoted := strings.Cut(text, " - should this be a string"); quoted {
 			name := strings.Trim(strings.TrimPrefix(named, "no such column: "), `"`)
-			return sqlerr.New(sqlerr.Unknown, "no such column: %s", name).WithHint("a text is written in single quotes: '%s'", name).At(s.position(" " + name))
+			return sqlerr.New(sqlerr.Unknown, "no such column: %s", name).Of(sqlerr.Column).WithHint("a text is written in single quotes: '%s'", name).At(s.position(" " + name))
 		}
 		if strings.HasPrefix(text, "no such ") || strings.HasPrefix(text, "ambiguous column") {
-			return sqlerr.New(sqlerr.Unknown, "%s", text).At(s.position(text))
+			return sqlerr.New(sqlerr.Unknown, "%s", text).Of(missing(text)).At(s.position(text))
 		}
 		return sqlerr.New(sqlerr.Invalid, "%s", text)
 	}
 	return sqlerr.New(sqlerr.Internal, "the statement failed inside SQLite")
+}
+
+// missing returns the kind of object of which SQLite says that there is none, or more than one.
+func missing(text string) sqlerr.Object {
+	switch {
+	case strings.HasPrefix(text, "no such column"), strings.HasPrefix(text, "ambiguous column"):
+		return sqlerr.Column
+	case strings.HasPrefix(text, "no such function"):
+		return sqlerr.Function
+	}
+	return sqlerr.Relation
 }
 
 // position returns the position of the name at the end of a message, 0 if the statement

@@ -125,7 +125,7 @@ func (b *block) correlated(table string, t syntax.Token) {
 		}
 	}
 	if folded && t.Kind == syntax.KindWord {
-		b.refuse(sqlerr.New(sqlerr.Unknown, "no column %s in the sub-select", syntax.Excerpt(t.Value, 40)).
+		b.refuse(sqlerr.New(sqlerr.Unknown, "no column %s in the sub-select", syntax.Excerpt(t.Value, 40)).Of(sqlerr.Column).
 			WithHint("it has the columns of its select list").At(t.Position))
 	}
 }

@@ -60,7 +60,7 @@ func (s *Settings) assign(name, value string) (err error) {
 	case "margins":
 		s.Margins = strings.ToLower(value)
 	default:
-		return sqlerr.New(sqlerr.Unknown, "there is no setting %s", name).
+		return sqlerr.New(sqlerr.Unknown, "there is no setting %s", name).Of(sqlerr.Parameter).
 			WithHint("the settings are %s", strings.Join(SettingNames, ", "))
 	}
 	if err != nil {

@@ -69,7 +69,7 @@ type setCall struct {
 // call binds a call.
 func (b *binder) call(s *scope, n call) expr {
 	if n.schema != "" && n.schema != "pg_catalog" && n.schema != "information_schema" {
-		fail(sqlerr.New(sqlerr.Unknown, "function %s.%s does not exist", n.schema, n.name).At(n.position))
+		fail(sqlerr.New(sqlerr.Unknown, "function %s.%s does not exist", n.schema, n.name).Of(sqlerr.Function).At(n.position))
 	}
 	if n.over != nil {
 		return b.over(s, n)
@@ -197,7 +197,7 @@ func (b *binder) function(s *scope, n call) expr {
 		for i, a := range args {
 			titles[i] = b.catalog.typeTitle(a.typ)
 		}
-		fail(sqlerr.New(sqlerr.Unknown, "function %s(%s) does not exist", n.name, strings.Join(titles, ", ")).At(n.position))
+		fail(sqlerr.New(sqlerr.Unknown, "function %s(%s) does not exist", n.name, strings.Join(titles, ", ")).Of(sqlerr.Function).At(n.position))
 	}
 	for i := range args {
 		args[i] = b.implied(args[i], f.args[i], n.position)
@@ -275,7 +275,7 @@ func (b *binder) aggregateCall(s *scope, n call) (*aggregate, expr) {
 		a.args = append(a.args, b.expr(s, arg))
 	}
 	if n.star && n.name != "count" {
-		fail(sqlerr.New(sqlerr.Unknown, "function %s() does not exist", n.name).At(n.position))
+		fail(sqlerr.New(sqlerr.Unknown, "function %s() does not exist", n.name).Of(sqlerr.Function).At(n.position))
 	}
 	for i, k := range n.order {
 		a.order = append(a.order, b.settled(b.expr(s, k.X)))
@@ -340,7 +340,7 @@ func (b *binder) set(s *scope, n call) *setCall {
 	}
 	out := bind(b, args, n.position)
 	if out == nil {
-		fail(sqlerr.New(sqlerr.Unknown, "function %s with %d such arguments does not exist", n.name, len(args)).At(n.position))
+		fail(sqlerr.New(sqlerr.Unknown, "function %s with %d such arguments does not exist", n.name, len(args)).Of(sqlerr.Function).At(n.position))
 	}
 	return out
 }

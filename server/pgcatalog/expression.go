@@ -532,7 +532,7 @@ func (b *binder) field(s *scope, n *syntax.Field) expr {
 			}}
 		}
 	}
-	fail(sqlerr.New(sqlerr.Unknown, "column %q not found in data type %s", name, b.catalog.typeTitle(e.typ)).At(n.Operator))
+	fail(sqlerr.New(sqlerr.Unknown, "column %q not found in data type %s", name, b.catalog.typeTitle(e.typ)).Of(sqlerr.Column).At(n.Operator))
 	return expr{}
 }
 
@@ -578,7 +578,7 @@ func (b *binder) matched(l, r expr, operator string, at int) (expr, expr) {
 }
 
 func (b *binder) noOperator(l uint32, operator string, r uint32, at int) {
-	fail(sqlerr.New(sqlerr.Unknown, "operator does not exist: %s %s %s", b.catalog.typeTitle(l), operator, b.catalog.typeTitle(r)).
+	fail(sqlerr.New(sqlerr.Unknown, "operator does not exist: %s %s %s", b.catalog.typeTitle(l), operator, b.catalog.typeTitle(r)).Of(sqlerr.Function).
 		WithHint("it may need a cast").At(at))
 }
 

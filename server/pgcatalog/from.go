@@ -114,7 +114,7 @@ func (b *binder) joinConditions(s *scope, j *syntax.Join, before int) (on []conj
 		n := column{[]string{name}, j.Operator}
 		l, ok := b.columnIn(&scope{sources: s.sources[:before]}, "", name, 0, n)
 		if !ok {
-			fail(sqlerr.New(sqlerr.Unknown, "column %q specified in USING clause does not exist in left table", name).At(j.Operator))
+			fail(sqlerr.New(sqlerr.Unknown, "column %q specified in USING clause does not exist in left table", name).Of(sqlerr.Column).At(j.Operator))
 		}
 		for i := before; i < len(s.sources); i++ {
 			for k, col := range s.sources[i].columns {

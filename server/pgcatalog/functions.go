@@ -307,7 +307,7 @@ func currentSetting(r *run, a []any) any {
 	if len(a) > 1 && a[1] == true {
 		return nil
 	}
-	fail(sqlerr.New(sqlerr.Unknown, "unrecognized configuration parameter %q", excerpt(name)))
+	fail(sqlerr.New(sqlerr.Unknown, "unrecognized configuration parameter %q", excerpt(name)).Of(sqlerr.Parameter))
 	return nil
 }
 
@@ -593,7 +593,7 @@ func setNamed(name string) func(b *binder, args []expr, at int) *setCall {
 
 func needArgs(a *aggregate, name string, n int, at int) {
 	if len(a.args) != n {
-		fail(sqlerr.New(sqlerr.Unknown, "function %s with %d arguments does not exist", name, len(a.args)).At(at))
+		fail(sqlerr.New(sqlerr.Unknown, "function %s with %d arguments does not exist", name, len(a.args)).Of(sqlerr.Function).At(at))
 	}
 }
 
@@ -622,7 +622,7 @@ func bindSum(b *binder, a *aggregate, at int) expr {
 	a.args[0] = e
 	out := map[uint32]uint32{int2OID: int8OID, int4OID: int8OID, int8OID: numericOID, numericOID: numericOID, float4OID: float4OID, float8OID: float8OID}[baseOf(e.typ)]
 	if out == 0 {
-		fail(sqlerr.New(sqlerr.Unknown, "function sum(%s) does not exist", b.catalog.typeTitle(e.typ)).At(at))
+		fail(sqlerr.New(sqlerr.Unknown, "function sum(%s) does not exist", b.catalog.typeTitle(e.typ)).Of(sqlerr.Function).At(at))
 	}
 	a.compute = func(r *run, rows [][]any) any {
 		var whole int64
@@ -653,7 +653,7 @@ func bindExtreme(sign int) func(b *binder, a *aggregate, at int) expr {
 		a.args[0] = b.settled(a.args[0])
 		out := a.args[0].typ
 		if baseOf(out) == nameOID || classOf(out) == records {
-			fail(sqlerr.New(sqlerr.Unknown, "function min(%s) does not exist", b.catalog.typeTitle(out)).WithHint("cast it to text").At(at))
+			fail(sqlerr.New(sqlerr.Unknown, "function min(%s) does not exist", b.catalog.typeTitle(out)).Of(sqlerr.Function).WithHint("cast it to text").At(at))
 		}
 		a.compute = func(r *run, rows [][]any) any {
 			var best any
@@ -916,7 +916,7 @@ func (b *binder) arrayToString(args []expr, at int) expr {
 	}
 	element := elementOf(args[0].typ)
 	if element == 0 {
-		fail(sqlerr.New(sqlerr.Unknown, "function array_to_string(%s, …) does not exist", b.catalog.typeTitle(args[0].typ)).At(at))
+		fail(sqlerr.New(sqlerr.Unknown, "function array_to_string(%s, …) does not exist", b.catalog.typeTitle(args[0].typ)).Of(sqlerr.Function).At(at))
 	}
 	for i := range args[1:] {
 		args[i+1] = b.implied(args[i+1], textOID, at)

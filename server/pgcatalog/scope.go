@@ -115,7 +115,7 @@ func (b *binder) column(s *scope, c column) expr {
 	if table != "" && s.source(table) == nil {
 		fail(sqlerr.New(sqlerr.Unknown, "missing FROM-clause entry for table %q", table).At(c.position))
 	}
-	fail(sqlerr.New(sqlerr.Unknown, "column %q does not exist", joinNames(c.parts)).At(c.position))
+	fail(sqlerr.New(sqlerr.Unknown, "column %q does not exist", joinNames(c.parts)).Of(sqlerr.Column).At(c.position))
 	return expr{}
 }
 
@@ -149,7 +149,7 @@ func (b *binder) columnIn(s *scope, table, name string, depth int, c column) (fo
 				continue
 			}
 			if ok {
-				fail(sqlerr.New(sqlerr.Unknown, "column reference %q is ambiguous", name).At(c.position))
+				fail(sqlerr.New(sqlerr.Unknown, "column reference %q is ambiguous", name).Of(sqlerr.Column).At(c.position))
 			}
 			found, ok = columnExpr(col, i, j, depth), true
 			s.used |= 1 << i

@@ -418,7 +418,9 @@ func (c *Catalog) regInput(s string, t uint32) int64 {
 	}
 	kinds := map[uint32]string{regclassOID: "relation", regtypeOID: "type", regprocOID: "function", regprocedure: "function", regnamespace: "schema", regroleOID: "role",
 		regoper: "operator", regoperator: "operator", regconfig: "text search configuration", regdictionary: "text search dictionary"}
-	fail(sqlerr.New(sqlerr.Unknown, "%s %q does not exist", kinds[t], excerpt(s)))
+	objects := map[uint32]sqlerr.Object{regtypeOID: sqlerr.Type, regprocOID: sqlerr.Function, regprocedure: sqlerr.Function,
+		regoper: sqlerr.Function, regoperator: sqlerr.Function}
+	fail(sqlerr.New(sqlerr.Unknown, "%s %q does not exist", kinds[t], excerpt(s)).Of(objects[t]))
 	return 0
 }
 

@@ -169,7 +169,7 @@ var typeTitles = map[uint32]string{
 func (t typeName) resolve() uint32 {
 	name := t.name
 	if t.schema != "" && t.schema != "pg_catalog" && t.schema != "information_schema" {
-		fail(sqlerr.New(sqlerr.Unknown, "type %q does not exist", t.schema+"."+name).At(t.position))
+		fail(sqlerr.New(sqlerr.Unknown, "type %q does not exist", t.schema+"."+name).Of(sqlerr.Type).At(t.position))
 	}
 	found := typeNamed(name)
 	if found == 0 && strings.HasPrefix(name, "_") {
@@ -179,7 +179,7 @@ func (t typeName) resolve() uint32 {
 		found = arrayOfType(found)
 	}
 	if found == 0 {
-		fail(sqlerr.New(sqlerr.Unknown, "type %q does not exist", name).WithHint("the catalog has the types of its own columns and of tables' columns").At(t.position))
+		fail(sqlerr.New(sqlerr.Unknown, "type %q does not exist", name).Of(sqlerr.Type).WithHint("the catalog has the types of its own columns and of tables' columns").At(t.position))
 	}
 	return found
 }

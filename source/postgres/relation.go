@@ -251,7 +251,7 @@ func (rel *relation) attribute(name, source string) (attribute, error) {
 		return attribute{}, sqlerr.New(sqlerr.Invalid, "%s has several columns that %s can be", source, name).
 			WithHint("write it as the server does: they are %s", strings.Join(names, ", "))
 	case i < 0:
-		return attribute{}, sqlerr.New(sqlerr.Unknown, "%s has no column %s", source, name).
+		return attribute{}, sqlerr.New(sqlerr.Unknown, "%s has no column %s", source, name).Of(sqlerr.Column).
 			WithHint("its columns are %s", strings.Join(names, ", "))
 	}
 	return rel.attributes[i], nil

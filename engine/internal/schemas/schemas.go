@@ -173,7 +173,7 @@ func PublicColumns(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePublic)
 	for _, c := range st.Columns {
 		i := slices.IndexFunc(rows.Columns, func(name string) bool { return query.SameName(name, c.Name.Text) })
 		if i < 0 {
-			return nil, sqlerr.New(sqlerr.Unknown, "%s has no column %s", st.Name.Text, c.Name.Text).At(c.Name.Position)
+			return nil, sqlerr.New(sqlerr.Unknown, "%s has no column %s", st.Name.Text, c.Name.Text).Of(sqlerr.Column).At(c.Name.Position)
 		}
 		if c.Steps == nil {
 			if err := allOfType(rows, i, c.Type); err != nil {

@@ -544,7 +544,7 @@ func (v *View) Target(name syntax.Name, list []syntax.Name) (*Table, []int, erro
 	for _, c := range list {
 		i, ok := t.Universe.Index(c.Text)
 		if !ok {
-			return nil, nil, sqlerr.New(sqlerr.Unknown, "%s has no column %s", t.Name, c.Text).
+			return nil, nil, sqlerr.New(sqlerr.Unknown, "%s has no column %s", t.Name, c.Text).Of(sqlerr.Column).
 				WithHint("DESCRIBE %s lists its columns", t.Name).At(c.Position)
 		}
 		picked[i] = true
