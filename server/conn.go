@@ -2,19 +2,22 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
-	"errors"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net"
+	"regexp"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"dpsql/engine"
+	"dpsql/query"
+	"dpsql/server/pgcatalog"
 	"dpsql/sqlerr"
 )
 
@@ -97,134 +100,10 @@ func (c *conn) drain(why *fatalError) {
 	c.raw.SetReadDeadline(time.Now())
 }
 
-// loop answers messages until the client leaves or fails.
-func (c *conn) loop() {
-	c.statements, c.portals = make(map[string]*statement), make(map[string]*portal)
-	defer c.server.accounts.close(c)
-	for {
-		message, err := c.receive()
-		if err != nil {
-			c.end(err)
-			return
-		}
-		if _, ok := message.(*pgproto3.Terminate); ok {
-			return
-		}
-		if err := c.handle(message); err != nil {
-			c.end(err)
-			return
-		}
-	}
-}
-
-func (c *conn) receive() (pgproto3.FrontendMessage, error) {
-	if idle := c.server.config.Limits.Idle; idle > 0 {
-		c.raw.SetReadDeadline(time.Now().Add(idle))
-	}
-	if why := c.ending.Load(); why != nil { // after the deadline was set, so that drain's is not lost
-		return nil, why
-	}
-	return c.wire.Receive()
-}
-
 var (
 	errDraining = &fatalError{"57P01", "the server is shutting down"}
 	errCrowded  = &fatalError{"53300", "there are too many connections"}
 )
-
-// end tells the client why the connection ends.
-func (c *conn) end(err error) {
-	var tooLong *pgproto3.ExceededMaxBodyLenErr
-	var timeout net.Error
-	switch {
-	case c.ending.Load() != nil:
-		c.leave(c.ending.Load())
-	case errors.As(err, &tooLong):
-		c.leave(fatal("54000", "a message has more than %d bytes", tooLong.MaxExpectedBodyLen))
-	case errors.As(err, &timeout) && timeout.Timeout():
-		c.leave(fatal("57P05", "the connection was idle for too long"))
-	default:
-		c.leave(err)
-	}
-	c.log.Debug("the connection ended")
-}
-
-// handle answers one message. An error ends the connection.
-func (c *conn) handle(message pgproto3.FrontendMessage) error {
-	if c.described != nil {
-		if m, ok := message.(*pgproto3.Execute); !ok || c.portals[m.Portal] != c.described {
-			if err := c.describeNow(); err != nil {
-				c.fail(err)
-			}
-		}
-	}
-	switch message.(type) {
-	case *pgproto3.Sync:
-		c.skipping = false
-		return c.turnOver()
-	case *pgproto3.Flush:
-		return c.flush()
-	}
-	if c.skipping {
-		return nil
-	}
-	var err error
-	switch m := message.(type) {
-	case *pgproto3.Query:
-		return c.query(m.String)
-	case *pgproto3.Parse:
-		err = c.parse(m)
-	case *pgproto3.Bind:
-		err = c.bind(m)
-	case *pgproto3.Describe:
-		err = c.describe(m)
-	case *pgproto3.Execute:
-		err = c.execute(m)
-	case *pgproto3.Close:
-		err = c.close(m)
-	case *pgproto3.FunctionCall:
-		err = failure("0A000", "the function call protocol is not spoken")
-	case *pgproto3.CopyData, *pgproto3.CopyDone, *pgproto3.CopyFail: // ignored outside COPY FROM, as in PostgreSQL
-	default:
-		return fatal("08P01", "a message of this kind was not expected")
-	}
-	if err != nil && c.lost == nil {
-		c.fail(err)
-	}
-	return c.lost
-}
-
-// fail tells the client of an error in the extended protocol, and skips to the next Sync.
-func (c *conn) fail(err error) {
-	c.failed(err, nil)
-	c.skipping = true
-	c.described = nil
-}
-
-// failed tells the client of an error, which ends a transaction outside a block.
-func (c *conn) failed(err error, at func(int) int) {
-	c.block.fail()
-	if c.implicit != nil {
-		c.rollBack(*c.implicit)
-		c.implicit = nil
-	}
-	c.server.counts.Errors.Add(1)
-	c.send(response(err, at))
-}
-
-// turnOver tells the client that it is its turn. Outside a block that ends a transaction.
-func (c *conn) turnOver() error {
-	if !c.block.open() {
-		c.dropPortals(false)
-		c.settings.endBlock(c)
-		c.implicit = nil
-	}
-	c.settle()
-	c.ready()
-	return c.flush()
-}
-
-func (c *conn) ready() { c.send(&pgproto3.ReadyForQuery{TxStatus: c.block.status()}) }
 
 // block is a transaction block. Nothing that was charged is given back by it: it keeps to the
 // protocol, and may be one in which nothing is bought.
@@ -245,21 +124,6 @@ type savepoint struct {
 	bytes                     int // about what it takes
 }
 
-// now returns what a savepoint made now is rolled back to.
-func (c *conn) now(name string) savepoint {
-	s := &c.settings
-	return savepoint{name, c.block.readOnly, maps.Clone(s.changed), maps.Clone(s.local), maps.Clone(s.displaced), c.session.Settings(), c.made,
-		entry + weightOf(s.changed) + weightOf(s.local) + weightOf(s.displaced)}
-}
-
-// rollBack undoes what was SET, made read-write and declared since a savepoint, and no charge.
-func (c *conn) rollBack(to savepoint) {
-	c.block.readOnly = to.readOnly
-	maps.DeleteFunc(c.portals, func(_ string, p *portal) bool { return p.number > to.portals })
-	c.settings.restore(c, maps.Clone(to.changed), maps.Clone(to.local), maps.Clone(to.displaced))
-	c.restoreEngine(to.engine)
-}
-
 func (b *block) open() bool { return b.begun }
 
 func (b *block) fail() { b.aborted = b.begun }
@@ -272,4 +136,155 @@ func (b *block) status() byte {
 		return 'T'
 	}
 	return 'I'
+}
+
+// statement is a prepared statement. It is of one of four kinds: a verb of PostgreSQL that
+// this package obeys, a question about the catalog, a statement of the engine, or none of
+// them, if it is empty.
+type statement struct {
+	text     string
+	verb     *verb
+	asked    *asked
+	prepared *engine.Prepared
+	types    []uint32 // of the parameters
+
+	fingerprint string // see hash; "" before it is asked for
+}
+
+// asked is a prepared statement about the catalog.
+type asked struct {
+	text      string
+	catalog   *pgcatalog.Catalog // that gave the statement its types
+	statement *pgcatalog.Statement
+}
+
+// arguments are the values of a statement's parameters: those of the engine as it takes them, and
+// those of a question about the catalog as the client sent them.
+type arguments struct {
+	values []query.Value
+	sent   []any // nil, a string in text form or []byte in binary form
+}
+
+// portal is a statement with its arguments. It runs when its first row is asked for, once.
+type portal struct {
+	name      string
+	number    int // in the order in which the connection made them
+	statement *statement
+	args      arguments
+	formats   []int16 // of the columns: none, one for all, or one each
+	hold      bool    // a cursor that outlives its transaction
+	cursor    bool    // declared by DECLARE: its rows can be taken again
+	behind    bool    // a cursor that is behind its last row
+	out       *output // nil until it has run
+	bytes     int     // about what it takes before it has run, with its statement, which may be closed
+	next      int     // the first row that was not sent
+}
+
+// output is what a statement gave.
+type output struct {
+	columns []column
+	rows    [][]any
+	tag     string // of CommandComplete; rows are counted by whoever sends them if counted
+	counted bool   // the tag ends with the number of rows
+	notices []*pgproto3.NoticeResponse
+	catalog *pgcatalog.Catalog // whose values the rows have; nil for values of the engine
+	bytes   int                // see weight
+	copied  *copyForm          // COPY … TO STDOUT
+}
+
+// copyForm is how COPY … TO STDOUT writes rows.
+type copyForm struct {
+	csv       bool
+	header    bool
+	delimiter byte
+	null      string
+}
+
+// verb is a statement that belongs to PostgreSQL's protocol and sessions, and not to the
+// engine: transactions, settings, cursors, prepared statements, COPY.
+type verb struct {
+	word     string // BEGIN, COMMIT, ROLLBACK, SAVEPOINT, RELEASE, ROLLBACK TO, SET, RESET, SHOW, DISCARD, DEALLOCATE, PREPARE, EXECUTE, DECLARE, FETCH, MOVE, CLOSE, COPY, UNLISTEN, and SELECT of no rows
+	tag      string // of CommandComplete, if that is not the word
+	name     string // of a savepoint, setting, statement or cursor; "" for all
+	value    string // of a setting
+	inherit  bool   // SET … TO DEFAULT
+	local    bool   // SET LOCAL
+	readOnly *bool  // of a transaction, if it says so
+	level    string // of its isolation, if it says so
+	session  bool   // SET SESSION CHARACTERISTICS
+	chain    bool   // COMMIT AND CHAIN
+	inner    string // the text of a statement within
+	innerAt  int    // the characters before it
+	types    []uint32
+	args     []any // texts, or nil
+	hold     bool  // DECLARE … WITH HOLD
+	scroll   scroll
+	copied   *copyForm
+}
+
+// scroll says which rows FETCH takes.
+type scroll struct {
+	kind  string // forward, backward, absolute, relative
+	count int
+	all   bool
+}
+
+func (st *statement) empty() bool { return st.verb == nil && !st.query() }
+
+// query reports whether a statement is not a verb: it can be prepared, declared and copied.
+func (st *statement) query() bool { return st.asked != nil || st.prepared != nil }
+
+// hash returns the fingerprint of a statement. It is computed once, since most statements that
+// run often are prepared.
+func (st *statement) hash() string {
+	if st.fingerprint == "" {
+		st.fingerprint = fingerprint(st.text)
+	}
+	return st.fingerprint
+}
+
+// fingerprint returns the SHA-256 of a statement, for the log. Nothing that may be a password
+// is in it: a hash could be tried.
+func fingerprint(text string) string {
+	if at := password.FindStringIndex(text); at != nil {
+		text = text[:at[1]]
+	}
+	sum := sha256.Sum256([]byte(engine.Masked(text)))
+	return hex.EncodeToString(sum[:])
+}
+
+// password finds where a password may follow, in a statement that cannot be read as well.
+var password = regexp.MustCompile(`(?i)password|(?:create|alter)\s+(?:user|role)`)
+
+// open adds a portal.
+func (c *conn) open(p *portal) {
+	c.made++
+	p.number = c.made
+	c.portals[p.name] = p
+}
+
+// dropPortals forgets portals, as at the end of a transaction: all of them, or those that do
+// not outlive it.
+func (c *conn) dropPortals(all bool) {
+	for name, p := range c.portals {
+		if all || !p.hold {
+			delete(c.portals, name)
+		}
+	}
+}
+
+// notice returns a notice, or none if the client does not want notices of its kind.
+func (c *conn) notice(severity, code, message string) []*pgproto3.NoticeResponse {
+	if !c.settings.wants(severity) {
+		return nil
+	}
+	return []*pgproto3.NoticeResponse{{Severity: severity, SeverityUnlocalized: severity, Code: code, Message: message}}
+}
+
+// readOnly reports whether nothing may be bought now: in a transaction that is read-only.
+func (c *conn) readOnly() bool {
+	if c.block.begun {
+		return c.block.readOnly
+	}
+	return c.settings.readOnly()
 }

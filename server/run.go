@@ -3,15 +3,10 @@ package server
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"strings"
-
-	"github.com/jackc/pgx/v5/pgproto3"
 
 	"dpsql/engine"
 	"dpsql/sqlerr"
@@ -50,14 +45,6 @@ func (c *conn) run(st *statement, args arguments) (*output, error) {
 	return out, err
 }
 
-// readOnly reports whether nothing may be bought now: in a transaction that is read-only.
-func (c *conn) readOnly() bool {
-	if c.block.begun {
-		return c.block.readOnly
-	}
-	return c.settings.readOnly()
-}
-
 // audit counts a statement, and writes it to the log.
 func (c *conn) audit(st *statement, r *engine.Result, err error) {
 	counts := &c.server.counts
@@ -75,28 +62,6 @@ func (c *conn) audit(st *statement, r *engine.Result, err error) {
 	c.log.LogAttrs(context.Background(), slog.LevelInfo, "statement", slog.String("sha256", st.hash()),
 		slog.String("outcome", outcome(err)), slog.String("via", how.Via),
 		slog.Float64("epsilon", how.Cost.Epsilon), slog.Float64("rho", how.Cost.Rho))
-}
-
-// password finds where a password may follow, in a statement that cannot be read as well.
-var password = regexp.MustCompile(`(?i)password|(?:create|alter)\s+(?:user|role)`)
-
-// hash returns the fingerprint of a statement. It is computed once, since most statements that
-// run often are prepared.
-func (st *statement) hash() string {
-	if st.fingerprint == "" {
-		st.fingerprint = fingerprint(st.text)
-	}
-	return st.fingerprint
-}
-
-// fingerprint returns the SHA-256 of a statement, for the log. Nothing that may be a password
-// is in it: a hash could be tried.
-func fingerprint(text string) string {
-	if at := password.FindStringIndex(text); at != nil {
-		text = text[:at[1]]
-	}
-	sum := sha256.Sum256([]byte(engine.Masked(text)))
-	return hex.EncodeToString(sum[:])
 }
 
 // outcome returns how a statement ended, for the log: ok, the code of an error, or the SQLSTATE
@@ -123,14 +88,6 @@ func (c *conn) outputOf(st *statement, r *engine.Result) *output {
 		out.notices = append(out.notices, c.notice("NOTICE", "00000", footer(r))...)
 	}
 	return out
-}
-
-// notice returns a notice, or none if the client does not want notices of its kind.
-func (c *conn) notice(severity, code, message string) []*pgproto3.NoticeResponse {
-	if !c.settings.wants(severity) {
-		return nil
-	}
-	return []*pgproto3.NoticeResponse{{Severity: severity, SeverityUnlocalized: severity, Code: code, Message: message}}
 }
 
 // tagOf returns how CommandComplete names a statement, and whether the number of rows follows.

@@ -1,8 +1,7 @@
 package server
 
 import (
-	"fmt"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -99,72 +98,34 @@ func (out *output) text(v any, i int) string {
 	return string(pgcatalog.AppendText(nil, out.columns[i].oid, v))
 }
 
-// copyForm is how COPY … TO STDOUT writes rows.
-type copyForm struct {
-	csv       bool
-	header    bool
-	delimiter byte
-	null      string
-}
-
-// sendCopy sends an output as COPY does.
-func (c *conn) sendCopy(out *output) error {
-	c.send(&pgproto3.CopyOutResponse{ColumnFormatCodes: make([]uint16, len(out.columns))})
-	if out.copied.header {
-		names := make([]any, len(out.columns))
-		for i, col := range out.columns {
-			names[i] = col.name
-		}
-		c.sendLine(out, names)
+func (c *conn) sendColumns(columns []column, formats []int16) error {
+	if len(columns) == 0 {
+		c.send(&pgproto3.NoData{})
+		return nil
 	}
-	for _, row := range out.rows {
-		converted := make([]any, len(row))
-		for i, v := range row {
-			var err error
-			if converted[i], err = out.columns[i].converted(v); err != nil {
-				return err
-			}
+	fields := make([]pgproto3.FieldDescription, len(columns))
+	for i, col := range columns {
+		format, err := formatOf(formats, i)
+		if err != nil {
+			return err
 		}
-		c.sendLine(out, converted)
-		if c.lost != nil {
-			return c.lost
-		}
+		fields[i] = pgproto3.FieldDescription{Name: []byte(col.name), DataTypeOID: col.oid, DataTypeSize: col.size, TypeModifier: -1, Format: format}
 	}
-	c.send(&pgproto3.CopyDone{})
-	c.send(&pgproto3.CommandComplete{CommandTag: fmt.Appendf(nil, "COPY %d", len(out.rows))})
+	c.send(&pgproto3.RowDescription{Fields: fields})
 	return nil
 }
 
-func (c *conn) sendLine(out *output, row []any) {
-	fields := make([]string, len(row))
-	for i, v := range row {
-		switch {
-		case v == nil:
-			fields[i] = out.copied.null
-		case out.copied.csv:
-			fields[i] = out.text(v, i)
-			if fields[i] == out.copied.null {
-				fields[i] = `"` + fields[i] + `"`
-			} else {
-				fields[i] = quotedField(fields[i], out.copied.delimiter, len(row) == 1)
-			}
-		default:
-			fields[i] = escapeCopy.Replace(out.text(v, i))
-			if out.copied.delimiter != '\t' {
-				fields[i] = strings.ReplaceAll(fields[i], string(out.copied.delimiter), `\`+string(out.copied.delimiter))
-			}
-		}
+// complete ends a statement's output.
+func (c *conn) complete(out *output, rows int) {
+	tag := []byte(out.tag)
+	if out.counted {
+		tag = strconv.AppendInt(append(tag, ' '), int64(rows), 10)
 	}
-	line := append([]byte(strings.Join(fields, string(out.copied.delimiter))), '\n')
-	c.send(&pgproto3.CopyData{Data: line})
+	c.send(&pgproto3.CommandComplete{CommandTag: tag})
 }
 
-var escapeCopy = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "\b", `\b`, "\f", `\f`, "\v", `\v`)
-
-// quotedField returns a field as CSV has it. On a line of its own the mark of the end is quoted.
-func quotedField(field string, delimiter byte, alone bool) string {
-	if !strings.ContainsAny(field, "\"\r\n"+string(delimiter)) && !(alone && field == `\.`) {
-		return field
+func (c *conn) notify(out *output) {
+	for _, n := range out.notices {
+		c.send(n)
 	}
-	return `"` + strings.ReplaceAll(field, `"`, `""`) + `"`
 }

@@ -11,11 +11,11 @@ import (
 	"crypto/subtle"
 	"crypto/tls"
 	"encoding/binary"
-	"errors"
 	"log/slog"
 	"net"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"dpsql/engine"
@@ -92,42 +92,6 @@ const threads = 16
 
 // Counts returns what the server has counted so far.
 func (s *Server) Counts() *Counts { return &s.counts }
-
-// Serve accepts connections until ctx ends or the listener fails, and returns nil in the
-// first case. It closes the listener. Connections go on until Shutdown.
-func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	stop := context.AfterFunc(ctx, func() { l.Close() })
-	defer stop()
-	defer l.Close()
-	pause := time.Duration(0)
-	for {
-		accepted, err := l.Accept()
-		switch {
-		case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
-			if err == nil {
-				accepted.Close()
-			}
-			return nil
-		case err != nil: // such as too many open files: others may close some
-			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
-			s.log.Warn("a connection was not accepted", "error", err)
-			select {
-			case <-ctx.Done():
-			case <-time.After(pause):
-			}
-			continue
-		}
-		pause = 0
-		if !s.enter() {
-			accepted.Close() // while it drains
-			continue
-		}
-		go func() {
-			defer s.leave()
-			s.serve(accepted)
-		}()
-	}
-}
 
 func (s *Server) enter() bool {
 	s.mu.Lock()
@@ -236,4 +200,24 @@ func (s *Server) cancel(request []byte) {
 	if c != nil && subtle.ConstantTimeCompare(c.key, request[4:]) == 1 {
 		c.interrupt()
 	}
+}
+
+// Counts are what a server has counted since it was made. None of them depends on a private
+// row but through an answer.
+type Counts struct {
+	Open        atomic.Int64 // connections now
+	Connections atomic.Int64 // accepted
+	Logins      atomic.Int64 // that succeeded
+	Refused     atomic.Int64 // logins that failed
+	Statements  atomic.Int64 // that ran
+	Verbs       atomic.Int64 // of those, the ones about transactions, settings, cursors and the like
+	Catalog     atomic.Int64 // of those, the ones about the catalog of PostgreSQL
+	Errors      atomic.Int64 // statements that failed or were refused
+	Answers     atomic.Int64 // statements with a private answer
+	Bought      atomic.Int64 // of those, the ones that cost something
+	Rows        atomic.Int64 // sent
+	Received    atomic.Int64 // bytes of messages, within TLS
+	Sent        atomic.Int64 // the same, to clients
+	Cancels     atomic.Int64 // requests to cancel
+	Panics      atomic.Int64 // faults of the server, each of which ended a statement or a connection
 }

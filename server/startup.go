@@ -373,3 +373,39 @@ func (c *conn) authenticate() error {
 	}
 	return fatal("28P01", "password authentication failed for user %q", c.user)
 }
+
+// Serve accepts connections until ctx ends or the listener fails, and returns nil in the
+// first case. It closes the listener. Connections go on until Shutdown.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	stop := context.AfterFunc(ctx, func() { l.Close() })
+	defer stop()
+	defer l.Close()
+	pause := time.Duration(0)
+	for {
+		accepted, err := l.Accept()
+		switch {
+		case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
+			if err == nil {
+				accepted.Close()
+			}
+			return nil
+		case err != nil: // such as too many open files: others may close some
+			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+			s.log.Warn("a connection was not accepted", "error", err)
+			select {
+			case <-ctx.Done():
+			case <-time.After(pause):
+			}
+			continue
+		}
+		pause = 0
+		if !s.enter() {
+			accepted.Close() // while it drains
+			continue
+		}
+		go func() {
+			defer s.leave()
+			s.serve(accepted)
+		}()
+	}
+}

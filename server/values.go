@@ -217,3 +217,29 @@ func (c column) appendValue(b []byte, v any, format int16) ([]byte, error) {
 
 // number returns the text of a float8.
 func number(f float64) string { return string(pgcatalog.AppendText(nil, oidFloat8, f)) }
+
+func textColumn(names ...string) []column {
+	out := make([]column, len(names))
+	for i, n := range names {
+		out[i] = column{name: n, oid: oidText, size: -1}
+	}
+	return out
+}
+
+// typeNames are the names of types that PREPARE takes.
+var typeNames = map[string]uint32{"int": oidInt4, "integer": oidInt4, "int4": oidInt4, "int8": oidInt8, "bigint": oidInt8, "int2": oidInt2, "smallint": oidInt2,
+	"text": oidText, "varchar": oidVarchar, "char": oidBpchar, "bool": oidBool, "boolean": oidBool, "float8": oidFloat8, "float4": oidFloat4, "real": oidFloat4,
+	"numeric": oidNumeric, "decimal": oidNumeric, "date": oidDate, "timestamp": oidTimestamp, "unknown": oidUnknown, "double": oidFloat8}
+
+// formatOf returns the format of value i: there are none, one for all, or one each.
+func formatOf(formats []int16, i int) (int16, error) {
+	switch {
+	case len(formats) == 0:
+		return pgproto3.TextFormat, nil
+	case len(formats) == 1:
+		return formats[0], nil
+	case i < len(formats):
+		return formats[i], nil
+	}
+	return 0, failure("08P01", "there are %d formats for more values", len(formats))
+}
