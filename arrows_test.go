@@ -22,7 +22,7 @@ var arrows = map[string][]string{
 	"cmd/dpsql":               {"cmd/dpsql/internal/host", "cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/audit", "internal/exporter", "query", "server", "sqlerr", "sqlfront/syntax"},
 	"internal/audit":          {"accounting", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "period", "query", "source", "sqlerr"},
 	"driver":                  {"engine", "query", "sqlerr"},
-	"server":                  {"engine", "query", "scram", "server/pgcatalog", "sqlerr"},
+	"server":                  {"engine", "query", "scram", "server/pgcatalog", "sqlerr", "sqlfront/syntax"}, // tokens and trees: a text is read once
 	"server/pgcatalog":        {"sqlerr", "sqlfront/syntax"}, // plain data comes in: it cannot reach the file
 	"engine":                  {"accounting", "catalog", "engine/internal/answer", "engine/internal/declare", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/draft", "internal/exporter", "internal/importer", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise/coin", "period", "query", "scram", "source", "sqlerr", "sqlfront", "sqlfront/syntax", "surround"},
 	"engine/internal/answer":  {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/slots", "engine/internal/view", "internal/places", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise/law", "period", "post", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
@@ -263,6 +263,29 @@ func TestArrows(t *testing.T) {
 	for pkg := range arrows {
 		if !seen[pkg] {
 			t.Errorf("arrows has a line for %s, where no Go file is", pkg)
+		}
+	}
+}
+
+// lexers are the packages that cut SQL into tokens. Whoever else needs the meaning of a text gets its
+// tree. The terminal colours what is being typed, and is no statement yet.
+var lexers = []string{"sqlfront/syntax", "source/definition", "cmd/dpsql/internal/terminal"}
+
+// TestTextIsReadOnce: nobody else has a lexer, which would know the marks of comments. The parsers of
+// others are held by kept.
+func TestTextIsReadOnce(t *testing.T) {
+	found := make(map[string]bool)
+	for _, f := range moduleFiles(t) {
+		if f.test() || !strings.Contains(f.text, `"/*"`) {
+			continue
+		}
+		if found[f.pkg()] = true; !slices.Contains(lexers, f.pkg()) {
+			t.Errorf("%s cuts SQL into tokens: sqlfront/syntax does so", f.path)
+		}
+	}
+	for _, pkg := range lexers {
+		if !found[pkg] {
+			t.Errorf("%s is said to have a lexer, and has none", pkg)
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package server
 
-import "maps"
+import (
+	"maps"
+	"slices"
+)
 
 // now returns what a savepoint made now is rolled back to.
 func (c *conn) now(name string) savepoint {
@@ -19,19 +22,21 @@ func (c *conn) rollBack(to savepoint) {
 
 // admitted refuses all but the end of a transaction that failed.
 func (c *conn) admitted(st *statement) error {
-	if c.block.aborted && !st.empty() && (st.verb == nil || !st.verb.endsBlock()) {
+	if c.block.aborted && !st.empty() && (st.verb == nil || !st.verb.ends) {
 		return failure("25P02", "the transaction is aborted: statements are ignored until ROLLBACK")
 	}
 	return nil
 }
 
-// endsBlock reports whether a verb is obeyed in a transaction that failed.
-func (v *verb) endsBlock() bool {
-	switch v.word {
-	case "COMMIT", "ROLLBACK", "ROLLBACK TO":
-		return true
+// beginBlock begins a transaction block.
+func (c *conn) beginBlock(v *verb) (*output, error) {
+	out := v.done()
+	if c.block.begun {
+		out.notices = c.notice("WARNING", "25001", "there is already a transaction in progress")
+		return out, nil
 	}
-	return false
+	c.begin(v)
+	return out, nil
 }
 
 func (c *conn) begin(v *verb) {
@@ -78,104 +83,140 @@ func (c *conn) endBlock(v *verb) (*output, error) {
 	return out, nil
 }
 
-func (c *conn) savepoint(v *verb) (*output, error) {
-	out := &output{tag: v.word}
+// rollBackBlock ends a transaction, or undoes what was done since a savepoint.
+func (c *conn) rollBackBlock(v *verb) (*output, error) {
+	if !v.to {
+		return c.endBlock(v)
+	}
+	at, err := c.savepointOf(v)
+	if err != nil {
+		return nil, err
+	}
 	b := &c.block
-	if !b.begun {
-		return nil, failure("25P01", "%s can only be used in transaction blocks", v.word)
-	}
-	if v.word == "SAVEPOINT" {
-		if len(b.savepoints) >= 1000 {
-			return nil, failure("54000", "there are too many savepoints")
-		}
-		s := c.now(v.name)
-		if err := c.keep(v.name, s.bytes); err != nil {
-			return nil, err
-		}
-		b.savepoints = append(b.savepoints, s)
-		return out, nil
-	}
-	at := len(b.savepoints) - 1
-	for at >= 0 && b.savepoints[at].name != v.name {
-		at--
-	}
-	if at < 0 {
-		return nil, failure("3B001", "savepoint %q does not exist", v.name)
-	}
-	if v.word == "RELEASE" {
-		b.savepoints = b.savepoints[:at]
-		return out, nil
-	}
 	c.rollBack(b.savepoints[at])
 	b.savepoints, b.aborted = b.savepoints[:at+1], false
-	out.tag = "ROLLBACK"
-	return out, nil
+	return &output{tag: "ROLLBACK"}, nil
+}
+
+func (c *conn) addSavepoint(v *verb) (*output, error) {
+	switch {
+	case !c.block.begun:
+		return nil, outsideBlock(v)
+	case len(c.block.savepoints) >= 1000:
+		return nil, failure("54000", "there are too many savepoints")
+	}
+	s := c.now(v.name)
+	if err := c.keep(v.name, s.bytes); err != nil {
+		return nil, err
+	}
+	c.block.savepoints = append(c.block.savepoints, s)
+	return v.done(), nil
+}
+
+func (c *conn) releaseSavepoint(v *verb) (*output, error) {
+	at, err := c.savepointOf(v)
+	if err != nil {
+		return nil, err
+	}
+	c.block.savepoints = c.block.savepoints[:at]
+	return v.done(), nil
+}
+
+// savepointOf returns the index of the last savepoint of the name that a verb has.
+func (c *conn) savepointOf(v *verb) (int, error) {
+	if !c.block.begun {
+		return 0, outsideBlock(v)
+	}
+	for at, s := range slices.Backward(c.block.savepoints) {
+		if s.name == v.name {
+			return at, nil
+		}
+	}
+	return 0, failure("3B001", "savepoint %q does not exist", v.name)
+}
+
+func outsideBlock(v *verb) error {
+	return failure("25P01", "%s can only be used in transaction blocks", v.word)
+}
+
+func parseBegin(p *verbParser, v *verb) {
+	p.accept("WORK", "TRANSACTION")
+	p.modes(v)
+}
+
+func parseStart(p *verbParser, v *verb) {
+	p.expect("TRANSACTION")
+	p.modes(v)
 }
 
 // modes reads the modes of a transaction.
-func (p *verbParser) modes(v *verb) bool {
+func (p *verbParser) modes(v *verb) {
 	for {
 		switch {
-		case p.accept("isolation"):
-			p.expect("level")
-			first := p.next.value
-			p.expect("serializable", "repeatable", "read")
-			switch second := p.next.value; {
-			case first == "serializable":
-				v.level = first
-			case first == "read" && !p.accept("committed", "uncommitted"), first == "repeatable" && !p.accept("read"):
-				p.unexpected()
-			default:
-				v.level = first + " " + second
-			}
-		case p.accept("read"):
-			only := p.next.is("only")
-			p.expect("only", "write")
+		case p.accept("ISOLATION"):
+			p.expect("LEVEL")
+			p.level(v)
+		case p.accept("READ"):
+			only := p.at("ONLY")
+			p.expect("ONLY", "WRITE")
 			v.readOnly = &only
-		case p.accept("not"):
-			p.expect("deferrable")
-		case p.accept("deferrable"):
+		case p.accept("NOT"):
+			p.expect("DEFERRABLE")
+		case p.accept("DEFERRABLE"):
 		default:
-			return true
+			return
 		}
 		p.accept(",")
 	}
 }
 
-func parseStart(p *verbParser, v *verb) bool {
-	v.word, v.tag = "BEGIN", "START TRANSACTION"
-	p.expect("transaction")
-	return p.modes(v)
+// level reads a level of isolation.
+func (p *verbParser) level(v *verb) {
+	first := p.next
+	p.expect("SERIALIZABLE", "REPEATABLE", "READ")
+	second := p.next
+	switch {
+	case first.Matches("SERIALIZABLE"):
+		v.level = "serializable"
+	case first.Matches("READ") && p.accept("COMMITTED", "UNCOMMITTED"), first.Matches("REPEATABLE") && p.accept("READ"):
+		v.level = valueOf(first) + " " + valueOf(second)
+	default:
+		p.unexpected()
+	}
 }
 
 // chained reads AND [NO] CHAIN.
-func (p *verbParser) chained(v *verb) bool {
-	if p.accept("and") {
-		v.chain = !p.accept("no")
-		p.expect("chain")
+func (p *verbParser) chained(v *verb) {
+	if p.accept("AND") {
+		v.chain = !p.accept("NO")
+		p.expect("CHAIN")
 	}
-	return true
 }
 
-func parseCommit(p *verbParser, v *verb) bool {
-	v.word = "COMMIT"
-	if p.next.is("prepared") {
-		return parseRefused(p, v)
+func parseCommit(p *verbParser, v *verb) {
+	if p.at("PREPARED") {
+		parseRefused(p, v)
+		return
 	}
-	p.accept("work", "transaction")
-	return p.chained(v)
+	p.accept("WORK", "TRANSACTION")
+	p.chained(v)
 }
 
-func parseRollback(p *verbParser, v *verb) bool {
-	v.word = "ROLLBACK"
-	if p.next.is("prepared") {
-		return parseRefused(p, v)
+func parseRollback(p *verbParser, v *verb) {
+	if p.at("PREPARED") {
+		parseRefused(p, v)
+		return
 	}
-	p.accept("work", "transaction")
-	if p.accept("to") {
-		p.accept("savepoint")
+	p.accept("WORK", "TRANSACTION")
+	if v.to = p.accept("TO"); v.to {
 		v.word = "ROLLBACK TO"
-		return parseName(p, v)
+		parseRelease(p, v)
+		return
 	}
-	return p.chained(v)
+	p.chained(v)
+}
+
+func parseRelease(p *verbParser, v *verb) {
+	p.accept("SAVEPOINT")
+	parseName(p, v)
 }

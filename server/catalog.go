@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"dpsql/server/pgcatalog"
+	"dpsql/sqlfront/syntax"
 )
 
 // catalogs has the catalog of each user, as long as nothing that it shows has changed.
@@ -67,12 +68,12 @@ func (c *conn) catalog(ctx context.Context) (*pgcatalog.Catalog, error) {
 }
 
 // ask prepares a statement about the catalog.
-func (c *conn) ask(ctx context.Context, text string, types []uint32) (*asked, error) {
+func (c *conn) ask(ctx context.Context, text string, q *syntax.Query, types []uint32) (*asked, error) {
 	catalog, err := c.catalog(ctx)
 	if err != nil {
 		return nil, err
 	}
-	st, err := catalog.Prepare(text, types)
+	st, err := catalog.PrepareQuery(q, types)
 	if err != nil {
 		return nil, err
 	}
@@ -111,63 +112,67 @@ func (c *conn) answer(ctx context.Context, a *asked, args []any) (*output, error
 	return &output{columns: a.columns(), rows: rows.Values, catalog: now, tag: "SELECT", counted: true}, nil
 }
 
-// emptyOf returns the table of a statement that asks for all columns of a table and for none of
+// emptyOf returns the table of a query that asks for all columns of a table and for none of
 // its rows, or "". Tools learn the columns in this way: SELECT * FROM visits LIMIT 0, or with a
 // condition that is never true. The engine has no SELECT * of a private table.
-func emptyOf(text string) string {
-	t := tokenize(text)
-	if !t.accept("select") || !t.accept("*") || !t.accept("from") || !t.next.named() {
+func emptyOf(q *syntax.Query) string {
+	b, ok := q.Body.(*syntax.Block)
+	if !ok || q.With != nil || q.Order != nil || q.Offset != nil || len(b.Items) != 1 || len(b.From) != 1 ||
+		b.Distinct || b.On != nil || b.Group != nil || b.Having != nil || b.Windows != nil {
 		return ""
 	}
-	table := t.take()
-	if table.kind == kindWord && table.value == "public" || table.kind == kindQuoted && table.value == "public" {
-		if t.accept(".") {
-			if !t.next.named() {
-				return ""
-			}
-			table = t.take()
-		}
-	}
-	if t.accept("as") || t.next.named() && !t.next.is("where", "limit") {
-		if !t.next.named() {
-			return ""
-		}
-		t.take()
-	}
-	never := false
-	if t.accept("where") {
-		if never = neverTrue(t); !never {
-			return ""
-		}
-	}
-	if t.accept("limit") {
-		n := t.take()
-		if n.kind != kindNumber {
-			return ""
-		}
-		never = never || n.value == "0"
-	}
-	if !never || !t.ended() {
+	star, all := b.Items[0].X.(*syntax.Star)
+	table, one := b.From[0].(*syntax.Table)
+	if !all || star.Of != nil || !one || table.Alias.Columns != nil {
 		return ""
 	}
-	return table.value
+	limit, number := numberOf(q.Limit)
+	switch {
+	case q.Limit != nil && !number, b.Where != nil && !neverTrue(b.Where), b.Where == nil && (!number || limit != 0):
+		return ""
+	}
+	path := table.Path
+	if schema := path[0]; len(path) == 2 && (schema.Text == "public" || !schema.Quoted && syntax.LowerASCII(schema.Text) == "public") {
+		path = path[1:]
+	}
+	if len(path) > 1 {
+		return ""
+	}
+	return path[0].Text
 }
 
-// neverTrue reads a condition, and reports whether it is one of those that tools write to get no
-// row: FALSE, 1 = 0 or 1 <> 1.
-func neverTrue(t *tokens) bool {
-	left := t.take()
-	if left.is("false") {
-		return true
+// neverTrue reports whether a condition is one of those that tools write to get no row: FALSE,
+// 1 = 0 or 1 <> 1.
+func neverTrue(e syntax.Expr) bool {
+	switch e := syntax.Inside(e).(type) {
+	case *syntax.Literal:
+		return e.Kind == syntax.KindWord && e.Value == "FALSE"
+	case *syntax.Binary:
+		x, left := numberOf(e.X)
+		y, right := numberOf(e.Y)
+		equal := e.Op == "="
+		return left && right && (equal || e.Op == "<>" || e.Op == "!=") && (x == y) != equal
 	}
-	equal := t.accept("=")
-	if !equal && !(t.accept("<") && t.accept(">") || t.accept("!") && t.accept("=")) {
-		return false
+	return false
+}
+
+// numberOf returns the number that an expression is.
+func numberOf(e syntax.Expr) (n float64, ok bool) {
+	l, ok := e.(*syntax.Literal)
+	if !ok || l.Kind != syntax.KindInteger && l.Kind != syntax.KindDecimal {
+		return 0, false
 	}
-	right := t.take()
-	a, err := strconv.ParseFloat(left.value, 64)
-	b, err2 := strconv.ParseFloat(right.value, 64)
-	return err == nil && err2 == nil && left.kind == kindNumber && right.kind == kindNumber && (a == b) != equal
+	n, err := strconv.ParseFloat(l.Value, 64)
+	return n, err == nil
+}
+
+// noRows is SELECT of none of a private table's rows.
+var noRows = &form{
+	columns: func(c *conn, v *verb) ([]column, error) { return c.emptyColumns(context.Background(), v.name) },
+	run: func(c *conn, v *verb) (*output, error) {
+		columns, err := c.emptyColumns(context.Background(), v.name)
+		return &output{columns: columns, tag: v.word, counted: true}, err
+	},
 }
 
 // emptyColumns returns the columns of a private table that the session sees, or nil.

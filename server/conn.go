@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -24,6 +25,7 @@ import (
 // conn is a connection. One goroutine runs it, but for interrupt and drain.
 type conn struct {
 	server  *Server
+	verbs   map[string]*form
 	raw     net.Conn // as it was accepted
 	net     net.Conn // with TLS, if there is
 	tls     *tls.Conn
@@ -147,6 +149,7 @@ type statement struct {
 	asked    *asked
 	prepared *engine.Prepared
 	types    []uint32 // of the parameters
+	words    []string // up to three that it begins with, in upper case
 
 	fingerprint string // see hash; "" before it is asked for
 }
@@ -203,8 +206,8 @@ type copyForm struct {
 // verb is a statement that belongs to PostgreSQL's protocol and sessions, and not to the
 // engine: transactions, settings, cursors, prepared statements, COPY.
 type verb struct {
-	word     string // BEGIN, COMMIT, ROLLBACK, SAVEPOINT, RELEASE, ROLLBACK TO, SET, RESET, SHOW, DISCARD, DEALLOCATE, PREPARE, EXECUTE, DECLARE, FETCH, MOVE, CLOSE, COPY, UNLISTEN, and SELECT of no rows
-	tag      string // of CommandComplete, if that is not the word
+	*form
+	word     string // in upper case, as errors and CommandComplete have it
 	name     string // of a savepoint, setting, statement or cursor; "" for all
 	value    string // of a setting
 	inherit  bool   // SET … TO DEFAULT
@@ -213,6 +216,7 @@ type verb struct {
 	level    string // of its isolation, if it says so
 	session  bool   // SET SESSION CHARACTERISTICS
 	chain    bool   // COMMIT AND CHAIN
+	to       bool   // ROLLBACK TO
 	inner    string // the text of a statement within
 	innerAt  int    // the characters before it
 	types    []uint32
@@ -221,6 +225,19 @@ type verb struct {
 	scroll   scroll
 	copied   *copyForm
 }
+
+// form is how a verb is parsed and obeyed.
+type form struct {
+	word    string // the verb's, if another one begins it: START TRANSACTION is BEGIN
+	tag     string // of CommandComplete, if that is not the word
+	ends    bool   // it is obeyed also in a transaction that failed
+	parse   func(p *verbParser, v *verb)
+	columns func(c *conn, v *verb) ([]column, error) // of its rows, without obeying it; nil if it has none
+	run     func(c *conn, v *verb) (*output, error)
+}
+
+// done returns the output of a verb that was obeyed.
+func (v *verb) done() *output { return &output{tag: cmp.Or(v.tag, v.word)} }
 
 // scroll says which rows FETCH takes.
 type scroll struct {

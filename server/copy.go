@@ -5,79 +5,49 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"dpsql/sqlfront/syntax"
 )
 
 // parseCopy reads COPY (SELECT …) TO STDOUT.
-func parseCopy(p *verbParser, v *verb) bool {
-	if !p.next.is("(") {
+func parseCopy(p *verbParser, v *verb) {
+	if !p.at("(") {
 		p.fail(failure("0A000", "COPY takes a query here: COPY (SELECT …) TO STDOUT").at(1))
-		return true
+		return
 	}
 	open := p.take()
 	for depth := 1; depth > 0; {
 		switch t := p.take(); {
-		case t.kind == kindEnd:
+		case t.Kind == syntax.KindEnd:
 			p.unexpected()
-			return true
-		case t.is("("):
+			return
+		case t.Matches("("):
 			depth++
-		case t.is(")"):
+		case t.Matches(")"):
 			if depth--; depth == 0 {
-				v.inner, v.innerAt = p.text[open.end:t.start], p.characters(open.end)
+				p.within(v, open.End, t.Position)
 			}
 		}
 	}
-	p.expect("to")
-	if !p.accept("stdout") {
-		p.fail(failure("0A000", "COPY writes to STDOUT only").at(p.characters(p.next.start) + 1))
+	p.expect("TO")
+	if !p.accept("STDOUT") {
+		p.fail(failure("0A000", "COPY writes to STDOUT only").at(p.next.Position))
 	}
-	v.copied = &copyForm{delimiter: '\t', null: `\N`}
-	p.copyOptions(v.copied)
+	v.copied = p.copyOptions()
 	if !p.ended() {
 		p.unexpected()
 	}
-	return true
 }
 
 // copyOptions reads the options of COPY: those in parentheses, and the older ones.
-func (p *verbParser) copyOptions(f *copyForm) {
-	p.accept("with")
+func (p *verbParser) copyOptions() *copyForm {
+	p.accept("WITH")
 	inner := p.accept("(")
-	delimiter, null, given := byte(0), "", false
-	for p.next.kind != kindEnd && !p.next.is(";", ")") {
-		switch name := p.take(); {
-		case name.is("format"):
-			switch form := p.take(); form.value {
-			case "csv":
-				f.csv = true
-			case "text":
-			default:
-				p.fail(failure("0A000", "COPY has no format %s here: text or csv", form.value))
-			}
-		case name.is("csv"):
-			f.csv = true
-		case name.is("binary"):
-			p.fail(failure("0A000", "COPY has no binary format here: text or csv"))
-		case name.is("header"):
-			f.header = !p.next.is("false", "off") && p.next.value != "0"
-			if !p.next.is(",", ")", ";") && p.next.kind != kindEnd && inner {
-				p.take()
-			}
-		case name.is("delimiter"):
-			p.accept("as")
-			d := p.take()
-			if d.kind != kindText || len(d.value) != 1 || strings.ContainsAny(d.value, "\r\n\"\\") {
-				p.fail(failure("22023", "COPY's delimiter is one character"))
-				break
-			}
-			delimiter = d.value[0]
-		case name.is("null"):
-			p.accept("as")
-			null, given = p.take().value, true
-		case name.is("encoding"):
-			p.take()
-		default:
-			p.fail(failure("0A000", "COPY has no option %s here", name.value).at(p.characters(name.start) + 1))
+	f := &copyForm{delimiter: '\t', null: `\N`}
+	set := []func(){} // what was given, which counts for more than what the format has
+	for p.next.Kind != syntax.KindEnd && !p.at(";", ")") {
+		if after := p.copyOption(f, inner); after != nil {
+			set = append(set, after)
 		}
 		p.accept(",")
 	}
@@ -87,12 +57,48 @@ func (p *verbParser) copyOptions(f *copyForm) {
 	if f.csv {
 		f.delimiter, f.null = ',', ""
 	}
-	if delimiter != 0 {
-		f.delimiter = delimiter
+	for _, after := range set {
+		after()
 	}
-	if given {
-		f.null = null
+	return f
+}
+
+// copyOption reads an option of COPY. What it returns is done once the format is known.
+func (p *verbParser) copyOption(f *copyForm, inner bool) func() {
+	switch name := p.take(); valueOf(name) {
+	case "format":
+		if form := p.take(); valueOf(form) == "csv" {
+			f.csv = true
+		} else if valueOf(form) != "text" {
+			p.fail(failure("0A000", "COPY has no format %s here: text or csv", valueOf(form)))
+		}
+	case "csv":
+		f.csv = true
+	case "binary":
+		p.fail(failure("0A000", "COPY has no binary format here: text or csv"))
+	case "header":
+		f.header = !p.at("FALSE", "OFF") && p.next.Value != "0"
+		if inner && p.next.Kind != syntax.KindEnd && !p.at(",", ")", ";") {
+			p.take()
+		}
+	case "delimiter":
+		p.accept("AS")
+		d := p.take()
+		if d.Kind != syntax.KindString || len(d.Value) != 1 || strings.ContainsAny(d.Value, "\r\n\"\\") {
+			p.fail(failure("22023", "COPY's delimiter is one character"))
+			return nil
+		}
+		return func() { f.delimiter = d.Value[0] }
+	case "null":
+		p.accept("AS")
+		null := strings.Clone(valueOf(p.take()))
+		return func() { f.null = null }
+	case "encoding":
+		p.take()
+	default:
+		p.fail(failure("0A000", "COPY has no option %s here", valueOf(name)).at(name.Position))
 	}
+	return nil
 }
 
 func (c *conn) copyOut(v *verb) (*output, error) {

@@ -1,48 +1,53 @@
 package server
 
-import "strconv"
+import (
+	"strconv"
 
-func parseDeclare(p *verbParser, v *verb) bool {
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"dpsql/sqlfront/syntax"
+)
+
+func parseDeclare(p *verbParser, v *verb) {
 	v.name = p.identifier()
-	for p.accept("binary", "insensitive", "asensitive", "no", "scroll") {
+	for p.accept("BINARY", "INSENSITIVE", "ASENSITIVE", "NO", "SCROLL") {
 	}
-	p.expect("cursor")
-	if p.next.is("with", "without") {
-		v.hold = p.take().is("with")
-		p.expect("hold")
+	p.expect("CURSOR")
+	if p.at("WITH", "WITHOUT") {
+		v.hold = p.take().Matches("WITH")
+		p.expect("HOLD")
 	}
-	p.expect("for")
+	p.expect("FOR")
 	p.rest(v)
-	return true
 }
 
-func parseFetch(p *verbParser, v *verb) bool {
+func parseFetch(p *verbParser, v *verb) {
 	s := &v.scroll
 	s.kind, s.count = "forward", 1
 	switch {
-	case p.accept("next"):
-	case p.accept("prior"):
+	case p.accept("NEXT"):
+	case p.accept("PRIOR"):
 		s.kind = "backward"
-	case p.accept("first"):
+	case p.accept("FIRST"):
 		s.kind = "absolute"
-	case p.accept("last"):
+	case p.accept("LAST"):
 		s.kind, s.count = "absolute", -1
-	case p.next.is("absolute", "relative"):
-		s.kind = p.take().value
+	case p.at("ABSOLUTE", "RELATIVE"):
+		s.kind = valueOf(p.take())
 		s.count = p.integer()
-	case p.accept("all"):
+	case p.accept("ALL"):
 		s.all = true
 	default:
-		if p.next.is("forward", "backward") {
-			s.kind = p.take().value
-			s.all = p.accept("all")
+		if p.at("FORWARD", "BACKWARD") {
+			s.kind = valueOf(p.take())
+			s.all = p.accept("ALL")
 		}
-		if !s.all && (p.next.kind == kindNumber || p.next.is("-")) {
+		if !s.all && (p.next.Kind == syntax.KindInteger || p.next.Kind == syntax.KindDecimal || p.at("-")) {
 			s.count = p.integer()
 		}
 	}
-	p.accept("from", "in")
-	return parseName(p, v)
+	p.accept("FROM", "IN")
+	parseName(p, v)
 }
 
 func (p *verbParser) integer() int {
@@ -50,7 +55,7 @@ func (p *verbParser) integer() int {
 	if p.accept("-") {
 		sign = "-"
 	}
-	n, err := strconv.ParseInt(sign+p.next.value, 10, 32)
+	n, err := strconv.ParseInt(sign+valueOf(p.next), 10, 32)
 	if err != nil {
 		p.unexpected()
 	}
@@ -59,48 +64,80 @@ func (p *verbParser) integer() int {
 }
 
 // declare declares a cursor. Its statement runs when rows are first asked for.
-func (c *conn) declare(v *verb) error {
+func (c *conn) declare(v *verb) (*output, error) {
 	switch {
 	case !c.block.begun && !v.hold:
-		return failure("25P01", "DECLARE CURSOR can only be used in transaction blocks").withHint("BEGIN one, or declare the cursor WITH HOLD")
+		return nil, failure("25P01", "DECLARE CURSOR can only be used in transaction blocks").withHint("BEGIN one, or declare the cursor WITH HOLD")
 	case c.portals[v.name] != nil:
-		return failure("42P03", "cursor %q already exists", v.name)
+		return nil, failure("42P03", "cursor %q already exists", v.name)
 	case len(c.portals) >= c.server.config.Limits.Prepared:
-		return failure("54000", "there are %d portals, the most that a connection may have", len(c.portals))
+		return nil, failure("54000", "there are %d portals, the most that a connection may have", len(c.portals))
 	}
 	if err := c.keep(v.name, weight(v.inner)); err != nil {
-		return err
+		return nil, err
 	}
 	st, err := c.queryIn(v, "a cursor")
 	if err != nil {
-		return moved(err, v)
+		return nil, moved(err, v)
 	}
 	c.open(&portal{name: v.name, statement: st, hold: v.hold, cursor: true, bytes: weight(st.text)})
-	return nil
+	return v.done(), nil
 }
 
 // fetch takes rows of a cursor, and runs its statement if none were taken yet.
 func (c *conn) fetch(v *verb) (*output, error) {
+	p, notices, err := c.cursor(v)
+	if err != nil {
+		return nil, err
+	}
+	return &output{tag: v.word, counted: true, columns: p.out.columns, rows: p.scrolled(v.scroll), notices: notices}, nil
+}
+
+// move moves a cursor as fetch does, and takes no rows.
+func (c *conn) move(v *verb) (*output, error) {
+	p, notices, err := c.cursor(v)
+	if err != nil {
+		return nil, err
+	}
+	return &output{tag: v.word + " " + strconv.Itoa(len(p.scrolled(v.scroll))), notices: notices}, nil
+}
+
+// cursor returns a cursor that has run, and the notices if it runs now.
+func (c *conn) cursor(v *verb) (*portal, []*pgproto3.NoticeResponse, error) {
 	p := c.portals[v.name]
-	if p == nil {
+	switch {
+	case p == nil:
+		return nil, nil, failure("34000", "cursor %q does not exist", v.name)
+	case p.out != nil:
+		return p, nil, nil
+	}
+	out, err := c.run(p.statement, p.args)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.out = out
+	c.settle()
+	return p, out.notices, nil
+}
+
+// cursorColumns returns the columns of a cursor that has run.
+func (c *conn) cursorColumns(v *verb) ([]column, error) {
+	if p := c.portals[v.name]; p != nil && p.out != nil {
+		return p.out.columns, nil
+	}
+	return nil, nil
+}
+
+func (c *conn) closeCursor(v *verb) (*output, error) {
+	switch {
+	case v.name == "":
+		c.dropPortals(true)
+		return &output{tag: "CLOSE CURSOR ALL"}, nil
+	case c.portals[v.name] == nil:
 		return nil, failure("34000", "cursor %q does not exist", v.name)
 	}
-	out := &output{tag: v.word, counted: true}
-	if p.out == nil {
-		ran, err := c.run(p.statement, p.args)
-		if err != nil {
-			return nil, err
-		}
-		p.out, out.notices = ran, ran.notices
-		c.settle()
-	}
-	rows := p.scrolled(v.scroll)
-	if v.word == "MOVE" {
-		out.tag, out.counted = "MOVE "+strconv.Itoa(len(rows)), false
-		return out, nil
-	}
-	out.columns, out.rows = p.out.columns, rows
-	return out, nil
+	delete(c.portals, v.name)
+	return v.done(), nil
 }
 
 // scrolled moves a cursor and returns the rows that it passes, or comes to. next is the row

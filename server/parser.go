@@ -1,15 +1,92 @@
 package server
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"dpsql/sqlfront/syntax"
 )
+
+// read returns the tokens of a text, the last of them the end: in PostgreSQL's dialect or, where
+// it is a statement of the engine within a verb, in ours. It has none if no dialect has such tokens;
+// then the engine says why.
+func read(text string) (tokens []syntax.Token, dialect syntax.Dialect) {
+	for _, dialect = range []syntax.Dialect{syntax.Postgres, syntax.Native} {
+		if tokens, err := dialect.Lex(text); err == nil {
+			return tokens, dialect
+		}
+	}
+	return nil, dialect
+}
+
+// firstWords returns up to n words that a statement begins with, in upper case.
+func firstWords(tokens []syntax.Token, n int) (words []string) {
+	for _, t := range tokens[:min(n, len(tokens))] {
+		if t.Kind != syntax.KindWord {
+			break
+		}
+		words = append(words, strings.Clone(t.Upper)) // the text is let go
+	}
+	return words
+}
 
 // verbParser reads a statement to its end, also after an error: the first one counts.
 type verbParser struct {
-	*tokens
-	text string
-	err  error
+	text   string
+	tokens []syntax.Token // those behind next
+	next   syntax.Token
+	left   bool // the statement is one of the engine
+	err    error
+}
+
+// parseVerb parses a statement, and returns nil if none of the verbs is meant.
+func parseVerb(verbs map[string]*form, text string, tokens []syntax.Token) (*verb, error) {
+	if len(tokens) == 0 || verbs[tokens[0].Upper] == nil {
+		return nil, nil
+	}
+	p := &verbParser{text: text, tokens: tokens}
+	first := p.take()
+	first = p.take()
+	v := &verb{form: verbs[first.Upper], word: strings.Clone(first.Upper)}
+	if v.form.word != "" {
+		v.word = v.form.word
+	}
+	v.parse(p, v)
+	switch {
+	case p.left:
+		return nil, nil
+	case v.inner == "" && !p.ended():
+		p.unexpected()
+	}
+	return v, p.err
+}
+
+// take returns the next token and passes it. The end is never passed.
+func (p *verbParser) take() syntax.Token {
+	now := p.next
+	if len(p.tokens) > 0 {
+		p.next, p.tokens = p.tokens[0], p.tokens[1:]
+	}
+	return now
+}
+
+// at reports whether the next token is one of some keywords, in upper case, or signs.
+func (p *verbParser) at(words ...string) bool { return slices.ContainsFunc(words, p.next.Matches) }
+
+// accept passes the next token if it is one of some words.
+func (p *verbParser) accept(words ...string) bool {
+	ok := p.at(words...)
+	if ok {
+		p.take()
+	}
+	return ok
+}
+
+// ended reports whether nothing follows but a semicolon.
+func (p *verbParser) ended() bool {
+	p.accept(";")
+	return p.next.Kind == syntax.KindEnd
 }
 
 func (p *verbParser) fail(err error) {
@@ -20,15 +97,12 @@ func (p *verbParser) fail(err error) {
 
 // unexpected refuses the next token.
 func (p *verbParser) unexpected() {
-	if p.next.kind == kindEnd {
-		p.fail(failure("42601", "syntax error at the end of the statement").at(utf8.RuneCountInString(p.text) + 1))
+	if p.next.Kind == syntax.KindEnd {
+		p.fail(failure("42601", "syntax error at the end of the statement").at(p.next.Position))
 		return
 	}
-	p.fail(failure("42601", "syntax error at %q", p.text[p.next.start:p.next.end]).at(p.characters(p.next.start) + 1))
+	p.fail(failure("42601", "syntax error at %q", p.next.Text).at(p.next.Position))
 }
-
-// characters returns the number of characters before a byte of the text.
-func (p *verbParser) characters(before int) int { return utf8.RuneCountInString(p.text[:before]) }
 
 // expect passes a word that must be next.
 func (p *verbParser) expect(words ...string) {
@@ -37,57 +111,56 @@ func (p *verbParser) expect(words ...string) {
 	}
 }
 
+// valueOf returns what a token stands for: a word in lower case, and what is in quotes.
+func valueOf(t syntax.Token) string {
+	if t.Kind == syntax.KindWord {
+		return syntax.LowerASCII(t.Text)
+	}
+	return t.Value
+}
+
+// isName reports whether a token can be a name.
+func isName(t syntax.Token) bool { return t.Kind == syntax.KindWord || t.Kind == syntax.KindQuoted }
+
 // identifier reads a name.
 func (p *verbParser) identifier() string {
-	if !p.next.named() {
+	if !isName(p.next) {
 		p.unexpected()
 		return ""
 	}
-	if len(p.next.value) > longestName {
+	if len(p.next.Value) > longestName {
 		p.fail(tooLong())
 	}
-	return strings.Clone(p.take().value) // the text is let go
+	return strings.Clone(valueOf(p.take())) // the text is let go
+}
+
+// within takes the text between two characters as a statement of its own.
+func (p *verbParser) within(v *verb, from, to int) {
+	start := byteAt(p.text, from)
+	v.inner, v.innerAt = p.text[start:start+byteAt(p.text[start:], to-from+1)], from-1
+}
+
+// byteAt returns the byte at which a character of a text is, which is counted from 1.
+func byteAt(text string, position int) (at int) {
+	for ; position > 1; position-- {
+		_, size := utf8.DecodeRuneInString(text[at:])
+		at += size
+	}
+	return at
 }
 
 // rest takes what follows as a statement of its own.
 func (p *verbParser) rest(v *verb) {
-	if p.next.kind == kindEnd || p.next.is(";") {
+	if p.next.Kind == syntax.KindEnd || p.at(";") {
 		p.unexpected()
 		return
 	}
-	v.inner, v.innerAt = p.text[p.next.start:], p.characters(p.next.start)
+	p.within(v, p.next.Position, utf8.RuneCountInString(p.text)+1)
 }
 
-func parseName(p *verbParser, v *verb) bool {
-	v.name = p.identifier()
-	return true
-}
+func parseName(p *verbParser, v *verb) { v.name = p.identifier() }
 
-func parseRefused(p *verbParser, v *verb) bool {
-	p.fail(failure("0A000", "%s is not supported", v.word).at(1).withHint("this server answers SELECT under differential privacy; it has no rows to change"))
-	return true
-}
-
-// parseVerb parses a statement, and returns nil if it is not one of this package.
-func parseVerb(text string) (*verb, error) {
-	t := tokenize(text)
-	first := t.next
-	if first.kind != kindWord {
-		return nil, nil
-	}
-	p := &verbParser{tokens: t, text: text}
-	parse := verbParsers()[first.value]
-	if parse == nil {
-		return nil, nil
-	}
-	t.take()
-	v := &verb{word: strings.ToUpper(first.value)}
-	ours := parse(p, v)
-	if ours && v.inner == "" && !t.ended() {
-		p.unexpected()
-	}
-	if p.err != nil || !ours {
-		return nil, p.err
-	}
-	return v, nil
+func parseRefused(p *verbParser, v *verb) {
+	p.fail(failure("0A000", "%s is not supported", v.word).at(1).
+		withHint("this server answers SELECT under differential privacy; it has no rows to change"))
 }

@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"dpsql/engine"
 )
 
 func (c *conn) parse(m *pgproto3.Parse) error {
@@ -23,7 +25,12 @@ func (c *conn) parse(m *pgproto3.Parse) error {
 	if err := c.keep(m.Name, weight(m.Query)); err != nil {
 		return err
 	}
-	st, err := c.newStatement(m.Query, m.ParameterOIDs)
+	one, err := only(m.Query)
+	if err != nil {
+		c.audit(&statement{text: m.Query}, new(engine.Result), err)
+		return err
+	}
+	st, err := c.newStatement(one, m.ParameterOIDs)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func (c *conn) run(st *statement, args arguments) (*output, error) {
 		if c.implicit == nil && !c.block.begun {
 			c.implicit = new(c.now(""))
 		}
-		return c.obey(st.verb)
+		return st.verb.run(c, st.verb)
 	}
 	if err := c.keep("", 0); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func outcome(err error) string {
 // outputOf returns a result of the engine as clients get it.
 func (c *conn) outputOf(st *statement, r *engine.Result) *output {
 	out := &output{columns: columnsFor(r.Columns), rows: r.Rows}
-	out.tag, out.counted = tagOf(st.text, len(r.Columns) > 0)
+	out.tag, out.counted = tagOf(st.words, len(r.Columns) > 0)
 	if r.Note != "" {
 		out.notices = append(out.notices, c.notice("NOTICE", "00000", r.Note)...)
 	}
@@ -90,9 +90,8 @@ func (c *conn) outputOf(st *statement, r *engine.Result) *output {
 	return out
 }
 
-// tagOf returns how CommandComplete names a statement, and whether the number of rows follows.
-func tagOf(text string, rows bool) (tag string, counted bool) {
-	words := firstWords(text, 3)
+// tagOf returns how CommandComplete names a statement that begins with some words, and whether the number of rows follows.
+func tagOf(words []string, rows bool) (tag string, counted bool) {
 	if len(words) == 0 {
 		return "OK", false
 	}

@@ -6,54 +6,59 @@ import (
 	"strings"
 
 	"dpsql/engine"
+	"dpsql/sqlfront/syntax"
 )
 
-func parseSet(p *verbParser, v *verb) bool {
+func parseSet(p *verbParser, v *verb) {
 	switch {
-	case p.accept("transaction"):
+	case p.accept("TRANSACTION"):
 		v.name = "transaction"
-		return p.modes(v)
-	case p.accept("local"):
+		p.modes(v)
+		return
+	case p.accept("LOCAL"):
 		v.local = true
-	case p.accept("session"):
-		if p.accept("characteristics") {
+	case p.accept("SESSION"):
+		if p.accept("CHARACTERISTICS") {
 			v.name, v.session = "transaction", true
-			p.expect("as")
-			p.expect("transaction")
-			return p.modes(v)
+			p.expect("AS")
+			p.expect("TRANSACTION")
+			p.modes(v)
+			return
 		}
-		if p.next.is("authorization") {
-			return parseRole(p, v)
+		if p.at("AUTHORIZATION") {
+			parseRole(p, v)
+			return
 		}
-	case p.next.is("role"):
-		return parseRole(p, v)
-	case p.accept("names"):
+	case p.at("ROLE"):
+		parseRole(p, v)
+		return
+	case p.accept("NAMES"):
 		v.name = "client_encoding"
-		if v.inherit = p.accept("default") || p.next.kind == kindEnd; !v.inherit {
-			v.value = p.take().value
+		if v.inherit = p.accept("DEFAULT") || p.next.Kind == syntax.KindEnd; !v.inherit {
+			v.value = valueOf(p.take())
 		}
-		return true
+		return
 	}
-	if p.accept("time") {
-		p.expect("zone")
+	if p.accept("TIME") {
+		p.expect("ZONE")
 		v.name = "timezone"
-		return p.values(v)
+		p.values(v)
+		return
 	}
 	v.name = p.dotted()
 	if !p.accept("=") {
-		p.expect("to")
+		p.expect("TO")
 	}
-	return p.values(v)
+	p.values(v)
 }
 
 // parseRole reads SET ROLE and SET SESSION AUTHORIZATION, which change nothing or are refused.
-func parseRole(p *verbParser, v *verb) bool {
+func parseRole(p *verbParser, v *verb) {
 	p.take()
-	if who := p.take(); !who.is("none", "default") {
+	if who := p.take(); !who.Matches("NONE") && !who.Matches("DEFAULT") {
 		p.fail(failure("42501", "a session stays that of the user who logged in"))
 	}
 	v.name = "role"
-	return true
 }
 
 // dotted reads a name that may have parts.
@@ -66,9 +71,9 @@ func (p *verbParser) dotted() string {
 }
 
 // values reads the value of a setting: one, or a list.
-func (p *verbParser) values(v *verb) bool {
-	if v.inherit = p.accept("default"); v.inherit {
-		return true
+func (p *verbParser) values(v *verb) {
+	if v.inherit = p.accept("DEFAULT"); v.inherit {
+		return
 	}
 	var all []string
 	for {
@@ -78,58 +83,97 @@ func (p *verbParser) values(v *verb) bool {
 		} else {
 			p.accept("+")
 		}
-		if p.next.kind == kindEnd || p.next.kind == kindSign {
+		if k := p.next.Kind; k == syntax.KindEnd || k == syntax.KindOperator || k == syntax.KindParameter {
 			p.unexpected()
-			return true
+			return
 		}
-		all = append(all, sign+p.take().value)
+		all = append(all, sign+valueOf(p.take()))
 		if !p.accept(",") {
 			break
 		}
 	}
 	v.value = strings.Clone(strings.Join(all, ", "))
-	return true
 }
 
-func parseReset(p *verbParser, v *verb) bool {
+func parseReset(p *verbParser, v *verb) {
 	switch {
-	case p.accept("all"):
-	case p.accept("role", "session"):
-		p.accept("authorization")
+	case p.accept("ALL"):
+	case p.accept("ROLE", "SESSION"):
+		p.accept("AUTHORIZATION")
 		v.word, v.name = "SET", "role"
 	default:
 		v.name = p.dotted()
 	}
-	return true
 }
 
 // parseShow reads SHOW of a setting of PostgreSQL. What else can be shown is the engine's.
-func parseShow(p *verbParser, v *verb) bool {
+func parseShow(p *verbParser, v *verb) {
 	switch {
-	case p.accept("all"):
-	case p.accept("transaction"):
+	case p.accept("ALL"):
+	case p.accept("TRANSACTION"):
 		v.name = "transaction_isolation"
-		p.expect("isolation")
-		p.expect("level")
-	case p.accept("time"):
+		p.expect("ISOLATION")
+		p.expect("LEVEL")
+	case p.accept("TIME"):
 		v.name = "timezone"
-		p.expect("zone")
-	case p.accept("session"):
+		p.expect("ZONE")
+	case p.accept("SESSION"):
 		v.name = "session_authorization"
-		p.expect("authorization")
+		p.expect("AUTHORIZATION")
 	default:
 		v.name = p.dotted()
-		ours := p.err == nil && (parameters()[strings.ToLower(v.name)] != nil || strings.Contains(v.name, "."))
-		p.err = nil
-		return ours
+		p.left = p.err != nil || parameters()[strings.ToLower(v.name)] == nil && !strings.Contains(v.name, ".")
 	}
-	return true
 }
 
-func parseDiscard(p *verbParser, v *verb) bool {
-	v.name = strings.ToUpper(p.next.value)
-	p.expect("all", "plans", "sequences", "temp", "temporary")
-	return true
+func parseDiscard(p *verbParser, v *verb) {
+	v.name = strings.Clone(p.next.Upper)
+	p.expect("ALL", "PLANS", "SEQUENCES", "TEMP", "TEMPORARY")
+}
+
+// runSet obeys SET.
+func (c *conn) runSet(v *verb) (*output, error) {
+	out := v.done()
+	if v.local && !c.block.begun && !c.several {
+		out.notices = c.notice("WARNING", "25P01", "SET LOCAL can only be used in transaction blocks")
+	}
+	return out, c.set(v)
+}
+
+func (c *conn) reset(v *verb) (*output, error) {
+	switch {
+	case v.name == "role":
+		return v.done(), nil
+	case ofEngine(v.name):
+		delete(c.settings.displaced, strings.ToLower(v.name))
+		c.resetEngine(v.name)
+		return v.done(), nil
+	case v.name == "":
+		c.restoreEngine(c.settings.engine)
+	}
+	return v.done(), c.settings.reset(c, v.name)
+}
+
+func (c *conn) discard(v *verb) (*output, error) {
+	out := &output{tag: v.word + " " + v.name}
+	if v.name != "ALL" {
+		return out, nil
+	}
+	if c.block.begun {
+		return nil, failure("25001", "DISCARD ALL cannot run inside a transaction block")
+	}
+	c.restoreEngine(c.settings.engine)
+	clear(c.statements)
+	c.dropPortals(true)
+	return out, c.settings.reset(c, "")
+}
+
+// shownColumns returns the columns of SHOW.
+func shownColumns(_ *conn, v *verb) ([]column, error) {
+	if v.name == "" {
+		return textColumn("name", "setting", "description"), nil
+	}
+	return textColumn(written(v.name)), nil
 }
 
 func (c *conn) set(v *verb) error {
@@ -200,8 +244,8 @@ func (c *conn) setEngine(v *verb) error {
 }
 
 func (c *conn) show(v *verb) (*output, error) {
-	columns, _ := c.verbColumns(v)
-	out := &output{tag: "SHOW", columns: columns}
+	columns, _ := shownColumns(c, v)
+	out := &output{tag: v.word, columns: columns}
 	if v.name == "" {
 		for _, name := range slices.Sorted(maps.Keys(parameters())) {
 			value, _ := c.settings.get(name)

@@ -40,7 +40,7 @@ const (
 // serve runs a connection from its first byte to its end.
 func (s *Server) serve(accepted net.Conn) {
 	defer accepted.Close()
-	c := &conn{server: s, raw: accepted, net: accepted, log: s.log.With("client", address(accepted)), network: network(address(accepted))}
+	c := &conn{server: s, verbs: verbs, raw: accepted, net: accepted, log: s.log.With("client", address(accepted)), network: network(address(accepted))}
 	c.ctx, c.stop = context.WithTimeout(context.Background(), s.config.Limits.Login)
 	defer c.stop()
 	defer func() {

@@ -9,6 +9,7 @@ import (
 	"dpsql/query"
 	"dpsql/server/pgcatalog"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // arguments returns the arguments that a client sent.
@@ -39,57 +40,83 @@ func (c *conn) newStatement(text string, types []uint32) (*statement, error) {
 	return st, err
 }
 
+// readStatement finds whose a statement is, from its tokens and, if it is a query in PostgreSQL's
+// dialect, its tree.
 func (c *conn) readStatement(ctx context.Context, text string, types []uint32) (*statement, error) {
-	st := &statement{text: text}
-	one, err := only(text)
-	if err != nil || one == "" {
+	tokens, dialect := read(text)
+	st := &statement{text: text, words: firstWords(tokens, 3)}
+	if len(tokens) == 1 {
+		return st, nil // the end
+	}
+	var err error
+	if st.verb, err = parseVerb(c.verbs, text, tokens); err != nil || st.verb != nil {
 		return st, err
 	}
-	if st.verb, err = parseVerb(one); err != nil || st.verb != nil {
-		return st, err
-	}
-	if asks := pgcatalog.Asks(one); asks || pgcatalog.Alone(one) {
-		if st.asked, err = c.ask(ctx, one, types); err == nil {
-			st.types = st.asked.statement.Parameters
-		}
-		if asks || err == nil {
+	if dialect == syntax.Postgres {
+		if done, err := c.readQuestion(ctx, st, tokens, types); done || err != nil {
 			return st, err
 		}
 	}
-	if table := emptyOf(one); table != "" {
-		if columns, err := c.emptyColumns(ctx, table); err == nil && columns != nil {
-			st.verb = &verb{word: "SELECT", name: table}
-			return st, nil
+	if st.prepared, err = engine.Prepare(text); err != nil {
+		return nil, unknownSetting(st, err)
+	}
+	return st, c.learnTypes(ctx, st, types)
+}
+
+// readQuestion reads a question about the catalog, or about the columns of a table. It is not done
+// if the statement is none.
+func (c *conn) readQuestion(ctx context.Context, st *statement, tokens []syntax.Token, types []uint32) (done bool, err error) {
+	q, err := pgcatalog.Parse(tokens)
+	asks := pgcatalog.Asks(tokens, q)
+	switch {
+	case q == nil && asks:
+		return true, err
+	case q == nil:
+		return false, nil
+	case asks || pgcatalog.Alone(tokens, q):
+		if st.asked, err = c.ask(ctx, st.text, q, types); err == nil {
+			st.types = st.asked.statement.Parameters
+		}
+		if asks || err == nil {
+			return true, err
 		}
 	}
-	if st.prepared, err = engine.Prepare(one); err != nil {
-		return nil, unknownSetting(one, err)
+	if table := emptyOf(q); table != "" {
+		if columns, err := c.emptyColumns(ctx, table); err == nil && columns != nil {
+			st.verb = &verb{form: noRows, word: "SELECT", name: table}
+		}
 	}
+	return st.verb != nil, nil
+}
+
+// learnTypes finds the types of the parameters of a statement of the engine. types are those that the
+// client gave.
+func (c *conn) learnTypes(ctx context.Context, st *statement, types []uint32) error {
 	inferred, err := c.session.ParameterTypes(ctx, st.prepared)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	st.types = make([]uint32, len(inferred))
 	if len(types) > len(st.types) {
-		return nil, failure("08P01", "types are given for %d parameters, and the statement has %d", len(types), len(st.types))
+		return failure("08P01", "types are given for %d parameters, and the statement has %d", len(types), len(st.types))
 	}
 	for i := range st.types {
 		if st.types[i] = oids[inferred[i]]; i < len(types) && types[i] != 0 && types[i] != oidUnknown {
 			st.types[i] = types[i]
 		}
 		if !known(st.types[i]) {
-			return nil, failure("0A000", "parameter $%d has type %d, which is not taken", i+1, st.types[i]).
+			return failure("0A000", "parameter $%d has type %d, which is not taken", i+1, st.types[i]).
 				withHint("the types are int2, int4, int8, float4, float8, numeric, text, varchar, bool, date and timestamp")
 		}
 	}
-	return st, nil
+	return nil
 }
 
 // unknownSetting returns the error for SHOW of what is neither a setting nor a list.
-func unknownSetting(text string, err error) error {
+func unknownSetting(st *statement, err error) error {
 	var e *sqlerr.Error
-	if words := firstWords(text, 2); len(words) == 2 && words[0] == "SHOW" && errors.As(err, &e) {
-		return failure("42704", "unrecognized configuration parameter %q", strings.ToLower(words[1])).withHint(e.Hint)
+	if len(st.words) > 1 && st.words[0] == "SHOW" && errors.As(err, &e) {
+		return failure("42704", "unrecognized configuration parameter %q", syntax.LowerASCII(st.words[1])).withHint(e.Hint)
 	}
 	return err
 }
@@ -99,8 +126,10 @@ func (c *conn) columnsOf(st *statement, args []query.Value) ([]column, error) {
 	switch {
 	case st.empty():
 		return nil, nil
+	case st.verb != nil && st.verb.columns == nil:
+		return nil, nil
 	case st.verb != nil:
-		return c.verbColumns(st.verb)
+		return st.verb.columns(c, st.verb)
 	case st.asked != nil:
 		return st.asked.columns(), nil
 	}

@@ -1,6 +1,7 @@
 package pgcatalog
 
 import (
+	"slices"
 	"strings"
 
 	"dpsql/sqlfront/syntax"
@@ -8,21 +9,14 @@ import (
 
 // Asks reports whether a statement is for a Catalog: it reads relations of pg_catalog or
 // information_schema, or it reads no table and calls a function, or makes a cast, that only
-// PostgreSQL has. It is so too where the statement is broken but names such a relation. It is
-// cheap for a statement that is not.
-func Asks(sql string) (yes bool) {
-	if !hints(sql) || len(sql) > maxText {
-		return false
+// PostgreSQL has. q is what Parse made of the tokens; where the statement is broken and q is nil, it
+// is so if they name such a relation.
+func Asks(tokens []syntax.Token, q *syntax.Query) bool {
+	if q == nil {
+		return mentioned(tokens)
 	}
-	var list []syntax.Token
-	defer func() {
-		if recover() != nil {
-			yes = mentioned(list)
-		}
-	}()
-	list = tokens(sql)
 	m := mentions{with: make(map[string]bool)}
-	syntax.Walk(parseTokens(list), m.add)
+	syntax.Walk(q, m.add)
 	return m.ask()
 }
 
@@ -43,7 +37,9 @@ func (m *mentions) add(n syntax.Node) bool {
 		schema, name := schemaAndName(n.Path)
 		m.tables = append(m.tables, [2]string{schema, name})
 	case *syntax.Cast:
-		m.casts++
+		if n.Name == "" || len(n.Type.Path) > 1 { // CAST is the engine's as well
+			m.casts++
+		}
 	case syntax.Expr:
 		if c, ok := callOf(n); ok {
 			m.calls = append(m.calls, c)
@@ -58,7 +54,7 @@ func (m *mentions) ask() bool {
 	for _, t := range m.tables {
 		schema, name := t[0], t[1]
 		switch {
-		case schema == "pg_catalog", schema == "information_schema", schema == "" && system().relations["pg_catalog."+name] != nil && !m.with[name]:
+		case schema == "pg_catalog", schema == "information_schema", schema == "" && inSystem(name) && !m.with[name]:
 			return true
 		case schema != "" || !m.with[name]:
 			tables++
@@ -75,16 +71,10 @@ func (m *mentions) ask() bool {
 	return m.casts > 0
 }
 
-// Alone reports whether a statement may be a SELECT or VALUES without FROM, as SELECT 1. A Catalog gives it the
-// types and names that PostgreSQL does, if it has all that the statement calls.
-func Alone(sql string) bool {
-	first := strings.TrimLeft(sql, " \t\r\n(")
-	return (prefixed(first, "select") || prefixed(first, "values")) && len(sql) <= maxText && !strings.Contains(syntax.LowerASCII(sql), "from")
-}
-
-// prefixed reports whether a text begins with a word, in upper case or lower case.
-func prefixed(s, word string) bool {
-	return len(s) >= len(word) && strings.EqualFold(s[:len(word)], word)
+// Alone reports whether a query is a SELECT or VALUES without FROM, as SELECT 1. A Catalog gives it the
+// types and names that PostgreSQL does, if it has all that the query calls.
+func Alone(tokens []syntax.Token, q *syntax.Query) bool {
+	return q != nil && q.With == nil && !slices.ContainsFunc(tokens, func(t syntax.Token) bool { return t.Matches("FROM") || t.Matches("TABLE") })
 }
 
 // ours reports whether a function is the catalog's alone.
@@ -100,37 +90,10 @@ func ours(name string) bool {
 	return name == "array_to_string" || name == "string_agg" || name == "array_agg" || name == "json_build_object"
 }
 
-// hints looks for a word that each statement about the catalog has, or for ::. It saves an
-// ordinary statement the parser.
-func hints(sql string) bool {
-	for i := 0; i < len(sql); i++ {
-		if !letter(sql[i]) {
-			if strings.HasPrefix(sql[i:], "::") {
-				return true
-			}
-			continue
-		}
-		from := i
-		for i < len(sql) && (letter(sql[i]) || digit(sql[i])) {
-			i++
-		}
-		if hint(sql[from:i], strings.HasPrefix(strings.TrimLeft(sql[i:], " \t\r\n"), "(")) {
-			return true
-		}
-		i--
-	}
-	return false
-}
-
-// hint reports whether a word may be of the catalog's: the name of a function, if it is called.
-func hint(word string, called bool) bool {
-	switch {
-	case len(word) > 3 && strings.EqualFold(word[:3], "pg_"), strings.EqualFold(word, "information_schema"):
-		return true
-	case called:
-		return ours(syntax.LowerASCII(word))
-	}
-	return strings.IndexByte("cClLsSuU", word[0]) >= 0 && syntax.IsNiladic(syntax.UpperASCII(word))
+// inSystem reports whether a name without a schema is one of pg_catalog's relations. An ordinary name
+// does not cost a process that has no question about the catalog the making of their list.
+func inSystem(name string) bool {
+	return strings.HasPrefix(name, "pg_") && system().relations["pg_catalog."+name] != nil
 }
 
 // mentioned reports whether tokens have a schema of the catalog, or behind FROM and JOIN a
@@ -151,7 +114,7 @@ func mentioned(list []syntax.Token) bool {
 		switch {
 		case (name == "pg_catalog" || name == "information_schema") && list[i+1].Matches("."):
 			return true
-		case i > 0 && (list[i-1].Matches("FROM") || list[i-1].Matches("JOIN")) && system().relations["pg_catalog."+name] != nil:
+		case i > 0 && (list[i-1].Matches("FROM") || list[i-1].Matches("JOIN")) && inSystem(name):
 			return true
 		}
 	}

@@ -62,7 +62,7 @@ func BenchmarkColumns(b *testing.B) {
 // BenchmarkAsks asks about statements that are the engine's.
 func BenchmarkAsks(b *testing.B) {
 	for b.Loop() {
-		if Asks("SELECT COUNT(*) FROM visits WHERE sex = 'F' AND smoker = TRUE") || Asks("SELECT age_group, COUNT(*) FROM visits GROUP BY age_group") {
+		if Asks(read("SELECT COUNT(*) FROM visits WHERE sex = 'F' AND smoker = TRUE")) || Asks(read("SELECT age_group, COUNT(*) FROM visits GROUP BY age_group")) {
 			b.Fatal("asks")
 		}
 	}

@@ -81,7 +81,7 @@ func statements(t *testing.T) []reply {
 	for _, client := range slices.Sorted(maps.Keys(corpus)) {
 		for _, s := range corpus[client] {
 			for _, one := range split(s.SQL) {
-				if seen[one] || !Asks(placed(one, numbered{})) {
+				if seen[one] || !Asks(read(placed(one, numbered{}))) {
 					continue
 				}
 				seen[one] = true
@@ -104,7 +104,7 @@ func shapes(t *testing.T) (out []reply) {
 		t.Fatal(err)
 	}
 	for _, sql := range split(string(raw)) {
-		if !Asks(sql) {
+		if !Asks(read(sql)) {
 			t.Errorf("the catalog is not asked:\n%s", sql)
 		}
 		out = append(out, reply{SQL: sql})

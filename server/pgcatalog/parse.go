@@ -13,25 +13,17 @@ import (
 // maxText is the longest text of a statement in bytes.
 const maxText = 64 << 10
 
-// parse reads one statement.
-func parse(sql string) *syntax.Query {
-	if len(sql) > maxText {
+// Parse reads one statement from its tokens, the last of them the end, and refuses what PostgreSQL
+// has and the catalog has not.
+func Parse(tokens []syntax.Token) (q *syntax.Query, err error) {
+	defer caught(&err)
+	if tokens[len(tokens)-1].End > maxText {
 		fail(sqlerr.New(sqlerr.Unsupported, "a statement about the catalog of more than %d KiB is outside the dialect", maxText>>10))
 	}
-	return parseTokens(tokens(sql))
+	return parse(tokens), nil
 }
 
-// tokens returns the tokens of a statement, the last of them the end.
-func tokens(sql string) []syntax.Token {
-	list, err := syntax.Postgres.Lex(sql)
-	if err != nil {
-		fail(err)
-	}
-	return list
-}
-
-// parseTokens reads one statement, and refuses what PostgreSQL has and the catalog has not.
-func parseTokens(tokens []syntax.Token) *syntax.Query {
+func parse(tokens []syntax.Token) *syntax.Query {
 	first := 0
 	for tokens[first].Matches(";") {
 		first++

@@ -81,7 +81,7 @@ func TestAsks(t *testing.T) {
 		"SELECT n.nspname FROM visits v, pg_namespace n WHERE n.nspname = v.ward":   true,
 		"SELECT nspname FROM pg_namespace WHERE nspname = 'visits' AND nspname ~ '": false, // no statement at all
 	} {
-		if got := Asks(sql); got != want {
+		if got := Asks(read(sql)); got != want {
 			t.Errorf("Asks(%q) is %v", sql, got)
 		}
 	}
@@ -93,7 +93,7 @@ func TestAlone(t *testing.T) {
 		"SELECT 1 FROM wards": false, "select count(*) From visits": false, "SHOW TABLES": false, "": false, "SELEC 1": false,
 		"WITH x AS (SELECT 1) TABLE x": false, "SELECT " + strings.Repeat("1", maxText): false,
 	} {
-		if got := Alone(sql); got != want {
+		if got := Alone(read(sql)); got != want {
 			t.Errorf("Alone(%.40q) is %v", sql, got)
 		}
 	}
@@ -436,7 +436,7 @@ func FuzzQuery(f *testing.F) {
 	}
 	c := catalog(f)
 	f.Fuzz(func(t *testing.T, sql string) {
-		Asks(sql)
+		Asks(read(sql))
 		s, err := c.Prepare(sql, nil)
 		if err == nil {
 			var rows *Rows

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // The limits of one statement.
@@ -202,7 +203,20 @@ type Rows struct {
 
 // Prepare gives a statement its types. parameters are the types that the client gave to $1,
 // $2, …; 0 where it leaves them open.
-func (c *Catalog) Prepare(sql string, parameters []uint32) (s *Statement, err error) {
+func (c *Catalog) Prepare(sql string, parameters []uint32) (*Statement, error) {
+	tokens, err := syntax.Postgres.Lex(sql)
+	if err != nil {
+		return nil, err
+	}
+	q, err := Parse(tokens)
+	if err != nil {
+		return nil, err
+	}
+	return c.PrepareQuery(q, parameters)
+}
+
+// PrepareQuery is Prepare for a query that Parse has read.
+func (c *Catalog) PrepareQuery(q *syntax.Query, parameters []uint32) (s *Statement, err error) {
 	defer caught(&err)
 	b := &binder{catalog: c, parameters: make([]uint32, len(parameters))}
 	for i, t := range parameters {
@@ -210,7 +224,6 @@ func (c *Catalog) Prepare(sql string, parameters []uint32) (s *Statement, err er
 			b.parameters[i] = t
 		}
 	}
-	q := parse(sql)
 	p := b.query(&scope{level: &level{clause: "VALUES"}}, nil, q)
 	for i, t := range b.parameters {
 		if t == 0 {
