@@ -3,6 +3,8 @@ package server
 import (
 	"maps"
 	"slices"
+
+	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // now returns what a savepoint made now is rolled back to.
@@ -220,3 +222,28 @@ func parseRelease(p *verbParser, v *verb) {
 	p.accept("SAVEPOINT")
 	parseName(p, v)
 }
+
+// failed tells the client of an error, which ends a transaction outside a block.
+func (c *conn) failed(err error, at func(int) int) {
+	c.block.fail()
+	if c.implicit != nil {
+		c.rollBack(*c.implicit)
+		c.implicit = nil
+	}
+	c.server.counts.Errors.Add(1)
+	c.send(response(err, at))
+}
+
+// turnOver tells the client that it is its turn. Outside a block that ends a transaction.
+func (c *conn) turnOver() error {
+	if !c.block.open() {
+		c.dropPortals(false)
+		c.settings.endBlock(c)
+		c.implicit = nil
+	}
+	c.settle()
+	c.ready()
+	return c.flush()
+}
+
+func (c *conn) ready() { c.send(&pgproto3.ReadyForQuery{TxStatus: c.block.status()}) }

@@ -107,27 +107,15 @@ func (c *conn) fail(err error) {
 	c.described = nil
 }
 
-// failed tells the client of an error, which ends a transaction outside a block.
-func (c *conn) failed(err error, at func(int) int) {
-	c.block.fail()
-	if c.implicit != nil {
-		c.rollBack(*c.implicit)
-		c.implicit = nil
+// leave tells the client why its connection ends, if it can be told.
+func (c *conn) leave(err error) {
+	var fatal *fatalError
+	if errors.As(err, &fatal) {
+		c.log.Warn("refused", "reason", fatal.message)
+		if c.wire == nil {
+			c.speak()
+		}
+		c.send(fatal.response())
+		c.flush()
 	}
-	c.server.counts.Errors.Add(1)
-	c.send(response(err, at))
 }
-
-// turnOver tells the client that it is its turn. Outside a block that ends a transaction.
-func (c *conn) turnOver() error {
-	if !c.block.open() {
-		c.dropPortals(false)
-		c.settings.endBlock(c)
-		c.implicit = nil
-	}
-	c.settle()
-	c.ready()
-	return c.flush()
-}
-
-func (c *conn) ready() { c.send(&pgproto3.ReadyForQuery{TxStatus: c.block.status()}) }

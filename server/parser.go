@@ -164,3 +164,9 @@ func parseRefused(p *verbParser, v *verb) {
 	p.fail(failure("0A000", "%s is not supported", v.word).at(1).
 		withHint("this server answers SELECT under differential privacy; it has no rows to change"))
 }
+
+func parseAllOrName(p *verbParser, v *verb) {
+	if !p.accept("ALL") {
+		parseName(p, v)
+	}
+}

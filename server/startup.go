@@ -76,19 +76,6 @@ func address(c net.Conn) string {
 	return c.RemoteAddr().String()
 }
 
-// leave tells the client why its connection ends, if it can be told.
-func (c *conn) leave(err error) {
-	var fatal *fatalError
-	if errors.As(err, &fatal) {
-		c.log.Warn("refused", "reason", fatal.message)
-		if c.wire == nil {
-			c.speak()
-		}
-		c.send(fatal.response())
-		c.flush()
-	}
-}
-
 // speak begins the conversation in messages. What came before was read byte by byte, so
 // nothing that was sent before TLS began is taken for a message inside it (CVE-2021-23214).
 func (c *conn) speak() {

@@ -26,6 +26,7 @@ var verbs = refused(map[string]*form{
 	"UNLISTEN":   {parse: func(p *verbParser, _ *verb) { p.take() }, run: doNothing},
 	"REFRESH":    {parse: parseRefresh},
 }, "LISTEN", "NOTIFY", "LOCK", "DO", "CALL", "INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "VACUUM", "ANALYZE",
+
 	"COMMENT", "SECURITY", "CLUSTER", "REINDEX", "LOAD", "CHECKPOINT", "IMPORT", "REASSIGN")
 
 // refused adds verbs of PostgreSQL that the server refuses.
@@ -42,11 +43,5 @@ func doNothing(_ *conn, v *verb) (*output, error) { return v.done(), nil }
 func parseRefresh(p *verbParser, v *verb) {
 	if p.left = p.at("RELEASE"); !p.left {
 		parseRefused(p, v)
-	}
-}
-
-func parseAllOrName(p *verbParser, v *verb) {
-	if !p.accept("ALL") {
-		parseName(p, v)
 	}
 }
