@@ -120,9 +120,3 @@ func mentioned(list []syntax.Token) bool {
 	}
 	return false
 }
-
-func letter(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= 0x80
-}
-
-func digit(c byte) bool { return c >= '0' && c <= '9' }

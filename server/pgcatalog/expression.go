@@ -1,36 +1,12 @@
 package pgcatalog
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
-
-// fault is what fail throws. The package's own functions catch it: the parser, the binder and
-// the program call themselves so deep that an error handed back by each would be most of their
-// text.
-type fault struct{ err error }
-
-func fail(err error) { panic(fault{err}) }
-
-func unsupported(at int, format string, args ...any) {
-	fail(sqlerr.New(sqlerr.Unsupported, "%s is outside the catalog's dialect", fmt.Sprintf(format, args...)).At(at))
-}
-
-// caught returns the error of a fault. Any other panic would be a bug: it ends the statement
-// and not the server.
-func caught(err *error) {
-	switch p := recover().(type) {
-	case nil:
-	case fault:
-		*err = p.err
-	default:
-		*err = sqlerr.New(sqlerr.Internal, "the catalog failed on a statement: %v", p)
-	}
-}
 
 // expr binds an expression.
 func (b *binder) expr(s *scope, e syntax.Expr) expr {
@@ -391,12 +367,6 @@ func (b *binder) anyOfValues(left expr, operator string, element uint32, all boo
 		}
 		return out
 	})}
-}
-
-// slot returns a place of a run for a value.
-func (b *binder) slot() int {
-	b.slots++
-	return b.slots - 1
 }
 
 // held returns an expression for one that is used several times, and the function to wrap

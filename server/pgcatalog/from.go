@@ -19,27 +19,6 @@ type joinItem struct {
 	needs    uint64 // the sources that it reads
 }
 
-// conjunct is a condition, or one of several that AND joins.
-type conjunct struct {
-	eval  func(*frame) any
-	uses  uint64
-	sides [2]equalSide // of column = value; a side without a column has source -1
-}
-
-type equalSide struct {
-	source, column int
-	uses           uint64 // of the other side
-	other          func(*frame) any
-}
-
-// scan is the rows of a table, of a query or of a function.
-type scan struct {
-	source int
-	size   int // as far as it is known
-	rows   func(f *frame) [][]any
-	fixed  bool // the rows are the same for a whole run
-}
-
 // outer is a join that keeps rows of the left side, or of both.
 type outer struct {
 	left, right []joinItem
@@ -483,44 +462,6 @@ func (it joinItem) stepper(on []conjunct, known uint64) stepper {
 	}, on)
 }
 
-// rowIndex finds the rows of a scan by a column.
-type rowIndex struct {
-	uses   int
-	column int
-	rows   map[any][][]any
-}
-
-// candidates returns the rows among which those of a look-up are.
-func (sc *scan) candidates(f *frame, by *equalSide) [][]any {
-	if by == nil || !sc.fixed {
-		return sc.rows(f)
-	}
-	x := f.run.indexes[sc]
-	if x == nil {
-		x = &rowIndex{column: by.column}
-		f.run.indexes[sc] = x
-	}
-	if x.uses++; x.uses < 3 || x.column != by.column { // an index costs more than to look twice
-		return sc.rows(f)
-	}
-	if x.rows == nil {
-		x.rows = make(map[any][][]any)
-		for _, row := range sc.rows(f) {
-			f.run.step()
-			if row[by.column] != nil {
-				k := keyOf(row[by.column])
-				x.rows[k] = append(x.rows[k], row)
-			}
-		}
-		f.run.spend(32 * len(x.rows))
-	}
-	v := by.other(f)
-	if v == nil {
-		return nil
-	}
-	return x.rows[keyOf(v)]
-}
-
 // stepper returns the rows of an outer join that meet the conditions. Those that only the
 // left side decides are checked there.
 func (o *outer) stepper(on []conjunct, known uint64) stepper {
@@ -555,14 +496,6 @@ func (o *outer) stepper(on []conjunct, known uint64) stepper {
 			return true
 		})
 	}, after)
-}
-
-func (f *frame) clear(sources uint64) {
-	for i := range f.rows {
-		if sources&(1<<i) != 0 {
-			f.rows[i] = nil
-		}
-	}
 }
 
 // both is a FULL JOIN: it compares each row of the left side with each of the right.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"dpsql/sqlerr"
 )
@@ -1033,4 +1034,45 @@ func jsonValue(c *Catalog, v any, t uint32) string {
 		return c.output(v, t)
 	}
 	return strconv.Quote(c.output(v, t))
+}
+
+// function is a function with values as arguments and result.
+type function struct {
+	args   []uint32
+	out    uint32 // anyelement: the type of the first argument, or of its elements
+	loose  bool   // it is called with NULLs too
+	shared bool   // the engine has it as well: a call tells nothing of who should answer
+	eval   func(r *run, a []any) any
+}
+
+// functionTable has the functions by name, made of the texts of functionList.
+var functionTable = sync.OnceValue(func() map[string][]*function {
+	out := make(map[string][]*function)
+	for _, f := range functionList() {
+		for _, s := range strings.Split(f.signatures, ";") {
+			open, shut := strings.Index(s, "("), strings.LastIndex(s, ")")
+			name := strings.TrimSpace(s[:open])
+			one := &function{out: signatureType(s[shut+1:]), loose: f.loose, shared: f.shared, eval: f.eval}
+			for _, a := range strings.Split(s[open+1:shut], ",") {
+				if a != "" {
+					one.args = append(one.args, signatureType(a))
+				}
+			}
+			out[name] = append(out[name], one)
+		}
+	}
+	return out
+})
+
+func signatureType(s string) uint32 {
+	s = strings.TrimSpace(s)
+	base, isArray := strings.CutSuffix(s, "[]")
+	t := typeNamed(base)
+	if isArray {
+		t = arrayOfType(t)
+	}
+	if t == 0 {
+		panic("pgcatalog: no type " + s)
+	}
+	return t
 }

@@ -1,6 +1,7 @@
 package pgcatalog
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -363,4 +364,40 @@ func conjoined(b *syntax.Binary) (list []syntax.Expr) {
 	}
 	slices.Reverse(list)
 	return list
+}
+
+// fault is what fail throws. The package's own functions catch it: the parser, the binder and
+// the program call themselves so deep that an error handed back by each would be most of their
+// text.
+type fault struct{ err error }
+
+func fail(err error) { panic(fault{err}) }
+
+func unsupported(at int, format string, args ...any) {
+	fail(sqlerr.New(sqlerr.Unsupported, "%s is outside the catalog's dialect", fmt.Sprintf(format, args...)).At(at))
+}
+
+// caught returns the error of a fault. Any other panic would be a bug: it ends the statement
+// and not the server.
+func caught(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case fault:
+		*err = p.err
+	default:
+		*err = sqlerr.New(sqlerr.Internal, "the catalog failed on a statement: %v", p)
+	}
+}
+
+func letter(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= 0x80
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+func excerpt(s string) string {
+	if len(s) > 60 {
+		return strings.ToValidUTF8(s[:60], "") + "…"
+	}
+	return s
 }

@@ -5,12 +5,12 @@ import (
 	"math"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"dpsql/sqlerr"
-	"dpsql/sqlfront/syntax"
 )
 
 // The limits of one statement.
@@ -177,113 +177,163 @@ func (c *Catalog) rounded(v float64, t uint32) any {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// Statement is a statement with its types. It may be run often, and at the same time.
-type Statement struct {
-	Columns    []ResultColumn
-	Parameters []uint32 // the types of $1, $2, …
-
-	catalog *Catalog
-	plan    *plan
-	slots   int
-	price   int
+// plan is a query that can be run. The frame is that of the scope above it.
+type plan struct {
+	columns    []outColumn
+	each       func(f *frame, emit func(row []any) bool)
+	correlated bool // it reads rows of scopes above
 }
 
-// ResultColumn is a column of a result. Size is that of RowDescription.
-type ResultColumn struct {
-	Name string
-	OID  uint32
-	Size int16
-}
+// loop is a recursive query of WITH.
+type loop struct{ columns []outColumn }
 
-// Rows is a result.
-type Rows struct {
-	Columns []ResultColumn
-	Values  [][]any // each as AppendText and AppendBinary take it, nil for NULL
-}
-
-// Prepare gives a statement its types. parameters are the types that the client gave to $1,
-// $2, …; 0 where it leaves them open.
-func (c *Catalog) Prepare(sql string, parameters []uint32) (*Statement, error) {
-	tokens, err := syntax.Postgres.Lex(sql)
-	if err != nil {
-		return nil, err
+// collect returns all rows. A plan that reads nothing from above is run once.
+func (p *plan) collect(f *frame) [][]any {
+	if rows, ok := f.run.rows[p]; ok {
+		return rows
 	}
-	q, err := Parse(tokens)
-	if err != nil {
-		return nil, err
-	}
-	return c.PrepareQuery(q, parameters)
-}
-
-// PrepareQuery is Prepare for a query that Parse has read.
-func (c *Catalog) PrepareQuery(q *syntax.Query, parameters []uint32) (s *Statement, err error) {
-	defer caught(&err)
-	b := &binder{catalog: c, parameters: make([]uint32, len(parameters))}
-	for i, t := range parameters {
-		if t != unknownOID {
-			b.parameters[i] = t
-		}
-	}
-	p := b.query(&scope{level: &level{clause: "VALUES"}}, nil, q)
-	for i, t := range b.parameters {
-		if t == 0 {
-			b.parameters[i] = textOID
-		}
-		if typeTable().types[b.parameters[i]] == nil {
-			fail(sqlerr.New(sqlerr.Unsupported, "a parameter of the type with OID %d is outside the catalog's dialect", t))
-		}
-	}
-	s = &Statement{Parameters: b.parameters, catalog: c, plan: p, slots: b.slots, price: 1 + b.nodes/32}
-	for _, col := range p.columns {
-		t := baseOf(col.typ)
-		r := ResultColumn{Name: col.name, OID: t, Size: -1}
-		if info := typeTable().types[t]; info != nil {
-			r.Size = int16(info.length)
-		}
-		s.Columns = append(s.Columns, r)
-	}
-	return s, nil
-}
-
-// Query runs the statement. Each argument is nil for NULL, a string in text form or []byte in
-// binary form.
-func (s *Statement) Query(ctx context.Context, session Session, args []any) (out *Rows, err error) {
-	select {
-	case slots <- struct{}{}:
-		defer func() { <-slots }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	defer caught(&err)
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if len(args) != len(s.Parameters) {
-		return nil, sqlerr.New(sqlerr.Invalid, "the statement has %d parameters, and %d values came with it", len(s.Parameters), len(args))
-	}
-	r := &run{ctx: ctx, catalog: s.catalog, session: session, begun: time.Now().UTC(), price: s.price, slots: make([]any, s.slots), rows: make(map[*plan][][]any),
-		tables: make(map[*relation][][]any), working: make(map[*loop][][]any),
-		indexes: make(map[*scan]*rowIndex), patterns: make(map[patternKey]*regexp.Regexp)}
-	for i, a := range args {
-		switch a := a.(type) {
-		case nil:
-			r.args = append(r.args, nil)
-		case string:
-			r.args = append(r.args, s.catalog.input(a, s.Parameters[i]))
-		case []byte:
-			r.args = append(r.args, s.catalog.binaryInput(a, s.Parameters[i]))
-		default:
-			return nil, sqlerr.New(sqlerr.Internal, "an argument of the catalog is a %T", a)
-		}
-	}
-	out = &Rows{Columns: s.Columns}
-	s.plan.each(&frame{run: r}, func(row []any) bool {
-		r.kept(row)
-		if out.Values = append(out.Values, row); len(out.Values) > maxRows {
-			fail(sqlerr.New(sqlerr.Unsupported, "a result about the catalog of more than %d rows is outside the dialect", maxRows).
-				WithHint("add a condition or LIMIT"))
-		}
+	rows := [][]any{}
+	p.each(f, func(row []any) bool {
+		f.run.kept(row)
+		rows = append(rows, row)
 		return true
 	})
-	return out, nil
+	if !p.correlated {
+		f.run.rows[p] = rows
+	}
+	return rows
+}
+
+// frame has the rows that a SELECT is at while it runs.
+type frame struct {
+	run        *run
+	up         *frame
+	rows       [][]any // of each source; nil where an outer join found none
+	aggregates []any
+	windows    []any
+	sets       []any
+}
+
+func (f *frame) value(i, j int) any {
+	if row := f.rows[i]; row != nil {
+		return row[j]
+	}
+	return nil
+}
+
+func (f *frame) above(depth int) *frame {
+	for ; depth > 0; depth-- {
+		f = f.up
+	}
+	return f
+}
+
+func (f *frame) clear(sources uint64) {
+	for i := range f.rows {
+		if sources&(1<<i) != 0 {
+			f.rows[i] = nil
+		}
+	}
+}
+
+// copied returns the frame as it is now.
+func (f *frame) copied() *frame {
+	c := *f
+	c.rows = slices.Clone(f.rows)
+	c.sets = slices.Clone(f.sets)
+	f.run.kept(nil)
+	f.run.spend(24 * len(f.rows))
+	return &c
+}
+
+// expr is a bound expression.
+type expr struct {
+	typ       uint32
+	fields    []outColumn // of a record
+	eval      func(*frame) any
+	untyped   bool   // a literal or parameter whose type the context tells
+	literal   string // the text of an untyped literal
+	isNull    bool   // NULL as a literal
+	parameter int    // the number of an untyped parameter, 0 for others
+	source    int    // of a column of this SELECT: its source and place
+	column    int
+	isColumn  bool
+}
+
+// always returns an expression of one value.
+func always(t uint32, v any) expr {
+	return expr{typ: t, eval: func(*frame) any { return v }}
+}
+
+// outColumn is a column of a source or of a result.
+type outColumn struct {
+	name   string
+	typ    uint32
+	fields []outColumn // of a record
+}
+
+// scan is the rows of a table, of a query or of a function.
+type scan struct {
+	source int
+	size   int // as far as it is known
+	rows   func(f *frame) [][]any
+	fixed  bool // the rows are the same for a whole run
+}
+
+// rowIndex finds the rows of a scan by a column.
+type rowIndex struct {
+	uses   int
+	column int
+	rows   map[any][][]any
+}
+
+// candidates returns the rows among which those of a look-up are.
+func (sc *scan) candidates(f *frame, by *equalSide) [][]any {
+	if by == nil || !sc.fixed {
+		return sc.rows(f)
+	}
+	x := f.run.indexes[sc]
+	if x == nil {
+		x = &rowIndex{column: by.column}
+		f.run.indexes[sc] = x
+	}
+	if x.uses++; x.uses < 3 || x.column != by.column { // an index costs more than to look twice
+		return sc.rows(f)
+	}
+	if x.rows == nil {
+		x.rows = make(map[any][][]any)
+		for _, row := range sc.rows(f) {
+			f.run.step()
+			if row[by.column] != nil {
+				k := keyOf(row[by.column])
+				x.rows[k] = append(x.rows[k], row)
+			}
+		}
+		f.run.spend(32 * len(x.rows))
+	}
+	v := by.other(f)
+	if v == nil {
+		return nil
+	}
+	return x.rows[keyOf(v)]
+}
+
+// conjunct is a condition, or one of several that AND joins.
+type conjunct struct {
+	eval  func(*frame) any
+	uses  uint64
+	sides [2]equalSide // of column = value; a side without a column has source -1
+}
+
+type equalSide struct {
+	source, column int
+	uses           uint64 // of the other side
+	other          func(*frame) any
+}
+
+// key is the key of a list, whose bytes count as memory.
+func (r *run) key(list []any) listKey {
+	b := appendKeys(nil, list)
+	r.spend(len(b))
+	return listKey(b)
 }

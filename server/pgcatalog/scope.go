@@ -15,13 +15,6 @@ type binder struct {
 	nodes      int      // that were bound
 }
 
-// outColumn is a column of a source or of a result.
-type outColumn struct {
-	name   string
-	typ    uint32
-	fields []outColumn // of a record
-}
-
 // source is an item of FROM, as names see it.
 type source struct {
 	alias    string
@@ -66,25 +59,6 @@ type tables struct {
 
 // maxSources is the number of items that FROM may have: the bits of scope.used.
 const maxSources = 40
-
-// expr is a bound expression.
-type expr struct {
-	typ       uint32
-	fields    []outColumn // of a record
-	eval      func(*frame) any
-	untyped   bool   // a literal or parameter whose type the context tells
-	literal   string // the text of an untyped literal
-	isNull    bool   // NULL as a literal
-	parameter int    // the number of an untyped parameter, 0 for others
-	source    int    // of a column of this SELECT: its source and place
-	column    int
-	isColumn  bool
-}
-
-// always returns an expression of one value.
-func always(t uint32, v any) expr {
-	return expr{typ: t, eval: func(*frame) any { return v }}
-}
 
 // track binds something and returns which sources of the scope it names.
 func (s *scope) track(bind func()) uint64 {
@@ -193,30 +167,6 @@ func columnExpr(col outColumn, i, j, depth int) expr {
 		e.eval = func(f *frame) any { return f.above(depth).value(i, j) }
 	}
 	return e
-}
-
-// frame has the rows that a SELECT is at while it runs.
-type frame struct {
-	run        *run
-	up         *frame
-	rows       [][]any // of each source; nil where an outer join found none
-	aggregates []any
-	windows    []any
-	sets       []any
-}
-
-func (f *frame) value(i, j int) any {
-	if row := f.rows[i]; row != nil {
-		return row[j]
-	}
-	return nil
-}
-
-func (f *frame) above(depth int) *frame {
-	for ; depth > 0; depth-- {
-		f = f.up
-	}
-	return f
 }
 
 // star returns the columns that * or a.* means.
@@ -487,4 +437,49 @@ func (b *binder) alike(list []expr, what string, at int) uint32 {
 		list[i] = b.converted(e, t, at)
 	}
 	return t
+}
+
+// aggregate is a call of an aggregate function.
+type aggregate struct {
+	args     []expr
+	distinct bool
+	order    []expr
+	keys     []outputKey // the places of order in the rows
+	filter   func(*frame) any
+	compute  func(r *run, rows [][]any) any
+}
+
+// setCall is a call of a function that returns a set.
+type setCall struct {
+	out    expr // the type of an element
+	values func(f *frame) []any
+}
+
+// windowCall is a function OVER a window.
+type windowCall struct {
+	name      string
+	aggregate *aggregate // nil for the functions that count rows
+	partition []expr
+	order     []expr
+	keys      []outputKey // of order
+	index     int
+}
+
+// slot returns a place of a run for a value.
+func (b *binder) slot() int {
+	b.slots++
+	return b.slots - 1
+}
+
+// keyOfTerm returns the key that orders by a column as an entry of ORDER BY says. NULLs come last,
+// and first in descending order, unless it says otherwise.
+func keyOfTerm(column int, t syntax.OrderTerm) outputKey {
+	return outputKey{column, t.Desc, t.Nulls == "FIRST" || t.Nulls == "" && t.Desc}
+}
+
+// outputKey is a key of ORDER BY: a column of the plan's rows, shown or not.
+type outputKey struct {
+	column     int
+	desc       bool
+	nullsFirst bool
 }

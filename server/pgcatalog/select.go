@@ -11,33 +11,6 @@ import (
 // maxColumns is PostgreSQL's limit of a select list.
 const maxColumns = 1664
 
-// plan is a query that can be run. The frame is that of the scope above it.
-type plan struct {
-	columns    []outColumn
-	each       func(f *frame, emit func(row []any) bool)
-	correlated bool // it reads rows of scopes above
-}
-
-// loop is a recursive query of WITH.
-type loop struct{ columns []outColumn }
-
-// collect returns all rows. A plan that reads nothing from above is run once.
-func (p *plan) collect(f *frame) [][]any {
-	if rows, ok := f.run.rows[p]; ok {
-		return rows
-	}
-	rows := [][]any{}
-	p.each(f, func(row []any) bool {
-		f.run.kept(row)
-		rows = append(rows, row)
-		return true
-	})
-	if !p.correlated {
-		f.run.rows[p] = rows
-	}
-	return rows
-}
-
 // nested binds a query inside an expression.
 func (b *binder) nested(s *scope, q *syntax.Query) *plan { return b.query(s, s.tables, q) }
 
@@ -242,13 +215,6 @@ func (b *binder) recast(p *plan, to []outColumn, at int) *plan {
 	}}
 }
 
-// outputKey is a key of ORDER BY: a column of the plan's rows, shown or not.
-type outputKey struct {
-	column     int
-	desc       bool
-	nullsFirst bool
-}
-
 // outputKeys binds an ORDER BY that can name columns of the result only.
 func (b *binder) outputKeys(p *plan, order []syntax.OrderTerm) (keys []outputKey) {
 	for _, k := range order {
@@ -259,12 +225,6 @@ func (b *binder) outputKeys(p *plan, order []syntax.OrderTerm) (keys []outputKey
 		keys = append(keys, keyOfTerm(i, k))
 	}
 	return keys
-}
-
-// keyOfTerm returns the key that orders by a column as an entry of ORDER BY says. NULLs come last,
-// and first in descending order, unless it says otherwise.
-func keyOfTerm(column int, t syntax.OrderTerm) outputKey {
-	return outputKey{column, t.Desc, t.Nulls == "FIRST" || t.Nulls == "" && t.Desc}
 }
 
 // outputColumn returns the column of a result that an ordinal or a name means, or -1.
@@ -602,16 +562,6 @@ func (q *selected) eachRow(f *frame, emit func([]any) bool) {
 	}
 }
 
-// copied returns the frame as it is now.
-func (f *frame) copied() *frame {
-	c := *f
-	c.rows = slices.Clone(f.rows)
-	c.sets = slices.Clone(f.sets)
-	f.run.kept(nil)
-	f.run.spend(24 * len(f.rows))
-	return &c
-}
-
 // project emits the rows that one combination of source rows makes: one, or several where the
 // select list has functions that return sets.
 func (q *selected) project(f *frame, emit func([]any) bool) bool {
@@ -694,16 +644,6 @@ func (q *selected) groups(f *frame) []*frame {
 		}
 	}
 	return out
-}
-
-// windowCall is a function OVER a window.
-type windowCall struct {
-	name      string
-	aggregate *aggregate // nil for the functions that count rows
-	partition []expr
-	order     []expr
-	keys      []outputKey // of order
-	index     int
 }
 
 // compute sets the call's value in each frame.

@@ -34,23 +34,6 @@ const (
 // ownerName is the role that owns every table. Nobody logs in as it.
 const ownerName = "dpsql"
 
-// relation is a table or view that a statement may name.
-type relation struct {
-	oid          uint32
-	schema, name string
-	kind         string // of pg_class: r or v
-	columns      []relationColumn
-	modifiers    []int64 // of a table's columns; none for the system's
-	table        *Table  // nil for the system's
-	rows         [][]any // those that every Catalog has
-}
-
-type relationColumn struct {
-	name    string
-	typ     uint32
-	notNull bool
-}
-
 // row makes a row of some columns' values. The others are NULL, or where the column does not
 // allow that, the zero of its type.
 func (r *relation) row(values map[string]any) []any {
@@ -124,14 +107,6 @@ func mustInt(s string) int64 {
 	return n
 }
 
-// types are the types that clients may meet.
-type types struct {
-	types map[uint32]*typeInfo
-	names map[string]uint32
-	procs map[string]uint32 // the functions of pg_proc, of one name the first
-	named map[uint32]string // and their names
-}
-
 // The places of some columns in PostgreSQL 15's pg_type, which TestSystem checks.
 const (
 	typName, typLength, typCategory, typElement, typArray, typBase = 1, 4, 7, 13, 14, 25
@@ -156,13 +131,6 @@ var typeTable = sync.OnceValue(func() *types {
 	}
 	return t
 })
-
-// systemCatalog is what all Catalogs share. Nothing in it changes.
-type systemCatalog struct {
-	relations map[string]*relation // by schema.name
-	byOID     map[uint32]*relation
-	keywords  [][]any
-}
 
 func system() *systemCatalog {
 	systemOnce.Do(func() { systemShared = loadSystem() })
@@ -538,4 +506,11 @@ func quoteIdent(s string) string {
 		return s
 	}
 	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+}
+
+func (c *Catalog) relationOf(oid uint32) *relation {
+	if r := c.byOID[oid]; r != nil {
+		return r
+	}
+	return system().byOID[oid]
 }

@@ -13,47 +13,6 @@ import (
 	"dpsql/sqlerr"
 )
 
-// The OIDs of types that the code names. The others are in system.txt.
-const (
-	boolOID       = 16
-	charOID       = 18
-	nameOID       = 19
-	int8OID       = 20
-	int2OID       = 21
-	int2vectorOID = 22
-	int4OID       = 23
-	regprocOID    = 24
-	textOID       = 25
-	oidOID        = 26
-	xidOID        = 28
-	cidOID        = 29
-	oidvectorOID  = 30
-	jsonOID       = 114
-	float4OID     = 700
-	float8OID     = 701
-	unknownOID    = 705
-	bpcharOID     = 1042
-	varcharOID    = 1043
-	dateOID       = 1082
-	timestampOID  = 1114
-	timestampTZ   = 1184
-	aclitemOID    = 1033
-	numericOID    = 1700
-	regprocedure  = 2202
-	regoper       = 2203
-	regoperator   = 2204
-	regconfig     = 3734
-	regdictionary = 3769
-	regclassOID   = 2205
-	regtypeOID    = 2206
-	recordOID     = 2249
-	anyOID        = 2276
-	anyarrayOID   = 2277
-	anyelementOID = 2283
-	regnamespace  = 4089
-	regroleOID    = 4096
-)
-
 // A value is nil for NULL, bool, int64 (of all integers, oid and the reg types), float64 (of
 // numeric too), string (of all others), *array, or record.
 
@@ -248,13 +207,6 @@ func (c *Catalog) input(s string, t uint32) any {
 	return s
 }
 
-// layouts are the forms of dates and timestamps that are read, and written: the first of each.
-var layouts = map[uint32][]string{
-	dateOID:      {"2006-01-02", "2006-01-02 15:04:05", time.RFC3339},
-	timestampOID: {"2006-01-02 15:04:05.999999", "2006-01-02T15:04:05.999999", time.RFC3339, "2006-01-02"},
-	timestampTZ:  {"2006-01-02 15:04:05.999999-07"},
-}
-
 // moment reads a date or a timestamp. It is held as its text.
 func (c *Catalog) moment(s string, t uint32) any {
 	for _, layout := range layouts[t] {
@@ -268,13 +220,6 @@ func (c *Catalog) moment(s string, t uint32) any {
 
 func failInput(s, title string) {
 	fail(sqlerr.New(sqlerr.Invalid, "invalid input syntax for type %s: %s", title, strconv.Quote(excerpt(s))))
-}
-
-func excerpt(s string) string {
-	if len(s) > 60 {
-		return strings.ToValidUTF8(s[:60], "") + "…"
-	}
-	return s
 }
 
 func boolean(s string) bool {
@@ -655,11 +600,4 @@ func appendKeys(b []byte, list []any) []byte {
 		b = appendKey(b, v)
 	}
 	return append(b, ']')
-}
-
-// key is the key of a list, whose bytes count as memory.
-func (r *run) key(list []any) listKey {
-	b := appendKeys(nil, list)
-	r.spend(len(b))
-	return listKey(b)
 }

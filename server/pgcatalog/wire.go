@@ -165,3 +165,51 @@ func DecodeBinary(t uint32, b []byte) (any, bool) {
 	}
 	return nil, false
 }
+
+// The OIDs of types that the code names. The others are in system.txt.
+const (
+	boolOID       = 16
+	charOID       = 18
+	nameOID       = 19
+	int8OID       = 20
+	int2OID       = 21
+	int2vectorOID = 22
+	int4OID       = 23
+	regprocOID    = 24
+	textOID       = 25
+	oidOID        = 26
+	xidOID        = 28
+	cidOID        = 29
+	oidvectorOID  = 30
+	jsonOID       = 114
+	float4OID     = 700
+	float8OID     = 701
+	unknownOID    = 705
+	bpcharOID     = 1042
+	varcharOID    = 1043
+	dateOID       = 1082
+	timestampOID  = 1114
+	timestampTZ   = 1184
+	aclitemOID    = 1033
+	numericOID    = 1700
+	regprocedure  = 2202
+	regoper       = 2203
+	regoperator   = 2204
+	regconfig     = 3734
+	regdictionary = 3769
+	regclassOID   = 2205
+	regtypeOID    = 2206
+	recordOID     = 2249
+	anyOID        = 2276
+	anyarrayOID   = 2277
+	anyelementOID = 2283
+	regnamespace  = 4089
+	regroleOID    = 4096
+)
+
+// layouts are the forms of dates and timestamps that are read, and written: the first of each.
+var layouts = map[uint32][]string{
+	dateOID:      {"2006-01-02", "2006-01-02 15:04:05", time.RFC3339},
+	timestampOID: {"2006-01-02 15:04:05.999999", "2006-01-02T15:04:05.999999", time.RFC3339, "2006-01-02"},
+	timestampTZ:  {"2006-01-02 15:04:05.999999-07"},
+}
