@@ -1,7 +1,11 @@
 package server
 
 import (
+	"fmt"
+	"io"
+	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -128,4 +132,92 @@ func (c *conn) notify(out *output) {
 	for _, n := range out.notices {
 		c.send(n)
 	}
+}
+
+// sendCopy sends an output as COPY does.
+func (c *conn) sendCopy(out *output) error {
+	c.send(&pgproto3.CopyOutResponse{ColumnFormatCodes: make([]uint16, len(out.columns))})
+	if out.copied.header {
+		names := make([]any, len(out.columns))
+		for i, col := range out.columns {
+			names[i] = col.name
+		}
+		c.sendLine(out, names)
+	}
+	for _, row := range out.rows {
+		converted := make([]any, len(row))
+		for i, v := range row {
+			var err error
+			if converted[i], err = out.columns[i].converted(v); err != nil {
+				return err
+			}
+		}
+		c.sendLine(out, converted)
+		if c.lost != nil {
+			return c.lost
+		}
+	}
+	c.send(&pgproto3.CopyDone{})
+	c.send(&pgproto3.CommandComplete{CommandTag: fmt.Appendf(nil, "COPY %d", len(out.rows))})
+	return nil
+}
+
+func (c *conn) sendLine(out *output, row []any) {
+	fields := make([]string, len(row))
+	for i, v := range row {
+		switch {
+		case v == nil:
+			fields[i] = out.copied.null
+		case out.copied.csv:
+			fields[i] = out.text(v, i)
+			if fields[i] == out.copied.null {
+				fields[i] = `"` + fields[i] + `"`
+			} else {
+				fields[i] = quotedField(fields[i], out.copied.delimiter, len(row) == 1)
+			}
+		default:
+			fields[i] = escapeCopy.Replace(out.text(v, i))
+			if out.copied.delimiter != '\t' {
+				fields[i] = strings.ReplaceAll(fields[i], string(out.copied.delimiter), `\`+string(out.copied.delimiter))
+			}
+		}
+	}
+	line := append([]byte(strings.Join(fields, string(out.copied.delimiter))), '\n')
+	c.send(&pgproto3.CopyData{Data: line})
+}
+
+var escapeCopy = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "\b", `\b`, "\f", `\f`, "\v", `\v`)
+
+// quotedField returns a field as CSV has it. On a line of its own the mark of the end is quoted.
+func quotedField(field string, delimiter byte, alone bool) string {
+	if !strings.ContainsAny(field, "\"\r\n"+string(delimiter)) && !(alone && field == `\.`) {
+		return field
+	}
+	return `"` + strings.ReplaceAll(field, `"`, `""`) + `"`
+}
+
+// speak begins the conversation in messages. What came before was read byte by byte, so
+// nothing that was sent before TLS began is taken for a message inside it (CVE-2021-23214).
+func (c *conn) speak() {
+	metered := &meter{c.net, &c.server.counts}
+	c.out, c.wire = metered, pgproto3.NewBackend(metered, io.Discard)
+	c.wire.SetMaxBodyLen(loginMessage)
+}
+
+// meter counts the bytes of a connection, within TLS.
+type meter struct {
+	net.Conn
+	counts *Counts
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.Conn.Read(p)
+	m.counts.Received.Add(int64(n))
+	return n, err
+}
+
+func (m *meter) Write(p []byte) (int, error) {
+	n, err := m.Conn.Write(p)
+	m.counts.Sent.Add(int64(n))
+	return n, err
 }

@@ -76,32 +76,6 @@ func address(c net.Conn) string {
 	return c.RemoteAddr().String()
 }
 
-// speak begins the conversation in messages. What came before was read byte by byte, so
-// nothing that was sent before TLS began is taken for a message inside it (CVE-2021-23214).
-func (c *conn) speak() {
-	metered := &meter{c.net, &c.server.counts}
-	c.out, c.wire = metered, pgproto3.NewBackend(metered, io.Discard)
-	c.wire.SetMaxBodyLen(loginMessage)
-}
-
-// meter counts the bytes of a connection, within TLS.
-type meter struct {
-	net.Conn
-	counts *Counts
-}
-
-func (m *meter) Read(p []byte) (int, error) {
-	n, err := m.Conn.Read(p)
-	m.counts.Received.Add(int64(n))
-	return n, err
-}
-
-func (m *meter) Write(p []byte) (int, error) {
-	n, err := m.Conn.Write(p)
-	m.counts.Sent.Add(int64(n))
-	return n, err
-}
-
 // startupPacket is what a client opens its connection with.
 type startupPacket struct {
 	minor      int // of the protocol's version 3
