@@ -180,7 +180,8 @@ func (p *verbParser) level(v *verb) {
 	switch {
 	case first.Matches("SERIALIZABLE"):
 		v.level = "serializable"
-	case first.Matches("READ") && p.accept("COMMITTED", "UNCOMMITTED"), first.Matches("REPEATABLE") && p.accept("READ"):
+	case first.Matches("READ") && p.accept("COMMITTED", "UNCOMMITTED"),
+		first.Matches("REPEATABLE") && p.accept("READ"):
 		v.level = valueOf(first) + " " + valueOf(second)
 	default:
 		p.unexpected()

@@ -132,7 +132,7 @@ func emptyOf(q *syntax.Query) string {
 		return ""
 	}
 	path := table.Path
-	if schema := path[0]; len(path) == 2 && (schema.Text == "public" || !schema.Quoted && syntax.LowerASCII(schema.Text) == "public") {
+	if len(path) == 2 && (path[0].Text == "public" || !path[0].Quoted && strings.EqualFold(path[0].Text, "public")) {
 		path = path[1:]
 	}
 	if len(path) > 1 {

@@ -41,7 +41,7 @@ func (p *verbParser) copyOptions() *copyForm {
 	p.accept("WITH")
 	inner := p.accept("(")
 	f := &copyForm{delimiter: '\t', null: `\N`}
-	set := []func(){} // what was given, which counts for more than what the format has
+	var set []func() // what was given, which counts for more than what the format has
 	for p.next.Kind != syntax.KindEnd && !p.at(";", ")") {
 		if after := p.copyOption(f, inner); after != nil {
 			set = append(set, after)

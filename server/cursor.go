@@ -90,7 +90,8 @@ func (c *conn) fetch(v *verb) (*output, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &output{tag: v.word, counted: true, columns: p.out.columns, rows: p.scrolled(v.scroll), notices: notices}, nil
+	rows := p.scrolled(v.scroll)
+	return &output{columns: p.out.columns, rows: rows, tag: v.word, counted: true, notices: notices}, nil
 }
 
 // move moves a cursor as fetch does, and takes no rows.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -45,13 +46,10 @@ func parseVerb(verbs map[string]*form, text string, tokens []syntax.Token) (*ver
 	if len(tokens) == 0 || verbs[tokens[0].Upper] == nil {
 		return nil, nil
 	}
-	p := &verbParser{text: text, tokens: tokens}
-	first := p.take()
-	first = p.take()
-	v := &verb{form: verbs[first.Upper], word: strings.Clone(first.Upper)}
-	if v.form.word != "" {
-		v.word = v.form.word
-	}
+	p := &verbParser{text: text, next: tokens[0], tokens: tokens[1:]}
+	first := p.take().Upper
+	v := &verb{form: verbs[first]}
+	v.word = cmp.Or(v.form.word, strings.Clone(first))
 	v.parse(p, v)
 	switch {
 	case p.left:

@@ -74,7 +74,8 @@ func (m *mentions) ask() bool {
 // Alone reports whether a query is a SELECT or VALUES without FROM, as SELECT 1. A Catalog gives it the
 // types and names that PostgreSQL does, if it has all that the query calls.
 func Alone(tokens []syntax.Token, q *syntax.Query) bool {
-	return q != nil && q.With == nil && !slices.ContainsFunc(tokens, func(t syntax.Token) bool { return t.Matches("FROM") || t.Matches("TABLE") })
+	reads := func(t syntax.Token) bool { return t.Matches("FROM") || t.Matches("TABLE") }
+	return q != nil && q.With == nil && !slices.ContainsFunc(tokens, reads)
 }
 
 // ours reports whether a function is the catalog's alone.
