@@ -167,7 +167,7 @@ func numberOf(e syntax.Expr) (n float64, ok bool) {
 }
 
 // noRows is SELECT of none of a private table's rows.
-var noRows = &form{
+var noRows = &verbForm{
 	columns: func(c *conn, v *verb) ([]column, error) { return c.emptyColumns(context.Background(), v.name) },
 	run: func(c *conn, v *verb) (*output, error) {
 		columns, err := c.emptyColumns(context.Background(), v.name)

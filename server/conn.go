@@ -25,7 +25,7 @@ import (
 // conn is a connection. One goroutine runs it, but for interrupt and drain.
 type conn struct {
 	server  *Server
-	verbs   map[string]*form
+	verbs   map[string]*verbForm
 	raw     net.Conn // as it was accepted
 	net     net.Conn // with TLS, if there is
 	tls     *tls.Conn
@@ -59,7 +59,7 @@ type conn struct {
 	ending  atomic.Pointer[fatalError]         // why the connection ends once no statement runs; nil if it does not
 	ctx     context.Context                    // of the login
 	stop    context.CancelFunc
-	network string       // see network
+	network string       // see clientNetwork
 	steps   atomic.Int32 // of the login that the client has made
 }
 
@@ -206,7 +206,7 @@ type copyForm struct {
 // verb is a statement that belongs to PostgreSQL's protocol and sessions, and not to the
 // engine: transactions, settings, cursors, prepared statements, COPY.
 type verb struct {
-	*form
+	*verbForm
 	word     string // in upper case, as errors and CommandComplete have it
 	name     string // of a savepoint, setting, statement or cursor; "" for all
 	value    string // of a setting
@@ -226,8 +226,8 @@ type verb struct {
 	copied   *copyForm
 }
 
-// form is how a verb is parsed and obeyed.
-type form struct {
+// verbForm is how a verb is parsed and obeyed.
+type verbForm struct {
 	word    string // the verb's, if another one begins it: START TRANSACTION is BEGIN
 	tag     string // of CommandComplete, if that is not the word
 	ends    bool   // it is obeyed also in a transaction that failed
@@ -263,15 +263,15 @@ func (st *statement) hash() string {
 // fingerprint returns the SHA-256 of a statement, for the log. Nothing that may be a password
 // is in it: a hash could be tried.
 func fingerprint(text string) string {
-	if at := password.FindStringIndex(text); at != nil {
+	if at := passwordMark.FindStringIndex(text); at != nil {
 		text = text[:at[1]]
 	}
 	sum := sha256.Sum256([]byte(engine.Masked(text)))
 	return hex.EncodeToString(sum[:])
 }
 
-// password finds where a password may follow, in a statement that cannot be read as well.
-var password = regexp.MustCompile(`(?i)password|(?:create|alter)\s+(?:user|role)`)
+// passwordMark finds where a password may follow, in a statement that cannot be read as well.
+var passwordMark = regexp.MustCompile(`(?i)password|(?:create|alter)\s+(?:user|role)`)
 
 // open adds a portal.
 func (c *conn) open(p *portal) {

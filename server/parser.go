@@ -9,10 +9,10 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// read returns the tokens of a text, the last of them the end: in PostgreSQL's dialect or, where
+// lexText returns the tokens of a text, the last of them the end: in PostgreSQL's dialect or, where
 // it is a statement of the engine within a verb, in ours. It has none if no dialect has such tokens;
 // then the engine says why.
-func read(text string) (tokens []syntax.Token, dialect syntax.Dialect) {
+func lexText(text string) (tokens []syntax.Token, dialect syntax.Dialect) {
 	for _, dialect = range []syntax.Dialect{syntax.Postgres, syntax.Native} {
 		if tokens, err := dialect.Lex(text); err == nil {
 			return tokens, dialect
@@ -42,14 +42,14 @@ type verbParser struct {
 }
 
 // parseVerb parses a statement, and returns nil if none of the verbs is meant.
-func parseVerb(verbs map[string]*form, text string, tokens []syntax.Token) (*verb, error) {
+func parseVerb(verbs map[string]*verbForm, text string, tokens []syntax.Token) (*verb, error) {
 	if len(tokens) == 0 || verbs[tokens[0].Upper] == nil {
 		return nil, nil
 	}
 	p := &verbParser{text: text, next: tokens[0], tokens: tokens[1:]}
 	first := p.take().Upper
-	v := &verb{form: verbs[first]}
-	v.word = cmp.Or(v.form.word, strings.Clone(first))
+	v := &verb{verbForm: verbs[first]}
+	v.word = cmp.Or(v.verbForm.word, strings.Clone(first))
 	v.parse(p, v)
 	switch {
 	case p.left:

@@ -51,9 +51,9 @@ func (p *places) leave(owner string, c *conn) {
 	}
 }
 
-// network returns what one client may have many addresses of: an address of IPv4, or the first 64
+// clientNetwork returns what one client may have many addresses of: an address of IPv4, or the first 64
 // bits of one of IPv6.
-func network(address string) string {
+func clientNetwork(address string) string {
 	a, err := netip.ParseAddr(address)
 	if err != nil || a.Unmap().Is4() {
 		return address

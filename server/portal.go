@@ -25,7 +25,7 @@ func (c *conn) parse(m *pgproto3.Parse) error {
 	if err := c.keep(m.Name, weight(m.Query)); err != nil {
 		return err
 	}
-	one, err := only(m.Query)
+	one, err := oneStatement(m.Query)
 	if err != nil {
 		c.audit(&statement{text: m.Query}, new(engine.Result), err)
 		return err

@@ -54,8 +54,8 @@ func (c *conn) queries(text string) error {
 // mostStatements bounds the statements of a text, which is parsed whole.
 const mostStatements = 1000
 
-// parsed is one statement of a text.
-type parsed struct {
+// parsedStatement is one statement of a text.
+type parsedStatement struct {
 	statement *statement
 	at        func(position int) int // where a position in it is in the text
 }
@@ -67,17 +67,17 @@ type misplaced struct {
 }
 
 // parseAll parses the statements of a text.
-func (c *conn) parseAll(text string) ([]parsed, *misplaced) {
+func (c *conn) parseAll(text string) ([]parsedStatement, *misplaced) {
 	if !utf8.ValidString(text) {
 		return nil, &misplaced{error: failure("22021", "the statement is not UTF-8")}
 	}
-	var all []parsed
+	var all []parsedStatement
 	for scanner := engine.NewScanner(strings.NewReader(text)); ; {
 		in, err := scanner.Next()
 		if errors.Is(err, io.EOF) {
 			return all, nil
 		}
-		at := func(position int) int { return place(text, in, position) }
+		at := func(position int) int { return textPosition(text, in, position) }
 		var st *statement
 		switch {
 		case err != nil:
@@ -96,7 +96,7 @@ func (c *conn) parseAll(text string) ([]parsed, *misplaced) {
 			return nil, &misplaced{err, at}
 		}
 		if !st.empty() {
-			all = append(all, parsed{st, at})
+			all = append(all, parsedStatement{st, at})
 		}
 		if len(all) > mostStatements {
 			return nil, &misplaced{failure("54000", "a text has more than %d statements", mostStatements).withHint("send them one by one"), nil}
@@ -104,8 +104,8 @@ func (c *conn) parseAll(text string) ([]parsed, *misplaced) {
 	}
 }
 
-// place returns the character of a text at which a position of one of its statements is.
-func place(text string, in engine.Input, position int) int {
+// textPosition returns the character of a text at which a position of one of its statements is.
+func textPosition(text string, in engine.Input, position int) int {
 	line, column := in.Locate(position)
 	for line > 1 {
 		_, after, ok := strings.Cut(text, "\n")
@@ -147,8 +147,8 @@ func (c *conn) simple(st *statement) error {
 	return nil
 }
 
-// only returns the one statement of a text, "" if it has none.
-func only(text string) (string, error) {
+// oneStatement returns the one statement of a text, "" if it has none.
+func oneStatement(text string) (string, error) {
 	scanner := engine.NewScanner(strings.NewReader(text))
 	first, err := scanner.Next()
 	switch {

@@ -40,7 +40,7 @@ const (
 // serve runs a connection from its first byte to its end.
 func (s *Server) serve(accepted net.Conn) {
 	defer accepted.Close()
-	c := &conn{server: s, verbs: verbs, raw: accepted, net: accepted, log: s.log.With("client", address(accepted)), network: network(address(accepted))}
+	c := &conn{server: s, verbs: verbTable, raw: accepted, net: accepted, log: s.log.With("client", clientAddress(accepted)), network: clientNetwork(clientAddress(accepted))}
 	c.ctx, c.stop = context.WithTimeout(context.Background(), s.config.Limits.Login)
 	defer c.stop()
 	defer func() {
@@ -65,8 +65,8 @@ func (s *Server) serve(accepted net.Conn) {
 	c.loop()
 }
 
-// address returns the client's address without its port, "local" for a Unix socket.
-func address(c net.Conn) string {
+// clientAddress returns the client's address without its port, "local" for a Unix socket.
+func clientAddress(c net.Conn) string {
 	if c.RemoteAddr().Network() == unixSocketNet {
 		return "local"
 	}

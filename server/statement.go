@@ -43,7 +43,7 @@ func (c *conn) newStatement(text string, types []uint32) (*statement, error) {
 // readStatement finds whose a statement is, from its tokens and, if it is a query in PostgreSQL's
 // dialect, its tree.
 func (c *conn) readStatement(ctx context.Context, text string, types []uint32) (*statement, error) {
-	tokens, dialect := read(text)
+	tokens, dialect := lexText(text)
 	st := &statement{text: text, words: firstWords(tokens, 3)}
 	if len(tokens) == 1 {
 		return st, nil // the end
@@ -83,7 +83,7 @@ func (c *conn) readQuestion(ctx context.Context, st *statement, tokens []syntax.
 	}
 	if table := emptyOf(q); table != "" {
 		if columns, err := c.emptyColumns(ctx, table); err == nil && columns != nil {
-			st.verb = &verb{form: noRows, word: "SELECT", name: table}
+			st.verb = &verb{verbForm: noRows, word: "SELECT", name: table}
 		}
 	}
 	return st.verb != nil, nil

@@ -1,8 +1,8 @@
 package server
 
-// verbs are the verbs by the word that begins them. What begins otherwise is a question about the
+// verbTable are the verbs by the word that begins them. What begins otherwise is a question about the
 // catalog, or a statement of the engine.
-var verbs = refused(map[string]*form{
+var verbTable = withRefused(map[string]*verbForm{
 	"BEGIN":      {parse: parseBegin, run: (*conn).beginBlock},
 	"START":      {word: "BEGIN", tag: "START TRANSACTION", parse: parseStart, run: (*conn).beginBlock},
 	"COMMIT":     {ends: true, parse: parseCommit, run: (*conn).endBlock},
@@ -29,10 +29,10 @@ var verbs = refused(map[string]*form{
 
 	"COMMENT", "SECURITY", "CLUSTER", "REINDEX", "LOAD", "CHECKPOINT", "IMPORT", "REASSIGN")
 
-// refused adds verbs of PostgreSQL that the server refuses.
-func refused(all map[string]*form, words ...string) map[string]*form {
+// withRefused adds verbs of PostgreSQL that the server refuses.
+func withRefused(all map[string]*verbForm, words ...string) map[string]*verbForm {
 	for _, word := range words {
-		all[word] = &form{parse: parseRefused}
+		all[word] = &verbForm{parse: parseRefused}
 	}
 	return all
 }

@@ -94,7 +94,7 @@ func ours(name string) bool {
 // inSystem reports whether a name without a schema is one of pg_catalog's relations. An ordinary name
 // does not cost a process that has no question about the catalog the making of their list.
 func inSystem(name string) bool {
-	return strings.HasPrefix(name, "pg_") && system().relations["pg_catalog."+name] != nil
+	return strings.HasPrefix(name, "pg_") && sharedCatalog().relations["pg_catalog."+name] != nil
 }
 
 // mentioned reports whether tokens have a schema of the catalog, or behind FROM and JOIN a

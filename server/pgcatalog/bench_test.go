@@ -23,7 +23,7 @@ func wide(n int) Picture {
 // BenchmarkNew reports the time and the memory of a Catalog of 20 tables, beside what all
 // share.
 func BenchmarkNew(b *testing.B) {
-	system()
+	sharedCatalog()
 	typeRows()
 	p := wide(20)
 	var before, after runtime.MemStats

@@ -167,8 +167,8 @@ func (b *binder) function(s *scope, n call) expr {
 }
 
 // overload chooses the function of a name that the arguments fit best.
-func (b *binder) overload(list []*function, args []expr) *function {
-	var found *function
+func (b *binder) overload(list []*builtinFunction, args []expr) *builtinFunction {
+	var found *builtinFunction
 	best := -1
 	for _, f := range list {
 		if len(f.args) != len(args) {

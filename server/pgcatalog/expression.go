@@ -44,7 +44,7 @@ func (b *binder) expr(s *scope, e syntax.Expr) expr {
 		x, hold := b.held(b.expr(s, e.X))
 		low := b.operated(x, ">=", b.expr(s, e.Low), e.Operator)
 		high := b.operated(x, "<=", b.expr(s, e.High), e.Operator)
-		return negatedIf(e.Not, expr{typ: boolOID, eval: hold(both(low.eval, high.eval))})
+		return negatedIf(e.Not, expr{typ: boolOID, eval: hold(conjunction(low.eval, high.eval))})
 	case *syntax.In:
 		return negatedIf(e.Not, b.in(s, e))
 	case *syntax.Subquery:
@@ -90,7 +90,7 @@ func constant(value any) expr {
 func (b *binder) unary(s *scope, e *syntax.Unary) expr {
 	switch e.Op {
 	case "NOT":
-		return expr{typ: boolOID, eval: not(b.condition(s, e.X, "NOT"))}
+		return expr{typ: boolOID, eval: negation(b.condition(s, e.X, "NOT"))}
 	case "+":
 		return b.expr(s, e.X)
 	case "-":
@@ -98,7 +98,7 @@ func (b *binder) unary(s *scope, e *syntax.Unary) expr {
 		if right.untyped {
 			right = b.typed(right, int4OID)
 		}
-		return b.operated(always(right.typ, zero(right.typ)), "-", right, e.Pos())
+		return b.operated(always(right.typ, zeroValue(right.typ)), "-", right, e.Pos())
 	}
 	unsupported(e.Pos(), "the prefix operator %s", e.Op)
 	return expr{}
@@ -145,7 +145,7 @@ func (b *binder) logic(s *scope, e *syntax.Binary) expr {
 		evals[i] = b.condition(s, o, e.Op)
 	}
 	if e.Op == "AND" {
-		return expr{typ: boolOID, eval: both(evals...)}
+		return expr{typ: boolOID, eval: conjunction(evals...)}
 	}
 	return expr{typ: boolOID, eval: func(f *frame) any {
 		var out any = false
@@ -161,8 +161,8 @@ func (b *binder) logic(s *scope, e *syntax.Binary) expr {
 	}}
 }
 
-// both is AND.
-func both(evals ...func(*frame) any) func(*frame) any {
+// conjunction is AND.
+func conjunction(evals ...func(*frame) any) func(*frame) any {
 	return func(f *frame) any {
 		var out any = true
 		for _, e := range evals {
@@ -177,7 +177,7 @@ func both(evals ...func(*frame) any) func(*frame) any {
 	}
 }
 
-func not(eval func(*frame) any) func(*frame) any {
+func negation(eval func(*frame) any) func(*frame) any {
 	return func(f *frame) any {
 		if v, ok := eval(f).(bool); ok {
 			return !v
@@ -188,7 +188,7 @@ func not(eval func(*frame) any) func(*frame) any {
 
 func negatedIf(yes bool, e expr) expr {
 	if yes {
-		e.eval = not(e.eval)
+		e.eval = negation(e.eval)
 	}
 	return e
 }
@@ -283,9 +283,9 @@ func (b *binder) in(s *scope, e *syntax.In) expr {
 	list := e.Set.(*syntax.Tuple).Items
 	evals := make([]func(*frame) any, len(list))
 	for i, item := range list {
-		evals[i] = not(b.operated(x, "=", b.expr(s, item), at(item)).eval)
+		evals[i] = negation(b.operated(x, "=", b.expr(s, item), at(item)).eval)
 	}
-	return expr{typ: boolOID, eval: hold(not(both(evals...)))}
+	return expr{typ: boolOID, eval: hold(negation(conjunction(evals...)))}
 }
 
 // quantified is x operator ANY|ALL (array or query).

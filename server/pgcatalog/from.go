@@ -13,14 +13,14 @@ type stepper func(f *frame, emit func() bool) bool
 
 // joinItem is an item of a list of inner joins.
 type joinItem struct {
-	scan     *scan  // a table, query or function; nil for an outer join
-	outer    *outer // an outer join
-	provides uint64 // the sources that it sets
-	needs    uint64 // the sources that it reads
+	scan     *scan      // a table, query or function; nil for an outer join
+	outer    *outerJoin // an outer join
+	provides uint64     // the sources that it sets
+	needs    uint64     // the sources that it reads
 }
 
-// outer is a join that keeps rows of the left side, or of both.
-type outer struct {
+// outerJoin is a join that keeps rows of the left side, or of both.
+type outerJoin struct {
 	left, right []joinItem
 	on          []conjunct
 	full        bool
@@ -45,7 +45,7 @@ func (b *binder) list(s *scope, item syntax.Source) (items []joinItem, on []conj
 	if j.Kind == "RIGHT" {
 		left, right, leftOn, rightOn = right, left, rightOn, leftOn
 	}
-	o := &outer{left: left, right: right, full: j.Kind == "FULL"}
+	o := &outerJoin{left: left, right: right, full: j.Kind == "FULL"}
 	it := joinItem{outer: o}
 	for _, one := range append(left[:len(left):len(left)], right...) {
 		it.provides |= one.provides
@@ -59,7 +59,7 @@ func (b *binder) list(s *scope, item syntax.Source) (items []joinItem, on []conj
 	}
 	it.needs &^= it.provides
 	if len(leftOn) > 0 {
-		o.left = []joinItem{{outer: &outer{left: left, on: leftOn}, provides: sum(left)}}
+		o.left = []joinItem{{outer: &outerJoin{left: left, on: leftOn}, provides: usedBy(left)}}
 		o.left[0].outer.right = nil
 	}
 	if o.full && len(rightOn) > 0 {
@@ -68,7 +68,7 @@ func (b *binder) list(s *scope, item syntax.Source) (items []joinItem, on []conj
 	return []joinItem{it}, nil
 }
 
-func sum(items []joinItem) (bits uint64) {
+func usedBy(items []joinItem) (bits uint64) {
 	for _, i := range items {
 		bits |= i.provides
 	}
@@ -80,7 +80,7 @@ func (b *binder) joinConditions(s *scope, j *syntax.Join, before int) (on []conj
 	if j.Natural {
 		for _, src := range s.sources[before:] {
 			for _, col := range src.columns {
-				if _, ok := b.columnIn(&scope{sources: s.sources[:before]}, "", col.name, 0, column{[]string{col.name}, j.Operator}); ok {
+				if _, ok := b.columnIn(&scope{sources: s.sources[:before]}, "", col.name, 0, columnRef{[]string{col.name}, j.Operator}); ok {
 					names = append(names, col.name)
 				}
 			}
@@ -90,7 +90,7 @@ func (b *binder) joinConditions(s *scope, j *syntax.Join, before int) (on []conj
 		unsupported(j.Operator, "%s JOIN with USING", strings.ToLower(j.Kind))
 	}
 	for _, name := range names {
-		n := column{[]string{name}, j.Operator}
+		n := columnRef{[]string{name}, j.Operator}
 		l, ok := b.columnIn(&scope{sources: s.sources[:before]}, "", name, 0, n)
 		if !ok {
 			fail(sqlerr.New(sqlerr.Unknown, "column %q specified in USING clause does not exist in left table", name).Of(sqlerr.Column).At(j.Operator))
@@ -140,12 +140,12 @@ func (b *binder) conjuncts(s *scope, e syntax.Expr, what string) (out []conjunct
 func (b *binder) equality(l, r expr, left, right uint64, at int) conjunct {
 	l, r = b.matched(l, r, "=", at)
 	c := conjunct{eval: comparison(l, "=", r).eval, uses: left | right}
-	c.sides[0] = side(l, right, r)
-	c.sides[1] = side(r, left, l)
+	c.sides[0] = joinSide(l, right, r)
+	c.sides[1] = joinSide(r, left, l)
 	return c
 }
 
-func side(e expr, uses uint64, other expr) equalSide {
+func joinSide(e expr, uses uint64, other expr) equalSide {
 	if e.isColumn && uses&(1<<e.source) == 0 {
 		return equalSide{e.source, e.column, uses, other.eval}
 	}
@@ -171,7 +171,7 @@ func (b *binder) single(s *scope, item syntax.Source) joinItem {
 }
 
 // addSource makes an item's columns visible.
-func (s *scope) addSource(src *source, names []string, at int) {
+func (s *scope) addSource(src *fromItem, names []string, at int) {
 	if len(names) > len(src.columns) {
 		fail(sqlerr.New(sqlerr.Invalid, "table %q has %d columns available but %d columns specified", src.alias, len(src.columns), len(names)).At(at))
 	}
@@ -193,7 +193,7 @@ func (s *scope) addSource(src *source, names []string, at int) {
 func (b *binder) table(s *scope, n *syntax.Table, sc *scan) {
 	schema, name := schemaAndName(n.Path)
 	named := aliasOf(n.Alias)
-	src := &source{alias: named.name}
+	src := &fromItem{alias: named.name}
 	if src.alias == "" {
 		src.alias = name
 	}
@@ -228,7 +228,7 @@ func (b *binder) table(s *scope, n *syntax.Table, sc *scan) {
 }
 
 // commonTable makes a source of a query of WITH.
-func (b *binder) commonTable(s *scope, t *tables, src *source, sc *scan) {
+func (b *binder) commonTable(s *scope, t *withQueries, src *fromItem, sc *scan) {
 	depth := 0
 	for at := s; at != t.scope; at = at.up {
 		if at == nil {
@@ -254,7 +254,7 @@ func (b *binder) commonTable(s *scope, t *tables, src *source, sc *scan) {
 	sc.rows = func(f *frame) [][]any { return t.plan.collect(f.above(depth)) }
 }
 
-func (t *tables) find(name string) *tables {
+func (t *withQueries) find(name string) *withQueries {
 	for ; t != nil; t = t.up {
 		if t.name == name {
 			return t
@@ -278,7 +278,7 @@ func (b *binder) derived(s *scope, d *syntax.Derived, sc *scan) (needs uint64) {
 		}
 	}
 	named := aliasOf(d.Alias)
-	s.addSource(&source{alias: named.name, columns: p.columns}, named.columns, d.Pos())
+	s.addSource(&fromItem{alias: named.name, columns: p.columns}, named.columns, d.Pos())
 	sc.size, sc.fixed = 50, !p.correlated
 	sc.rows = func(f *frame) [][]any { return p.collect(f.above(depth)) }
 	return needs
@@ -292,7 +292,7 @@ func (b *binder) called(s *scope, c *syntax.Function, sc *scan) (needs uint64) {
 	if name == "" {
 		name = f.name
 	}
-	src := &source{alias: name}
+	src := &fromItem{alias: name}
 	var set *setCall
 	var value expr
 	saved := s.level
@@ -388,14 +388,14 @@ func joinOf(items []joinItem, on []conjunct, known uint64) stepper {
 			late = append(late, c)
 		}
 	}
-	return filtered(chain(steps), late)
+	return filtered(chainSteps(steps), late)
 }
 
-func chain(steps []stepper) stepper {
+func chainSteps(steps []stepper) stepper {
 	if len(steps) == 1 {
 		return steps[0]
 	}
-	rest := chain(steps[1:])
+	rest := chainSteps(steps[1:])
 	return func(f *frame, emit func() bool) bool {
 		return steps[0](f, func() bool { return rest(f, emit) })
 	}
@@ -464,9 +464,9 @@ func (it joinItem) stepper(on []conjunct, known uint64) stepper {
 
 // stepper returns the rows of an outer join that meet the conditions. Those that only the
 // left side decides are checked there.
-func (o *outer) stepper(on []conjunct, known uint64) stepper {
+func (o *outerJoin) stepper(on []conjunct, known uint64) stepper {
 	var before, after []conjunct
-	provided := sum(o.left)
+	provided := usedBy(o.left)
 	for _, c := range on {
 		if c.uses&^(known|provided) == 0 && !o.full {
 			before = append(before, c)
@@ -482,7 +482,7 @@ func (o *outer) stepper(on []conjunct, known uint64) stepper {
 		return filtered(o.both(left, known), after)
 	}
 	right := joinOf(o.right, o.on, known|provided)
-	nulls := sum(o.right)
+	nulls := usedBy(o.right)
 	return filtered(func(f *frame, emit func() bool) bool {
 		return left(f, func() bool {
 			matched := false
@@ -499,9 +499,9 @@ func (o *outer) stepper(on []conjunct, known uint64) stepper {
 }
 
 // both is a FULL JOIN: it compares each row of the left side with each of the right.
-func (o *outer) both(left stepper, known uint64) stepper {
+func (o *outerJoin) both(left stepper, known uint64) stepper {
 	right := joinOf(o.right, nil, known)
-	lefts, rights := sum(o.left), sum(o.right)
+	lefts, rights := usedBy(o.left), usedBy(o.right)
 	return func(f *frame, emit func() bool) bool {
 		var rows [][][]any
 		right(f, func() bool {

@@ -22,9 +22,9 @@ func functionList() []listedFunction {
 		{signatures: "current_schema() name", eval: func(r *run, a []any) any { return "public" }},
 		{signatures: "current_schemas(bool) name[]", eval: func(r *run, a []any) any {
 			if a[0] == true {
-				return texts("pg_catalog", "public")
+				return textArray("pg_catalog", "public")
 			}
-			return texts("public")
+			return textArray("public")
 		}},
 		{signatures: "pg_backend_pid() int4", eval: func(r *run, a []any) any { return int64(int32(r.session.PID)) }},
 		{signatures: "current_setting(text) text; current_setting(text,bool) text", eval: currentSetting},
@@ -247,11 +247,11 @@ func functionList() []listedFunction {
 			return ""
 		}},
 		{signatures: "parse_ident(text) text[]", eval: func(r *run, a []any) any {
-			schema, name := names(a[0].(string))
+			schema, name := splitName(a[0].(string))
 			if schema == "" {
-				return texts(name)
+				return textArray(name)
 			}
-			return texts(schema, name)
+			return textArray(schema, name)
 		}},
 		{signatures: "left(text,int4) text", eval: func(r *run, a []any) any {
 			s, n := []rune(a[0].(string)), a[1].(int64)
@@ -350,7 +350,7 @@ func formatType(r *run, a []any) any {
 
 // described returns the comment on a relation, or on its column.
 func (r *run) described(oid any, column int64) any {
-	for _, row := range system().relations["pg_catalog.pg_description"].rows {
+	for _, row := range sharedCatalog().relations["pg_catalog.pg_description"].rows {
 		if row[0] == oid && row[2] == column {
 			return row[3]
 		}
@@ -379,7 +379,7 @@ func toReg(t uint32) func(*run, []any) any {
 
 // proc returns a row of pg_proc by column, nil if there is none.
 func (r *run) proc(oid any) map[string]any {
-	table := system().relations["pg_catalog.pg_proc"]
+	table := sharedCatalog().relations["pg_catalog.pg_proc"]
 	for _, row := range table.rows {
 		if r.step(); row[0] == oid {
 			out := make(map[string]any, len(row))
@@ -838,7 +838,7 @@ func bindKeywords(b *binder, args []expr, at int) *setCall {
 	fields := []outColumn{{name: "word", typ: textOID}, {name: "catcode", typ: charOID}, {name: "barelabel", typ: boolOID},
 		{name: "catdesc", typ: textOID}, {name: "baredesc", typ: textOID}}
 	return &setCall{out: expr{typ: recordOID, fields: fields}, values: func(f *frame) (out []any) {
-		for _, row := range system().keywords {
+		for _, row := range sharedCatalog().keywords {
 			out = append(out, row[0])
 		}
 		return out
@@ -1036,8 +1036,8 @@ func jsonValue(c *Catalog, v any, t uint32) string {
 	return strconv.Quote(c.output(v, t))
 }
 
-// function is a function with values as arguments and result.
-type function struct {
+// builtinFunction is a function with values as arguments and result.
+type builtinFunction struct {
 	args   []uint32
 	out    uint32 // anyelement: the type of the first argument, or of its elements
 	loose  bool   // it is called with NULLs too
@@ -1046,13 +1046,13 @@ type function struct {
 }
 
 // functionTable has the functions by name, made of the texts of functionList.
-var functionTable = sync.OnceValue(func() map[string][]*function {
-	out := make(map[string][]*function)
+var functionTable = sync.OnceValue(func() map[string][]*builtinFunction {
+	out := make(map[string][]*builtinFunction)
 	for _, f := range functionList() {
 		for _, s := range strings.Split(f.signatures, ";") {
 			open, shut := strings.Index(s, "("), strings.LastIndex(s, ")")
 			name := strings.TrimSpace(s[:open])
-			one := &function{out: signatureType(s[shut+1:]), loose: f.loose, shared: f.shared, eval: f.eval}
+			one := &builtinFunction{out: signatureType(s[shut+1:]), loose: f.loose, shared: f.shared, eval: f.eval}
 			for _, a := range strings.Split(s[open+1:shut], ",") {
 				if a != "" {
 					one.args = append(one.args, signatureType(a))

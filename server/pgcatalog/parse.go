@@ -225,19 +225,19 @@ func literal(l *syntax.Literal) any {
 	return f
 }
 
-// column is a name that means a column: a.b.c.
-type column struct {
+// columnRef is a name that means a column: a.b.c.
+type columnRef struct {
 	parts    []string
 	position int
 }
 
 // columnOf returns the column that an expression names.
-func columnOf(e syntax.Expr) (c column, ok bool) {
+func columnOf(e syntax.Expr) (c columnRef, ok bool) {
 	n, ok := e.(*syntax.Column)
 	if !ok || isVariable(n.Path) {
 		return c, false
 	}
-	return column{foldedAll(n.Path), n.Pos()}, true
+	return columnRef{foldedAll(n.Path), n.Pos()}, true
 }
 
 // isVariable reports whether a name is a function that is called without parentheses.

@@ -121,7 +121,7 @@ func (c *Catalog) ownRows(r *relation) (out [][]any) {
 	case "information_schema_catalog_name":
 		put(map[string]any{"catalog_name": c.picture.Database})
 	case "schemata":
-		for _, row := range system().relations["pg_catalog.pg_namespace"].rows {
+		for _, row := range sharedCatalog().relations["pg_catalog.pg_namespace"].rows {
 			if row[1] != "pg_toast" {
 				put(map[string]any{"catalog_name": c.picture.Database, "schema_name": row[1], "schema_owner": c.roleName(uint32(row[2].(int64)))})
 			}
@@ -156,7 +156,7 @@ func (r role) row() map[string]any {
 func (c *Catalog) tableRows(name string, t *relation, put func(map[string]any)) {
 	switch name {
 	case "pg_class":
-		privileges := texts(ownerName + "=arwdDxt/" + ownerName)
+		privileges := textArray(ownerName + "=arwdDxt/" + ownerName)
 		if c.picture.User != "" && c.picture.User != ownerName {
 			privileges.elements = append(privileges.elements, quoteIdent(c.picture.User)+"=r/"+ownerName)
 		}
@@ -203,7 +203,7 @@ func (c *Catalog) standardColumns(t *relation, put func(map[string]any)) {
 	for i, col := range t.columns {
 		typ := typeTable().types[col.typ].name
 		row := map[string]any{"table_catalog": c.picture.Database, "table_schema": "public", "table_name": t.name, "column_name": col.name,
-			"ordinal_position": i + 1, "is_nullable": yes(!col.notNull), "data_type": c.typeTitle(col.typ), "udt_catalog": c.picture.Database,
+			"ordinal_position": i + 1, "is_nullable": yesOrNo(!col.notNull), "data_type": c.typeTitle(col.typ), "udt_catalog": c.picture.Database,
 			"udt_schema": "pg_catalog", "udt_name": typ, "dtd_identifier": itoa(i + 1), "is_self_referencing": "NO", "is_identity": "NO",
 			"identity_cycle": "NO", "is_generated": "NEVER", "is_updatable": "NO"}
 		switch col.typ {
@@ -227,7 +227,7 @@ func (c *Catalog) standardColumns(t *relation, put func(map[string]any)) {
 	}
 }
 
-func yes(b bool) string {
+func yesOrNo(b bool) string {
 	if b {
 		return "YES"
 	}

@@ -15,8 +15,8 @@ type binder struct {
 	nodes      int      // that were bound
 }
 
-// source is an item of FROM, as names see it.
-type source struct {
+// fromItem is an item of FROM, as names see it.
+type fromItem struct {
 	alias    string
 	columns  []outColumn
 	relation *relation       // nil but for tables
@@ -27,8 +27,8 @@ type source struct {
 // frame.
 type scope struct {
 	up      *scope
-	tables  *tables
-	sources []*source
+	tables  *withQueries
+	sources []*fromItem
 	leaf    bool   // of a UNION or the like: its untyped literals take types there
 	used    uint64 // the sources that were named since it was set to 0
 	escaped bool   // a name meant a column of a scope above
@@ -48,9 +48,9 @@ type level struct {
 // computed is the number of what is computed after grouping.
 func (l *level) computed() int { return len(l.aggregates) + len(l.windows) + len(l.sets) }
 
-// tables are the queries of WITH that a name can mean.
-type tables struct {
-	up    *tables
+// withQueries are the queries of WITH that a name can mean.
+type withQueries struct {
+	up    *withQueries
 	name  string
 	plan  *plan
 	scope *scope // the one its plan is run in
@@ -71,7 +71,7 @@ func (s *scope) track(bind func()) uint64 {
 }
 
 // column returns the expression of a column by its name.
-func (b *binder) column(s *scope, c column) expr {
+func (b *binder) column(s *scope, c columnRef) expr {
 	name := c.parts[len(c.parts)-1]
 	table := ""
 	if len(c.parts) > 1 {
@@ -102,7 +102,7 @@ func joinNames(parts []string) string {
 }
 
 // source returns the source of a name that the scope or one above has.
-func (s *scope) source(name string) *source {
+func (s *scope) source(name string) *fromItem {
 	for ; s != nil; s = s.up {
 		for _, src := range s.sources {
 			if src.alias == name {
@@ -113,7 +113,7 @@ func (s *scope) source(name string) *source {
 	return nil
 }
 
-func (b *binder) columnIn(s *scope, table, name string, depth int, c column) (found expr, ok bool) {
+func (b *binder) columnIn(s *scope, table, name string, depth int, c columnRef) (found expr, ok bool) {
 	for i, src := range s.sources {
 		if table != "" && src.alias != table {
 			continue

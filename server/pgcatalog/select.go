@@ -15,7 +15,7 @@ const maxColumns = 1664
 func (b *binder) nested(s *scope, q *syntax.Query) *plan { return b.query(s, s.tables, q) }
 
 // query binds a query whose names can mean columns of the scope up.
-func (b *binder) query(up *scope, with *tables, q *syntax.Query) *plan {
+func (b *binder) query(up *scope, with *withQueries, q *syntax.Query) *plan {
 	for _, c := range q.With {
 		with = b.with(up, with, c, q.Recursive)
 	}
@@ -31,8 +31,8 @@ func (b *binder) query(up *scope, with *tables, q *syntax.Query) *plan {
 	return b.limited(up, with, p, q)
 }
 
-func (b *binder) with(up *scope, with *tables, c *syntax.CommonTable, recursive bool) *tables {
-	t := &tables{up: with, name: folded(c.Name), scope: up}
+func (b *binder) with(up *scope, with *withQueries, c *syntax.CommonTable, recursive bool) *withQueries {
+	t := &withQueries{up: with, name: folded(c.Name), scope: up}
 	rename := func(columns []outColumn) []outColumn {
 		out := append([]outColumn{}, columns...)
 		for i, name := range foldedAll(c.Columns) {
@@ -87,7 +87,7 @@ func (b *binder) with(up *scope, with *tables, c *syntax.CommonTable, recursive 
 	return t
 }
 
-func (b *binder) body(up *scope, with *tables, n syntax.Body) *plan {
+func (b *binder) body(up *scope, with *withQueries, n syntax.Body) *plan {
 	switch n := n.(type) {
 	case *syntax.Block:
 		p, _ := b.selection(up, with, n, nil, true)
@@ -103,7 +103,7 @@ func (b *binder) body(up *scope, with *tables, n syntax.Body) *plan {
 	return nil
 }
 
-func (b *binder) values(up *scope, with *tables, n *syntax.Values) *plan {
+func (b *binder) values(up *scope, with *withQueries, n *syntax.Values) *plan {
 	s := &scope{up: up, tables: with, level: &level{clause: "VALUES", noSets: "VALUES"}}
 	rows := make([][]expr, len(n.Rows))
 	for i, row := range n.Rows {
@@ -142,7 +142,7 @@ func (b *binder) values(up *scope, with *tables, n *syntax.Values) *plan {
 	return p
 }
 
-func (b *binder) combination(up *scope, with *tables, n *syntax.Compound) *plan {
+func (b *binder) combination(up *scope, with *withQueries, n *syntax.Compound) *plan {
 	l, r := b.body(up, with, n.X), b.body(up, with, n.Y)
 	if len(l.columns) != len(r.columns) {
 		fail(sqlerr.New(sqlerr.Invalid, "each %s query must have the same number of columns", strings.ToLower(n.Op)).At(n.Operator))
@@ -282,7 +282,7 @@ func compareKeys(a, b []any, keys []outputKey) int {
 }
 
 // limited applies LIMIT and OFFSET.
-func (b *binder) limited(up *scope, with *tables, p *plan, q *syntax.Query) *plan {
+func (b *binder) limited(up *scope, with *withQueries, p *plan, q *syntax.Query) *plan {
 	if q.Limit == nil && q.Offset == nil {
 		return p
 	}
@@ -337,7 +337,7 @@ type selected struct {
 }
 
 // selection binds a SELECT. Its plan has the columns that the keys need behind its own.
-func (b *binder) selection(up *scope, with *tables, n *syntax.Block, order []syntax.OrderTerm, leaf bool) (*plan, []outputKey) {
+func (b *binder) selection(up *scope, with *withQueries, n *syntax.Block, order []syntax.OrderTerm, leaf bool) (*plan, []outputKey) {
 	s := &scope{up: up, tables: with, level: &level{named: make(map[string]*syntax.Window)}, leaf: leaf}
 	for _, w := range n.Windows {
 		s.level.named[folded(w.Name)] = w.Window

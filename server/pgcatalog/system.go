@@ -44,7 +44,7 @@ func (r *relation) row(values map[string]any) []any {
 		case ok:
 			out[i] = v
 		case c.notNull:
-			out[i] = zero(c.typ)
+			out[i] = zeroValue(c.typ)
 		}
 		if n, isInt := out[i].(int); isInt {
 			out[i] = int64(n)
@@ -53,7 +53,7 @@ func (r *relation) row(values map[string]any) []any {
 	return out
 }
 
-func zero(t uint32) any {
+func zeroValue(t uint32) any {
 	switch classOf(t) {
 	case booleans:
 		return false
@@ -73,7 +73,7 @@ type systemSections struct {
 	rows      map[string][][]string // by the name behind "rows"
 }
 
-const null = `\N`
+const nullMark = `\N`
 
 var sections = sync.OnceValue(func() *systemSections {
 	s := &systemSections{rows: make(map[string][][]string)}
@@ -132,7 +132,7 @@ var typeTable = sync.OnceValue(func() *types {
 	return t
 })
 
-func system() *systemCatalog {
+func sharedCatalog() *systemCatalog {
 	systemOnce.Do(func() { systemShared = loadSystem() })
 	return systemShared
 }
@@ -168,7 +168,7 @@ func loadSystem() *systemCatalog {
 func (c *Catalog) systemRow(r *relation, row []string) []any {
 	out := make([]any, len(row))
 	for i, s := range row {
-		if s == null {
+		if s == nullMark {
 			continue
 		}
 		s = strings.ReplaceAll(s, "postgres=", ownerName+"=")
@@ -190,7 +190,7 @@ func (s *systemCatalog) describeItself() {
 		class.rows = append(class.rows, class.row(map[string]any{
 			"oid": int64(r.oid), "relname": r.name, "relnamespace": s.namespaceOf(r), "relowner": ownerRole, "relam": relationAM(r.kind),
 			"relpersistence": "p", "relkind": r.kind, "relnatts": len(r.columns), "relreplident": "n", "relispopulated": true,
-			"reltuples": float64(-1), "relhasrules": r.kind == "v", "relfilenode": fileOf(r), "relacl": texts(ownerName+"=arwdDxt/"+ownerName, "=r/"+ownerName),
+			"reltuples": float64(-1), "relhasrules": r.kind == "v", "relfilenode": fileOf(r), "relacl": textArray(ownerName+"=arwdDxt/"+ownerName, "=r/"+ownerName),
 		}))
 		if r.kind == "r" {
 			tables.rows = append(tables.rows, tables.row(map[string]any{"schemaname": r.schema, "tablename": r.name, "tableowner": ownerName,
@@ -226,8 +226,8 @@ func fileOf(r *relation) int64 {
 	return 0
 }
 
-// texts returns an array of texts.
-func texts(items ...string) *array {
+// textArray returns an array of texts.
+func textArray(items ...string) *array {
 	a := &array{lower: 1}
 	for _, s := range items {
 		a.elements = append(a.elements, s)
@@ -344,7 +344,7 @@ func (r *run) setting(name string) (string, bool) {
 
 // settingRows returns the rows of pg_settings.
 func (r *run) settingRows() [][]any {
-	table := system().relations["pg_catalog.pg_settings"]
+	table := sharedCatalog().relations["pg_catalog.pg_settings"]
 	var out [][]any
 	for _, s := range settings {
 		v, _ := r.setting(s.name)
@@ -363,14 +363,14 @@ func (r *run) settingRows() [][]any {
 func (c *Catalog) lookup(schema, name string) *relation {
 	switch schema {
 	case "":
-		if r := system().relations["pg_catalog."+name]; r != nil {
+		if r := sharedCatalog().relations["pg_catalog."+name]; r != nil {
 			return r
 		}
 		return c.tables[name]
 	case "public":
 		return c.tables[name]
 	}
-	return system().relations[schema+"."+name]
+	return sharedCatalog().relations[schema+"."+name]
 }
 
 // regInput returns the OID of what a text names: a number, or a name of the type's kind.
@@ -394,7 +394,7 @@ func (c *Catalog) regInput(s string, t uint32) int64 {
 
 // regLookup returns the OID of what a text names, 0 if there is nothing of the name.
 func (c *Catalog) regLookup(s string, t uint32) int64 {
-	schema, name := names(s)
+	schema, name := splitName(s)
 	switch t {
 	case regclassOID:
 		if r := c.lookup(schema, name); r != nil {
@@ -418,7 +418,7 @@ func (c *Catalog) regLookup(s string, t uint32) int64 {
 		name, _, _ = strings.Cut(name, "(")
 		return int64(typeTable().procs[name])
 	case regnamespace:
-		for _, row := range system().relations["pg_catalog.pg_namespace"].rows {
+		for _, row := range sharedCatalog().relations["pg_catalog.pg_namespace"].rows {
 			if row[1] == name {
 				return row[0].(int64)
 			}
@@ -433,8 +433,8 @@ func (c *Catalog) regLookup(s string, t uint32) int64 {
 	return 0
 }
 
-// names cuts a qualified name as SQL writes it.
-func names(s string) (schema, name string) {
+// splitName cuts a qualified name as SQL writes it.
+func splitName(s string) (schema, name string) {
 	var part strings.Builder
 	inside := false
 	for i := 0; i < len(s); i++ {
@@ -480,7 +480,7 @@ func (c *Catalog) regOutput(n int64, t uint32) string {
 			return s
 		}
 	case regnamespace:
-		for _, row := range system().relations["pg_catalog.pg_namespace"].rows {
+		for _, row := range sharedCatalog().relations["pg_catalog.pg_namespace"].rows {
 			if row[0] == n {
 				return quoteIdent(row[1].(string))
 			}
@@ -512,5 +512,5 @@ func (c *Catalog) relationOf(oid uint32) *relation {
 	if r := c.byOID[oid]; r != nil {
 		return r
 	}
-	return system().byOID[oid]
+	return sharedCatalog().byOID[oid]
 }
