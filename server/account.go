@@ -59,7 +59,7 @@ func tooLong() error { return failure("42622", "a name has more than %d bytes", 
 // What is kept weighs at least what it takes.
 const (
 	entry   = 256 // bytes of an entry in a map, with its name
-	perByte = 128 // bytes of a parsed statement, for each of its text: up to 110 for texts of a kilobyte
+	perByte = 160 // bytes of a parsed statement with its tree, for each of its text: up to 230 for many short expressions
 	perText = 2 << 10
 )
 
