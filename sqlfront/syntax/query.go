@@ -181,7 +181,7 @@ func (p *queryParser) names(t *Token) bool {
 	if p.dialect == Postgres {
 		return t.Kind == KindQuoted || t.Kind == KindWord && !reservedByPostgres()[t.Upper]
 	}
-	return t.isName()
+	return t.isName() || t.Matches("NOTHING") // which no part of a query begins with
 }
 
 // identOf returns the name that a token is.

@@ -97,6 +97,7 @@ var queryCases = []queryCase{
 	{"SELECT ARRAY(SELECT 1), ROW(1, 2), (1, 2), EXISTS (SELECT 1), current_user", "", postgres},
 	{"SELECT (SELECT 1) + 1, ((SELECT 1) + 1), ((SELECT 1) UNION SELECT 2)", "", native},
 	{"SELECT filter, over, end, window, offset, year, key FROM t", "", native},
+	{"SELECT nothing FROM nothing", "", native},
 }
 
 // TestQueries: each query is read, printed, and read back as the same tree; and a node lies where
