@@ -181,14 +181,10 @@ func (s *Session) askFirst(ctx context.Context, v *view.View, st surrounding, ar
 	if err := s.bindable(ctx, v, c, args); err != nil {
 		return nil, nil, err
 	}
-	filled, err = s.db.cut(ctx, v, st, args, func(text string, at func(int) int) (*surround.Result, error) {
-		inner, err := surround.Parse(text)
-		if err != nil {
-			return nil, sqlerr.Move(err, at)
-		}
+	filled, err = s.db.cut(ctx, v, st, args, func(inner *surround.Statement) (*surround.Result, error) {
 		r, err := s.surround(ctx, surrounding{around: inner}, args)
 		if err != nil {
-			return nil, sqlerr.Move(err, at)
+			return nil, err
 		}
 		if r.Answer != nil {
 			before = append(before, r)
@@ -205,16 +201,12 @@ func (s *Session) askFirst(ctx context.Context, v *view.View, st surrounding, ar
 // check returns a function that refuses sub-selects as their answers would be refused, and
 // answers NULL to all others.
 func (s *Session) check(ctx context.Context, v *view.View, args []query.Value) surround.Asked {
-	return func(text string, at func(int) int) (*surround.Result, error) {
-		inner, err := surround.Parse(text)
-		if err != nil {
-			return nil, sqlerr.Move(err, at)
-		}
+	return func(inner *surround.Statement) (*surround.Result, error) {
 		c, err := s.db.cut(ctx, v, surrounding{around: inner}, args, s.check(ctx, v, args))
 		if err == nil {
 			err = s.bindable(ctx, v, c, args)
 		}
-		return &surround.Result{Columns: make([]surround.ResultColumn, 1), Rows: [][]any{{nil}}}, sqlerr.Move(err, at)
+		return &surround.Result{Columns: make([]surround.ResultColumn, 1), Rows: [][]any{{nil}}}, err
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"dpsql/engine/internal/answer"
 	"dpsql/query"
-	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 	"dpsql/surround"
 )
@@ -147,14 +146,10 @@ func (s *Session) describeAround(ctx context.Context, st surrounding, args []que
 		return description{}, err
 	}
 	d := description{parameters: make([]Type, len(args))}
-	inside := func(text string, at func(int) int) (*surround.Result, error) {
-		inner, err := surround.Parse(text)
-		if err == nil {
-			var of description
-			of, err = s.describeAround(ctx, surrounding{around: inner}, args, described)
-			d.learn(of.parameters)
-		}
-		return &surround.Result{Columns: make([]surround.ResultColumn, 1), Rows: [][]any{{nil}}}, sqlerr.Move(err, at)
+	inside := func(inner *surround.Statement) (*surround.Result, error) {
+		of, err := s.describeAround(ctx, surrounding{around: inner}, args, described)
+		d.learn(of.parameters)
+		return &surround.Result{Columns: make([]surround.ResultColumn, 1), Rows: [][]any{{nil}}}, err
 	}
 	c, err := s.db.cut(ctx, v, st, args, inside)
 	if err != nil {

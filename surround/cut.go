@@ -2,11 +2,9 @@ package surround
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
-	"strings"
-
-	"github.com/rqlite/sql"
 
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -26,8 +24,9 @@ type Core struct {
 	Keys     int          // how many of the columns are keys; they are the first
 	Single   bool         // it has one row, whatever the data
 
-	origin []int  // for each character of Text, its position in the statement
-	holes  []hole // in the order of Text
+	query  *syntax.Query // that Text is
+	origin []int         // for each character of Text, its position in the statement
+	holes  []hole        // in query
 }
 
 // CoreColumn is a column of a core.
@@ -46,10 +45,12 @@ func (c *Core) At(position int) int {
 	return c.origin[position-1]
 }
 
+// Private returns the columns of a private table, and false for any other name.
+type Private func(name syntax.Name) (columns []string, ok bool)
+
 // Cut divides a statement that names private tables. The cores are its private aggregates.
 // What is left of it reads a table in the place of each, see Source.Cores, and names public
-// tables and cores only. private returns the columns of a private table, and false for any
-// other name.
+// tables and cores only.
 //
 // A SELECT over private rows is divided itself: its core has the keys of GROUP BY and the
 // aggregates, each once; its select list, HAVING, windows, ORDER BY, LIMIT and DISTINCT read
@@ -58,50 +59,47 @@ func (c *Core) At(position int) int {
 //
 // Cut refuses private rows anywhere else. A refusal depends on the text, and on the names
 // and columns of private tables.
-func (s *Statement) Cut(private func(name syntax.Name) (columns []string, ok bool)) (cores []Core, around *Statement, err error) {
+func (s *Statement) Cut(private Private) (cores []Core, around *Statement, err error) {
 	err = sqlerr.Guard(func() error {
-		if len(s.written) > maxText {
+		if len(s.text) > maxText {
 			return s.tooLong()
 		}
 		if s.large {
 			return s.tooManySelects()
 		}
-		c := &cutter{Statement: s, private: private, known: make(map[*sql.SelectStatement]*rows), taken: make(map[string]bool), opened: make(map[int]opening)}
-		c.closing = closing(s.tokens)
-		for _, t := range s.tokens {
-			c.taken[query.FoldName(t.Value)] = true
-		}
-		c.query(s.tree, nil, nil)
+		c := &cutter{Statement: s, private: private, taken: s.taken(),
+			known: make(map[*syntax.Query]*rows), opened: make(map[syntax.Node]opening)}
+		q := c.query(s.query, nil, nil)
 		if c.err != nil {
 			return c.err
 		}
 		cores = c.cores
-		around, err = c.around()
+		around, err = c.around(q)
 		return err
 	})
 	return cores, around, err
 }
 
-// cutter cuts one statement. Its edits make the surroundings of the statement's text.
-type cutter struct {
-	*Statement
-	private func(syntax.Name) ([]string, bool)
-	taken   map[string]bool // folded names that mean something in the statement
-	edits   []edit
-	opened  map[int]opening // what stands for tokens inside cores
-	cores   []Core
-	divided int // the SELECTs that are divided so far
-	work    int // the tokens that were compared so far
-	known   map[*sql.SelectStatement]*rows
-	closing []int // for each token that opens a parenthesis, the one that closes it
-	err     error // the first refusal
+// taken returns the folded names that mean something in the statement.
+func (s *Statement) taken() map[string]bool {
+	taken := make(map[string]bool)
+	for _, t := range s.tokens {
+		taken[query.FoldName(t.Value)] = true
+	}
+	return taken
 }
 
-// edit puts a text in the place of tokens first to last, or before the token first if last
-// is less.
-type edit struct {
-	first, last int
-	text        string
+// cutter cuts one statement. It leaves the tree as it is, and makes another of what is around.
+type cutter struct {
+	*Statement
+	private Private
+	taken   map[string]bool         // folded names that mean something in the statement
+	opened  map[syntax.Node]opening // what stands for nodes inside cores
+	cores   []Core
+	divided int // the SELECTs that are divided so far
+	work    int // the characters that were compared so far
+	known   map[*syntax.Query]*rows
+	err     error // the first refusal
 }
 
 // entries are the common table expressions in scope, by folded name.
@@ -110,15 +108,16 @@ type entries map[string]*entry
 // entry is a common table expression. If it only filters and computes from private rows, it is
 // part of cores and of nothing else.
 type entry struct {
-	cte   *sql.CTE
+	table *syntax.CommonTable
 	rows  *rows // nil unless it has private rows
 	cores bool  // it has cores in it
 }
 
 // rows are private rows as a SELECT, or the table itself, has them.
 type rows struct {
-	table   syntax.Token // the private table
-	s       *sql.SelectStatement
+	table   syntax.Ident  // the private table
+	query   *syntax.Query // nil for the table
+	block   *syntax.Block // of the query
 	items   []item
 	columns []derived
 	rest    *item // a public table of which it has all columns, nil for none
@@ -127,21 +126,20 @@ type rows struct {
 // derived is a column of a SELECT over private rows.
 type derived struct {
 	name   string
-	expr   sql.Expr // nil for a column of *
-	at     stretch
-	of     item // the relation that * has the column from
+	expr   syntax.Expr // nil for a column of *
+	of     item        // the relation that * has the column from
 	column string
 }
 
 // item is a relation in FROM.
 type item struct {
-	name    string   // what qualifies its columns
-	columns []string // nil if they are not known
-	rows    *rows    // nil unless it has private rows
-	made    bool     // by a SELECT, and not a table
-	cores   bool     // it is a common table expression with cores
-	at      stretch  // with its alias
-	place   syntax.Token
+	name    string        // what qualifies its columns
+	columns []string      // nil if they are not known
+	rows    *rows         // nil unless it has private rows
+	made    bool          // by a SELECT, and not a table
+	cores   bool          // it is a common table expression with cores
+	source  syntax.Source // with its alias
+	place   syntax.Node   // the name, or the sub-select
 }
 
 // frame is the scope of a SELECT.
@@ -157,309 +155,155 @@ func (c *cutter) refuse(err *sqlerr.Error) {
 	}
 }
 
-// of returns the index of the token that is a name of the tree.
-func (c *Statement) of(name *sql.Ident) int {
-	i, _ := strconv.Atoi(strings.TrimPrefix(name.Name, "n"))
-	return i
+// refuseAt refuses a construct at a place, with a hint at what to do instead.
+func (c *cutter) refuseAt(n syntax.Node, construct, hint string, args ...any) {
+	c.refuse(at(n).Unsupported(construct).WithHint(hint, args...))
 }
 
-// outside returns the first token from an index on, outside parentheses, that is one of the
-// words, or that closes a parenthesis that is open there, or ends the statement.
-func (c *cutter) outside(from int, words ...string) int {
-	for i := from; i < len(c.tokens); i++ {
-		t := c.tokens[i]
-		switch {
-		case t.Matches("("):
-			i = c.closing[i]
-		case t.Matches(")"):
-			return i
-		case slices.ContainsFunc(words, t.Matches) && (t.Kind == syntax.KindOperator || c.disguised(i) == t.Upper):
-			return i
-		}
+// around returns the statement that is left. Its nodes have their places in the one that was cut.
+func (c *cutter) around(q *syntax.Query) (*Statement, error) {
+	names := make([]string, len(c.cores))
+	for i, core := range c.cores {
+		names[i] = core.Table
 	}
-	return len(c.tokens)
+	around := statementOf(q, c.tokens, names)
+	if len(around.text) > maxText {
+		return nil, c.tooLong()
+	}
+	around.Explain, around.Full = c.Explain, c.Full
+	around.Tables = slices.DeleteFunc(around.Tables, func(t syntax.Name) bool { return named(names, t.Text) })
+	return around, nil
 }
 
-// closing finds the token that closes each parenthesis, or the end.
-func closing(tokens []syntax.Token) []int {
-	at := make([]int, len(tokens))
-	var open []int
-	for i, t := range tokens {
-		switch {
-		case t.Matches("("):
-			open, at[i] = append(open, i), len(tokens)
-		case t.Matches(")") && len(open) > 0:
-			at[open[len(open)-1]], open = i, open[:len(open)-1]
-		}
+// query cuts a query, and returns what is left of it. The scope around it is outer.
+func (c *cutter) query(q *syntax.Query, with entries, outer *frame) *syntax.Query {
+	out := *q
+	out.With, with = c.with(q, with)
+	if b, ok := q.Body.(*syntax.Block); ok {
+		out.Body = c.part(b, &out, with, outer)
+		return &out
 	}
-	return at
+	out.Body = c.body(q.Body, with, outer)
+	// Terms of ORDER BY are entries of the select list, which SQLite finds by their names.
+	f := &frame{outer: outer}
+	out.Order = c.visitTerms(q.Order, with, f)
+	out.Limit, out.Offset = c.visit(q.Limit, with, f), c.visit(q.Offset, with, f)
+	return &out
 }
 
-// span returns the first and the last token of an expression. What the parser did not get,
-// such as COLLATE, is not in it if it stands at the end.
-func (c *cutter) span(e sql.Expr) (first, last int) {
-	switch e := e.(type) {
-	case *sql.Ident:
-		return c.of(e), c.of(e)
-	case *sql.QualifiedRef:
-		return c.of(e.Table), c.of(e.Column)
-	case *sql.StringLit:
-		return c.index(e.ValuePos), c.index(e.ValuePos)
-	case *sql.TimestampLit:
-		return c.index(e.ValuePos), c.index(e.ValuePos)
-	case *sql.BlobLit:
-		return c.index(e.ValuePos), c.index(e.ValuePos)
-	case *sql.NumberLit:
-		return c.index(e.ValuePos), c.index(e.ValuePos)
-	case *sql.NullLit:
-		return c.index(e.Pos), c.index(e.Pos)
-	case *sql.BoolLit:
-		return c.index(e.ValuePos), c.index(e.ValuePos)
-	case *sql.UnaryExpr:
-		_, last = c.span(e.X)
-		return c.index(e.OpPos), last
-	case *sql.BinaryExpr:
-		first, _ = c.span(e.X)
-		_, last = c.span(e.Y)
-		return first, last
-	case *sql.Null:
-		first, _ = c.span(e.X)
-		last = c.index(e.OpPos)
-		if t := c.at(last); t.Matches("IS") || t.Matches("NOT") {
-			last++
-		}
-		return first, last
-	case *sql.ParenExpr:
-		return c.index(e.Lparen), c.index(e.Rparen)
-	case *sql.ExprList:
-		return c.index(e.Lparen), c.index(e.Rparen)
-	case *sql.CastExpr:
-		return c.index(e.Cast), c.index(e.Rparen)
-	case *sql.CaseExpr:
-		return c.index(e.Case), c.index(e.End)
-	case *sql.Exists:
-		first = c.index(e.Exists)
-		if e.Not.IsValid() {
-			first = c.index(e.Not)
-		}
-		return first, c.index(e.Rparen)
-	case sql.SelectExpr:
-		first = c.firstOf(e.SelectStatement)
-		return first, c.outside(first) - 1
-	case *sql.Call:
-		last = c.index(e.Rparen)
-		if e.Filter != nil {
-			last = c.index(e.Filter.Rparen)
-		}
-		if e.Over != nil && e.Over.Name != nil {
-			last = c.of(e.Over.Name)
-		} else if e.Over != nil {
-			last = c.index(e.Over.Definition.Rparen)
-		}
-		return c.of(e.Name), last
+// body cuts the SELECTs of a compound one.
+func (c *cutter) body(b syntax.Body, with entries, outer *frame) syntax.Body {
+	switch b := b.(type) {
+	case *syntax.Compound:
+		out := *b
+		out.X, out.Y = c.body(b.X, with, outer), c.body(b.Y, with, outer)
+		return &out
+	case *syntax.Block:
+		return c.part(b, nil, with, outer)
 	}
-	panic(fmt.Sprintf("surround: an expression without a place: %T", e))
+	return syntax.Copy(b, c.visitor(with, &frame{outer: outer}))
 }
 
-// parts returns the expressions that an expression is made of. Those of a sub-select are not
-// among them.
-func parts(e sql.Expr) []sql.Expr {
-	switch e := e.(type) {
-	case *sql.UnaryExpr:
-		return []sql.Expr{e.X}
-	case *sql.BinaryExpr:
-		return []sql.Expr{e.X, e.Y}
-	case *sql.Null:
-		return []sql.Expr{e.X}
-	case *sql.ParenExpr:
-		return []sql.Expr{e.X}
-	case *sql.ExprList:
-		return e.Exprs
-	case *sql.CastExpr:
-		return []sql.Expr{e.X}
-	case *sql.CaseExpr:
-		var all []sql.Expr
-		if e.Operand != nil {
-			all = append(all, e.Operand)
-		}
-		for _, b := range e.Blocks {
-			all = append(all, b.Condition, b.Body)
-		}
-		if e.ElseExpr != nil {
-			all = append(all, e.ElseExpr)
-		}
-		return all
-	case *sql.Call:
-		all := slices.Clone(e.Args)
-		if e.Filter != nil {
-			all = append(all, e.Filter.X)
-		}
-		if e.Over != nil && e.Over.Definition != nil {
-			all = append(all, windowed(e.Over.Definition)...)
-		}
-		return all
+// with cuts the common table expressions. Those that make one row of a private row are not among
+// the ones that are left.
+func (c *cutter) with(q *syntax.Query, outer entries) (left []*syntax.CommonTable, in entries) {
+	if len(q.With) == 0 {
+		return nil, outer
 	}
-	return nil
-}
-
-// windowed returns the expressions of a window.
-func windowed(d *sql.WindowDefinition) []sql.Expr {
-	all := slices.Clone(d.Partitions)
-	for _, t := range d.OrderingTerms {
-		all = append(all, t.X)
+	in = make(entries, len(outer)+len(q.With))
+	maps.Copy(in, outer)
+	for _, t := range q.With {
+		in[query.FoldName(t.Name.Text)] = &entry{table: t}
 	}
-	if d.Frame != nil {
-		for _, e := range []sql.Expr{d.Frame.X, d.Frame.Y} {
-			if e != nil {
-				all = append(all, e)
-			}
-		}
-	}
-	return all
-}
-
-// inner returns the sub-select that an expression is, or nil.
-func inner(e sql.Expr) *sql.SelectStatement {
-	switch e := e.(type) {
-	case sql.SelectExpr:
-		return e.SelectStatement
-	case *sql.Exists:
-		return e.Select
-	}
-	return nil
-}
-
-// query cuts a SELECT with all that it is compounded of. The scope around it is outer.
-func (c *cutter) query(s *sql.SelectStatement, with entries, outer *frame) {
-	with = c.with(s.WithClause, with)
-	for p := s; p != nil; p = p.Compound {
-		c.part(p, with, outer)
-	}
-}
-
-// with cuts the common table expressions. It takes those out of the statement that
-// make one row of a private row.
-func (c *cutter) with(clause *sql.WithClause, outer entries) entries {
-	if clause == nil {
-		return outer
-	}
-	in := make(entries, len(outer)+len(clause.CTEs))
-	for name, e := range outer {
-		in[name] = e
-	}
-	names := make([]string, len(clause.CTEs))
-	for i, cte := range clause.CTEs {
-		names[i] = query.FoldName(c.name(cte.TableName).Value)
-		in[names[i]] = &entry{cte: cte}
-	}
-	removed := make([]bool, len(clause.CTEs))
-	for i, cte := range clause.CTEs {
-		e := in[names[i]]
-		if r := c.rows(cte.Select, in); r != nil {
-			e.rows, removed[i] = r, true
-			for k, n := range cte.Columns {
+	for _, t := range q.With {
+		name := query.FoldName(t.Name.Text)
+		e := in[name]
+		if r := c.rows(t.Query, in); r != nil {
+			e.rows = r
+			for k, n := range t.Columns {
 				if k < len(r.columns) {
-					r.columns[k].name = c.name(n).Value
+					r.columns[k].name = n.Text
 				}
 			}
 			continue
 		}
 		before := c.divided
-		c.query(cte.Select, in, nil)
+		out := *t
+		out.Query = c.query(t.Query, in, nil)
 		e.cores = c.divided > before
-		if e.cores && clause.Recursive.IsValid() && c.mentions(cte, names[i]) {
-			c.refuse(c.at(c.of(cte.TableName)).Unsupported("a private aggregate in a recursive WITH entry").
-				WithHint("put the aggregate into an entry of its own, before the recursive one"))
+		if e.cores && q.Recursive && mentions(t.Query, name) {
+			c.refuseAt(t.Name, "a private aggregate in a recursive WITH entry",
+				"put the aggregate into an entry of its own, before the recursive one")
 		}
+		left = append(left, &out)
 	}
-	c.remove(clause, removed)
-	return in
+	return left, in
 }
 
-// mentions reports whether the body of a common table expression has a name in it.
-func (c *cutter) mentions(cte *sql.CTE, folded string) bool {
-	for i := c.index(cte.SelectLparen); i < c.index(cte.SelectRparen); i++ {
-		if t := c.tokens[i]; query.FoldName(t.Value) == folded && (t.Kind == syntax.KindWord || t.Kind == syntax.KindQuoted) {
-			return true
-		}
-	}
-	return false
+// mentions reports whether a query reads a table or entry of a folded name.
+func mentions(q *syntax.Query, folded string) bool {
+	found := false
+	syntax.Walk(q, func(n syntax.Node) bool {
+		t, ok := n.(*syntax.Table)
+		found = found || ok && query.FoldName(lastOf(t.Path).Text) == folded
+		return !found
+	})
+	return found
 }
 
-// remove takes common table expressions out of a WITH clause.
-func (c *cutter) remove(clause *sql.WithClause, removed []bool) {
-	if !slices.Contains(removed, false) {
-		c.edits = append(c.edits, edit{c.index(clause.With), c.index(clause.CTEs[len(removed)-1].SelectRparen), ""})
-		return
-	}
-	for i, cte := range clause.CTEs {
-		switch {
-		case !removed[i]:
-		case slices.Contains(removed[i:], false): // with the comma behind it
-			c.edits = append(c.edits, edit{c.of(cte.TableName), c.of(clause.CTEs[i+1].TableName) - 1, ""})
-		default:
-			c.edits = append(c.edits, edit{c.index(clause.CTEs[i-1].SelectRparen) + 1, c.index(cte.SelectRparen), ""})
-		}
-	}
-}
-
-// rows returns the rows of a SELECT that makes one row of a private row, or none. It is nil
-// for every other SELECT.
-func (c *cutter) rows(s *sql.SelectStatement, with entries) *rows {
-	r, known := c.known[s]
+// rows returns the rows of a query that makes one row of a private row, or none. It is nil
+// for every other query.
+func (c *cutter) rows(q *syntax.Query, with entries) *rows {
+	r, known := c.known[q]
 	if !known {
-		r = c.makes(s, with)
-		c.known[s] = r
+		r = c.makes(q, with)
+		c.known[q] = r
 	}
 	return r
 }
 
-// makes returns the rows of a SELECT that was not looked at before.
-func (c *cutter) makes(s *sql.SelectStatement, with entries) *rows {
-	if s.Compound != nil || !s.Select.IsValid() || s.WithClause != nil || s.Source == nil {
+// makes returns the rows of a query that was not looked at before.
+func (c *cutter) makes(q *syntax.Query, with entries) *rows {
+	b, ok := q.Body.(*syntax.Block)
+	if !ok || len(q.With) > 0 || len(b.From) == 0 {
 		return nil
 	}
-	r := &rows{s: s, items: c.from(s.Source, with, nil)}
+	r := &rows{query: q, block: b, items: c.from(b.From, with)}
 	at, more := privates(r.items)
-	if at < 0 || more >= 0 || c.aggregates(s) {
+	if at < 0 || more >= 0 || c.aggregates(b, q) {
 		return nil
 	}
 	r.table = r.items[at].rows.table
-	for k, at := range c.listed(s) {
-		col := s.Columns[k]
-		ref, qualified := col.Expr.(*sql.QualifiedRef)
+	for _, entry := range b.Items {
 		if len(r.columns) > maxColumn {
-			c.refuse(r.table.Unsupported(fmt.Sprintf("a SELECT of more than %d columns", maxColumn)).WithHint("name those that matter"))
+			c.refuseAt(r.table, fmt.Sprintf("a SELECT of more than %d columns", maxColumn),
+				"name those that matter")
 			return r
 		}
-		switch {
-		case col.Star.IsValid() || qualified && ref.Star.IsValid():
-			for i := range r.items {
-				from := r.items[i]
-				if qualified && !query.SameName(from.name, c.name(ref.Table).Value) {
-					continue
-				}
-				if from.columns == nil {
-					r.rest = &r.items[i]
-				}
-				for _, n := range from.columns {
-					r.columns = append(r.columns, derived{name: n, of: from, column: n})
-				}
-			}
+		star, ok := entry.X.(*syntax.Star)
+		if !ok {
+			r.columns = append(r.columns, derived{name: nameOf(entry), expr: entry.X})
 			continue
-		case col.Alias != nil:
-			r.columns = append(r.columns, derived{name: c.name(col.Alias).Value, expr: col.Expr, at: at})
-		case qualified:
-			r.columns = append(r.columns, derived{name: c.name(ref.Column).Value, expr: col.Expr, at: at})
-		default:
-			name := c.textOf(at.first, at.last)
-			if i, ok := col.Expr.(*sql.Ident); ok {
-				name = c.name(i).Value
-			}
-			r.columns = append(r.columns, derived{name: name, expr: col.Expr, at: at})
 		}
+		r.addStar(qualifier(star.Of))
 	}
 	return r
+}
+
+// addStar adds the columns of *, or of table.*.
+func (r *rows) addStar(table string) {
+	for i := range r.items {
+		from := r.items[i]
+		if table != "" && !query.SameName(from.name, table) {
+			continue
+		}
+		if from.columns == nil {
+			r.rest = &r.items[i]
+		}
+		for _, n := range from.columns {
+			r.columns = append(r.columns, derived{name: n, of: from, column: n})
+		}
+	}
 }
 
 // privates returns the indices of the first two relations with private rows, -1 for none.
@@ -477,26 +321,6 @@ func privates(items []item) (first, second int) {
 	return first, second
 }
 
-// listed returns the entries of a select list, without their aliases.
-func (c *cutter) listed(s *sql.SelectStatement) []stretch {
-	first := c.index(s.Select) + 1
-	if s.Distinct.IsValid() || s.All.IsValid() {
-		first++
-	}
-	all := c.commas(first, c.clauseEnd(first))
-	for i, col := range s.Columns {
-		if col.Alias == nil {
-			continue
-		}
-		last := c.of(col.Alias) - 1
-		if c.tokens[last].Matches("AS") {
-			last--
-		}
-		all[i].last = last
-	}
-	return all
-}
-
 // named returns the names of the columns.
 func (r *rows) named() (names []string) {
 	for _, d := range r.columns {
@@ -506,94 +330,89 @@ func (r *rows) named() (names []string) {
 }
 
 // from returns the relations of a FROM clause. It cuts nothing.
-func (c *cutter) from(s sql.Source, with entries, items []item) []item {
-	switch s := s.(type) {
-	case *sql.JoinClause:
-		return c.from(s.Y, with, c.from(s.X, with, items))
-	case *sql.ParenSource:
-		made, ok := s.X.(*sql.SelectStatement)
-		if !ok {
-			return c.from(s.X, with, items)
-		}
-		i := item{name: c.name(s.Alias).Value, made: true, at: stretch{c.index(s.Lparen), c.index(s.Rparen)}, place: c.at(c.index(s.Lparen))}
-		if s.Alias != nil {
-			i.at.last = c.of(s.Alias)
-		}
-		if i.rows = c.rows(made, with); i.rows != nil {
-			i.columns = i.rows.named()
-		}
-		return append(items, i)
-	case *sql.QualifiedTableName:
-		t := c.name(s.Name)
-		i := item{name: t.Value, at: stretch{c.of(s.Name), c.of(s.Name)}, place: t}
-		if s.Alias != nil {
-			i.name, i.at.last = c.name(s.Alias).Value, c.of(s.Alias)
-		}
-		if e := with[query.FoldName(t.Value)]; e != nil && s.Schema == nil {
-			i.made, i.cores, i.rows = true, e.cores, e.rows
-			if e.rows != nil {
-				i.columns = e.rows.named()
+func (c *cutter) from(list []syntax.Source, with entries) (items []item) {
+	for _, s := range list {
+		switch s := s.(type) {
+		case *syntax.Join:
+			items = append(items, c.from([]syntax.Source{s.X, s.Y}, with)...)
+		case *syntax.ParenSource:
+			items = append(items, c.from(s.List, with)...)
+		case *syntax.Derived:
+			i := item{name: s.Alias.Name.Text, made: true, source: s, place: s}
+			if i.rows = c.rows(s.Query, with); i.rows != nil {
+				i.columns = i.rows.named()
 			}
-		} else if columns, ok := c.private(syntax.Name{Text: t.Value, Position: t.Position}); ok {
-			i.columns, i.rows = columns, &rows{table: t}
+			items = append(items, i)
+		case *syntax.Table:
+			items = append(items, c.table(s, with))
+		default:
+			items = append(items, item{made: true, source: s, place: s})
 		}
-		return append(items, i)
 	}
-	return append(items, item{made: true, place: c.at(0)})
+	return items
 }
 
-// aggregates reports whether a SELECT makes one row of many.
-func (c *cutter) aggregates(s *sql.SelectStatement) bool {
-	if len(s.GroupByExprs) > 0 {
-		return true
+// table returns the relation that a name in FROM means.
+func (c *cutter) table(s *syntax.Table, with entries) item {
+	t := lastOf(s.Path)
+	i := item{name: t.Text, source: s, place: t}
+	if !s.Alias.Name.None() {
+		i.name = s.Alias.Name.Text
 	}
-	for _, e := range c.computed(s) {
-		if c.hasAggregate(e) {
-			return true
+	if e := with[query.FoldName(t.Text)]; e != nil && len(s.Path) == 1 {
+		i.made, i.cores, i.rows = true, e.cores, e.rows
+		if e.rows != nil {
+			i.columns = e.rows.named()
 		}
+	} else if columns, ok := c.private(syntax.Name{Text: t.Text, Position: t.Pos()}); ok {
+		i.columns, i.rows = columns, &rows{table: t}
 	}
-	return false
+	return i
+}
+
+// aggregates reports whether a SELECT makes one row of many. The query that it is, if it is one,
+// may have aggregates in its ORDER BY.
+func (c *cutter) aggregates(b *syntax.Block, q *syntax.Query) bool {
+	return len(b.Group) > 0 || slices.ContainsFunc(computed(b, q), c.hasAggregate)
 }
 
 // lists reports whether the statement is SELECT DISTINCT without aggregates. Over private rows it
 // has the values of its columns that are declared, as GROUP BY has.
-func (c *cutter) lists(s *sql.SelectStatement) bool {
-	return s == c.tree && s.Distinct.IsValid() && s.Compound == nil && s.HavingExpr == nil && len(s.Windows) == 0
+func (c *cutter) lists(b *syntax.Block) bool {
+	return syntax.Body(b) == c.Statement.query.Body && b.Distinct && b.Having == nil && len(b.Windows) == 0
 }
 
 // computed returns the expressions of a SELECT that are computed after grouping.
-func (c *cutter) computed(s *sql.SelectStatement) []sql.Expr {
-	var all []sql.Expr
-	for _, col := range s.Columns {
-		if col.Expr != nil {
-			all = append(all, col.Expr)
-		}
+func computed(b *syntax.Block, q *syntax.Query) (all []syntax.Expr) {
+	for _, i := range b.Items {
+		all = append(all, i.X)
 	}
-	if s.HavingExpr != nil {
-		all = append(all, s.HavingExpr)
+	if b.Having != nil {
+		all = append(all, b.Having)
 	}
-	for _, w := range s.Windows {
-		all = append(all, windowed(w.Definition)...)
+	for _, w := range b.Windows {
+		all = append(all, windowed(w.Window)...)
 	}
-	for _, t := range s.OrderingTerms {
+	if q == nil {
+		return all
+	}
+	for _, t := range q.Order {
 		all = append(all, t.X)
 	}
 	return all
 }
 
-func (c *cutter) hasAggregate(e sql.Expr) bool {
-	return c.isAggregate(e) || slices.ContainsFunc(parts(e), c.hasAggregate)
-}
+func (c *cutter) hasAggregate(e syntax.Expr) bool { return contains(e, isAggregate) }
 
 // isAggregate reports whether an expression over private rows is an aggregate. Functions that
 // surroundings do not have are taken for aggregates: the front end knows more of them, and
 // refuses the others.
-func (c *cutter) isAggregate(e sql.Expr) bool {
-	call, ok := e.(*sql.Call)
+func isAggregate(e syntax.Expr) bool {
+	call, ok := e.(*syntax.Call)
 	if !ok || call.Over != nil {
 		return false
 	}
-	switch name := strings.ToLower(c.name(call.Name).Value); name {
+	switch name := functionOf(call); name {
 	case "min", "max":
 		return len(call.Args) == 1
 	case "avg", "count", "group_concat", "string_agg", "sum", "total":
@@ -604,110 +423,111 @@ func (c *cutter) isAggregate(e sql.Expr) bool {
 	}
 }
 
-// part cuts one SELECT of those that a compound SELECT has.
-func (c *cutter) part(s *sql.SelectStatement, with entries, outer *frame) {
-	f := &frame{outer: outer}
-	if s.Source != nil {
-		f.items = c.from(s.Source, with, nil)
-	}
-	at, more := privates(f.items)
+// part cuts one SELECT, and returns what is left of it. The query that it is has ORDER BY and
+// LIMIT beside it, which part cuts too; it is nil for a part of a compound SELECT.
+func (c *cutter) part(b *syntax.Block, q *syntax.Query, with entries, outer *frame) *syntax.Block {
+	f := &frame{items: c.from(b.From, with), outer: outer}
+	private, more := privates(f.items)
 	if more >= 0 {
-		c.refuse(f.items[more].place.Unsupported("a join of private rows with private rows").WithHint("join them in a view, and declare the view; or aggregate each, and join the results"))
-		return
+		c.refuseAt(f.items[more].place, "a join of private rows with private rows",
+			"join them in a view, and declare the view; or aggregate each, and join the results")
+		return b
 	}
-	if at >= 0 {
-		if !c.aggregates(s) && !c.lists(s) {
-			place := f.items[at].rows.table
-			if !f.items[at].place.Matches("(") { // where it is named
-				place.Position = f.items[at].place.Position
-			}
-			c.refuse(place.Unsupported("a SELECT of the rows of "+syntax.Excerpt(place.Value, 40)).
-				WithHint("only aggregates of private rows come out: SELECT x, COUNT(*) AS n FROM %s GROUP BY x", syntax.Excerpt(place.Value, 40)))
-			return
+	if private >= 0 {
+		if !c.aggregates(b, q) && !(q != nil && c.lists(b)) {
+			c.refuseRows(f.items[private])
+			return b
 		}
-		c.divide(s, f, with)
-		return
+		return c.divide(b, q, f, with)
 	}
-	c.sources(s.Source, with, f)
-	for _, row := range s.ValueLists {
-		c.visitAll(row.Exprs, with, f)
+	from := c.sources(b.From, with, f)
+	out := *b
+	out.From = nil
+	out = *syntax.Copy(&out, c.visitor(with, f))
+	out.From = from
+	if q != nil {
+		q.Order = c.visitTerms(q.Order, with, f)
+		q.Limit, q.Offset = c.visit(q.Limit, with, f), c.visit(q.Offset, with, f)
 	}
-	c.visitAll(c.computed(s), with, f)
-	for _, col := range s.Columns { // SQLite takes the text for the name
-		if col.Expr != nil && col.Alias == nil && c.selects(col.Expr) != nil {
-			first, _ := c.span(col.Expr)
-			after := c.outside(first, ",", "FROM", "WHERE", "GROUP", "WINDOW", "UNION", "INTERSECT", "EXCEPT", "ORDER", "LIMIT")
-			c.edits = append(c.edits, edit{after, after - 1, " AS " + query.Quoted(c.textOf(first, after-1))})
-		}
+	return &out
+}
+
+// refuseRows refuses a SELECT of private rows, where their table is named.
+func (c *cutter) refuseRows(i item) {
+	place, name := syntax.Token{Position: i.rows.table.Pos()}, syntax.Excerpt(i.rows.table.Text, 40)
+	if _, made := i.source.(*syntax.Derived); !made {
+		place = at(i.place)
 	}
-	c.visitAll(s.GroupByExprs, with, f)
-	for _, e := range []sql.Expr{s.WhereExpr, s.LimitExpr, s.OffsetExpr} {
-		if e != nil {
-			c.visit(e, with, f)
-		}
-	}
+	c.refuse(place.Unsupported("a SELECT of the rows of "+name).
+		WithHint("only aggregates of private rows come out: SELECT x, COUNT(*) AS n FROM %s GROUP BY x", name))
 }
 
 // sources cuts the SELECTs in a FROM clause without private rows.
-func (c *cutter) sources(s sql.Source, with entries, f *frame) {
-	switch s := s.(type) {
-	case *sql.JoinClause:
-		c.sources(s.X, with, f)
-		c.sources(s.Y, with, f)
-		if on, ok := s.Constraint.(*sql.OnConstraint); ok {
-			c.visit(on.X, with, f)
-		}
-	case *sql.ParenSource:
-		c.sources(s.X, with, f)
-	case *sql.SelectStatement:
-		c.query(s, with, f.outer)
+func (c *cutter) sources(list []syntax.Source, with entries, f *frame) (out []syntax.Source) {
+	inside := c.visitor(with, f)
+	for _, s := range list {
+		out = append(out, syntax.Copy(s, func(n syntax.Node) syntax.Node {
+			d, ok := n.(*syntax.Derived)
+			if !ok {
+				return inside(n)
+			}
+			if d.Lateral {
+				c.refuse(refusedLateral(d))
+			}
+			other := *d
+			other.Query = c.query(d.Query, with, f.outer)
+			return &other
+		}))
 	}
-}
-
-func (c *cutter) visitAll(list []sql.Expr, with entries, f *frame) {
-	for _, e := range list {
-		c.visit(e, with, f)
-	}
+	return out
 }
 
 // visit cuts the sub-selects of an expression that stays in the surroundings.
-func (c *cutter) visit(e sql.Expr, with entries, f *frame) {
-	if c.err != nil {
-		return
+func (c *cutter) visit(e syntax.Expr, with entries, f *frame) syntax.Expr {
+	if e == nil {
+		return nil
 	}
-	if s := inner(e); s != nil {
-		c.query(s, with, f)
-		return
-	}
-	switch e := e.(type) {
-	case *sql.Ident:
-		c.reach("", c.name(e), f)
-	case *sql.QualifiedRef:
-		table, column := c.qualified(e)
-		c.reach(table, column, f)
-	}
-	c.visitAll(parts(e), with, f)
+	return syntax.Copy(e, c.visitor(with, f))
 }
 
-// qualified returns the names of table.column. The column's has the place of both.
-func (c *cutter) qualified(e *sql.QualifiedRef) (table string, column syntax.Token) {
-	t, column := c.name(e.Table), c.name(e.Column)
-	column.Position = t.Position
-	return t.Value, column
+func (c *cutter) visitTerms(list []syntax.OrderTerm, with entries, f *frame) []syntax.OrderTerm {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i].X = c.visit(out[i].X, with, f)
+	}
+	return out
+}
+
+// visitor returns what stands in the surroundings for a part of an expression: for a query what is
+// left of it, and for others what is left of their parts.
+func (c *cutter) visitor(with entries, f *frame) func(syntax.Node) syntax.Node {
+	return func(n syntax.Node) syntax.Node {
+		if c.err != nil {
+			return n
+		}
+		switch n := n.(type) {
+		case *syntax.Query:
+			return c.query(n, with, f)
+		case *syntax.Column:
+			c.reach(n, f)
+		}
+		return nil
+	}
 }
 
 // reach refuses a name in a sub-select that means a private column of a SELECT around it,
 // unless that is grouped by the column.
-func (c *cutter) reach(table string, t syntax.Token, f *frame) {
+func (c *cutter) reach(col *syntax.Column, f *frame) {
+	table, name := qualified(col)
 	for ; f != nil; f = f.outer {
 		for _, i := range f.items {
 			if table != "" && !query.SameName(table, i.name) {
 				continue
 			}
-			known := slices.ContainsFunc(i.columns, func(n string) bool { return query.SameName(n, t.Value) })
+			known := named(i.columns, name.Text)
 			switch {
-			case known && f.core != nil && i.rows != nil && !f.core.keeps(t.Value):
-				c.refuse(bare(t))
+			case known && f.core != nil && i.rows != nil && !f.core.keeps(name.Text):
+				c.refuse(bare(col))
 				return
 			case known || i.columns == nil:
 				return
@@ -716,8 +536,21 @@ func (c *cutter) reach(table string, t syntax.Token, f *frame) {
 	}
 }
 
-func bare(t syntax.Token) *sqlerr.Error {
-	name := syntax.Excerpt(t.Value, 40)
-	return t.Unsupported("the column "+name+" of private rows, outside aggregates and GROUP BY,").
+func bare(c *syntax.Column) *sqlerr.Error {
+	name := syntax.Excerpt(lastOf(c.Path).Text, 40)
+	return at(c).Unsupported("the column "+name+" of private rows, outside aggregates and GROUP BY,").
 		WithHint("GROUP BY %s, or aggregate it", name)
+}
+
+// free returns a name that nothing in the statement has.
+func (c *cutter) free(name string, taken func(string) bool) string {
+	for c.taken[query.FoldName(name)] || taken(name) {
+		name += "'"
+	}
+	return name
+}
+
+// coreName returns a name for the table of a core.
+func (c *cutter) coreName() string {
+	return c.free("core "+strconv.Itoa(len(c.cores)+1), func(string) bool { return false })
 }

@@ -189,7 +189,7 @@ func (db *Database) Compile(ctx context.Context, s *Statement, from Source, args
 		}
 		names, err := c.named(ctx, limited, s, l.carriedBy(from.Cores), values)
 		if err == nil && l.traces() && len(l.columns) != len(names) {
-			l = &Lineage{text: s.typed}
+			l = s.untraced(nil)
 			names, err = c.named(ctx, limited, s, from.Cores, values)
 		}
 		if err != nil {
@@ -223,7 +223,7 @@ func (db *Database) Parameters(ctx context.Context, s *Statement, from Source, n
 			return s.failure(ctx, ctx, err)
 		}
 		w := s.walker(c)
-		w.selected(s.tree, nil)
+		w.selected(s.query)
 		for i, k := range w.parameters {
 			if i < n {
 				types[i] = k.sqlType()
@@ -659,7 +659,7 @@ func (c *connection) readable(s *Statement, table, of, database string) bool {
 // known. It refuses what can be refused only where the kinds of cores are known.
 func (s *Statement) kinds(c *connection) ([]kind, error) {
 	w := s.walker(c)
-	columns := w.selected(s.tree, nil)
+	columns := w.selected(s.query)
 	kinds := make([]kind, len(columns))
 	for i := range columns {
 		kinds[i] = columns[i].kind
@@ -715,7 +715,7 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, cores []*Ta
 		if err != nil {
 			return nil, err
 		}
-		l = &Lineage{text: s.typed, names: names}
+		l = s.untraced(names)
 	}
 	names := l.names
 	if err := c.place(limited, s, cores, len(names)+l.hidden); err != nil {
@@ -733,7 +733,7 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, cores []*Ta
 			if err := c.empty(limited); err != nil {
 				return nil, s.failure(ctx, limited, err)
 			}
-			return c.run(ctx, limited, s, cores, &Lineage{text: s.typed, names: names}, args)
+			return c.run(ctx, limited, s, cores, s.untraced(names), args)
 		}
 		return nil, s.failure(ctx, limited, err)
 	}
@@ -907,13 +907,25 @@ func missing(text string) sqlerr.Object {
 // position returns the position of the name at the end of a message, 0 if the statement
 // does not have it.
 func (s *Statement) position(message string) int {
-	name := message[strings.LastIndexAny(message, " .")+1:]
-	for _, t := range s.tokens {
-		if t.Value == name {
-			return t.Position
+	name, position := message[strings.LastIndexAny(message, " .")+1:], 0
+	syntax.Walk(s.query, func(n syntax.Node) bool {
+		var path []syntax.Ident
+		switch n := n.(type) {
+		case *syntax.Column:
+			path = n.Path
+		case *syntax.Table:
+			path = n.Path
+		case *syntax.Call:
+			path = n.Path
 		}
-	}
-	return 0
+		for _, i := range path {
+			if position == 0 && i.Text == name {
+				position = i.Pos()
+			}
+		}
+		return position == 0
+	})
+	return position
 }
 
 // words returns what SQLite says about a statement, without the driver's frame.

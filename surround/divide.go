@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"unicode/utf8"
-
-	"github.com/rqlite/sql"
+	"strings"
 
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -18,14 +16,10 @@ type block struct {
 	*cutter
 	frame *frame
 	with  entries
-	items []stretch // of the select list, aliases apart
-	names []string  // the aliases of the select list, "" where there is none
-
-	exprs []sql.Expr // the select list
+	items []syntax.Item // the select list
 
 	keys       []key
-	by         stretch // of GROUP BY
-	sets       bool    // it has ROLLUP, CUBE or GROUPING SETS
+	sets       bool // it has ROLLUP, CUBE or GROUPING SETS
 	aggregates []aggregate
 	entering   map[int]bool // the entries of the select list that are being opened
 	folded     *folded
@@ -37,26 +31,22 @@ type block struct {
 type folded struct {
 	tables int
 	names  []string // of the tables so far
-	wheres []stretch
+	wheres []syntax.Expr
 }
 
-// opening is what stands inside a core for some tokens of the statement.
+// opening is what stands inside a core for a node of the statement.
 type opening struct {
-	tokens int
-	text   string  // "" if it is other tokens
-	at     stretch // those
-	parens bool    // around them
-	hole   *hole   // nil if it is no sub-select
+	expr   syntax.Expr // opened in turn
+	parens bool        // around it
+	made   syntax.Expr // or this, as it is
+	from   []syntax.Source
+	hole   *hole
 }
-
-// stretch is a run of tokens, from first to last.
-type stretch struct{ first, last int }
 
 // key is an expression of GROUP BY.
 type key struct {
-	stretch
-	expr   sql.Expr
-	canon  []string
+	expr   syntax.Expr
+	canon  string
 	name   string // in the core
 	column string // the column that it is, "" for none
 	base   string // the column of a table that this one is, "" for none
@@ -64,56 +54,59 @@ type key struct {
 
 // aggregate is an aggregate of a core.
 type aggregate struct {
-	text *script
-	name string
+	expr  syntax.Expr // as it stands there
+	text  string
+	holes []hole
+	name  string
 }
 
-// divide divides a SELECT over private rows.
-func (c *cutter) divide(s *sql.SelectStatement, f *frame, with entries) {
-	b := &block{cutter: c, frame: f, with: with, entering: make(map[int]bool), folded: new(folded)}
+// divide divides a SELECT over private rows, and returns the one that reads its core. q is as for
+// part.
+func (c *cutter) divide(s *syntax.Block, q *syntax.Query, f *frame, with entries) *syntax.Block {
+	b := &block{cutter: c, frame: f, with: with, items: s.Items, entering: make(map[int]bool), folded: new(folded)}
 	f.core, b.outermost = b, b
 	b.folded.tables = tables(f.items)
 	c.divided++
-	b.list(s)
+	b.checkList()
 	if c.err == nil {
-		b.group(s)
+		b.group(s, q)
 	}
 	b.check(s)
 	if c.err != nil {
-		return
+		return s
 	}
-	for i, col := range s.Columns {
-		b.rewrite(col.Expr)
-		if b.names[i] == "" {
-			after := b.items[i].last + 1
-			c.edits = append(c.edits, edit{after, after - 1, " AS " + query.Quoted(b.titled(col.Expr, b.items[i]))})
+	out := &syntax.Block{Distinct: s.Distinct}
+	for _, i := range s.Items {
+		as := i.As
+		if as.None() {
+			as = syntax.Named(b.titled(i), i.X)
 		}
+		out.Items = append(out.Items, syntax.Item{X: b.rewrite(i.X), As: as})
 	}
-	if s.HavingExpr != nil {
-		b.rewrite(s.HavingExpr)
+	out.Where = b.rewrite(s.Having)
+	if len(s.Windows) > 0 {
+		out.Windows = syntax.Copy(&syntax.Block{Windows: s.Windows}, b.rewritten).Windows
 	}
-	for _, w := range s.Windows {
-		for _, e := range windowed(w.Definition) {
-			b.rewrite(e)
+	if q != nil {
+		q.Order = slices.Clone(q.Order)
+		for i := range q.Order {
+			q.Order[i].X = b.order(q.Order[i].X)
 		}
+		q.Limit, q.Offset = c.visit(q.Limit, with, f), c.visit(q.Offset, with, f)
 	}
-	for _, t := range s.OrderingTerms {
-		b.order(t.X, s.Compound != nil)
+	core := b.core(s)
+	t := &syntax.Table{Path: []syntax.Ident{syntax.Named(core.Table, s)}}
+	if len(f.items) == 1 && f.items[0].name != "" {
+		t.Alias.Name = syntax.Named(f.items[0].name, s)
 	}
-	for _, e := range []sql.Expr{s.LimitExpr, s.OffsetExpr} {
-		if e != nil {
-			c.visit(e, with, f)
-		}
-	}
-	if c.err == nil {
-		b.replace(s)
-	}
+	out.From = []syntax.Source{syntax.Placed(t, s)}
+	return syntax.Placed(out, s)
 }
 
 // tables returns the number of tables that relations are made of.
 func tables(items []item) (n int) {
 	for _, i := range items {
-		if i.rows != nil && i.rows.s != nil {
+		if i.rows != nil && i.rows.query != nil {
 			n += tables(i.rows.items)
 		} else {
 			n++
@@ -122,113 +115,89 @@ func tables(items []item) (n int) {
 	return n
 }
 
-// list finds the select list.
-func (b *block) list(s *sql.SelectStatement) {
-	b.items = b.listed(s)
-	for i, col := range s.Columns {
-		name := ""
-		if ref, ok := col.Expr.(*sql.QualifiedRef); col.Star.IsValid() || ok && ref.Star.IsValid() {
-			b.refuse(b.tokens[b.items[i].first].Unsupported("* over private rows").WithHint("name the columns, and GROUP BY them"))
+// checkList refuses a star in the select list.
+func (b *block) checkList() {
+	for _, i := range b.items {
+		if _, star := i.X.(*syntax.Star); star {
+			b.refuseAt(i.X, "* over private rows", "name the columns, and GROUP BY them")
 		}
-		if col.Alias != nil {
-			name = b.name(col.Alias).Value
-		}
-		b.exprs, b.names = append(b.exprs, col.Expr), append(b.names, name)
 	}
-}
-
-// commas divides the tokens from an index up to another at their commas.
-func (c *cutter) commas(from, end int) (all []stretch) {
-	for from < end {
-		next := min(end, c.outside(from, ","))
-		all = append(all, stretch{from, next - 1})
-		from = next + 1
-	}
-	return all
 }
 
 // group finds the keys. A number, and an alias that is no column, stand for an entry of the
 // select list.
-func (b *block) group(s *sql.SelectStatement) {
-	if len(s.GroupByExprs) == 0 {
-		if b.lists(s) && !b.cutter.aggregates(s) {
-			for i, at := range b.items {
-				b.noWindow(b.exprs[i])
-				b.addKey(at, b.exprs[i])
-			}
+func (b *block) group(s *syntax.Block, q *syntax.Query) {
+	if len(s.Group) == 0 && b.lists(s) && !b.cutter.aggregates(s, q) {
+		for _, i := range b.items {
+			b.noWindow(i.X)
+			b.addKey(i.X)
 		}
-		return
 	}
-	first := b.index(s.GroupBy) + 1
-	b.by = stretch{first, b.clauseEnd(first) - 1}
-	for i, at := range b.commas(first, b.by.last+1) {
-		b.term(at, s.GroupByExprs[i], s)
+	for _, e := range s.Group {
+		b.term(e)
 	}
 }
 
 // term finds the keys of an expression in GROUP BY.
-func (b *block) term(at stretch, e sql.Expr, s *sql.SelectStatement) {
-	switch t := b.tokens[at.first]; e := e.(type) {
-	case *sql.NumberLit:
+func (b *block) term(e syntax.Expr) {
+	switch e := e.(type) {
+	case *syntax.Literal:
+		if e.Kind != syntax.KindInteger && e.Kind != syntax.KindDecimal {
+			break
+		}
 		n, err := strconv.Atoi(e.Value)
 		if err != nil || n < 1 || n > len(b.items) {
-			b.refuse(sqlerr.New(sqlerr.Invalid, "GROUP BY %s: the select list has %d entries", t.Text, len(b.items)).At(t.Position))
+			b.refuse(sqlerr.New(sqlerr.Invalid, "GROUP BY %s: the select list has %d entries", e.Value, len(b.items)).
+				At(e.Pos()))
 			return
 		}
-		b.opened[at.first] = opening{tokens: 1, at: b.items[n-1]}
-		b.addKey(b.items[n-1], s.Columns[n-1].Expr)
+		b.opened[e] = opening{expr: b.items[n-1].X}
+		b.addKey(b.items[n-1].X)
 		return
-	case *sql.Ident:
-		if n := b.alias(t); n >= 0 && at.first == at.last {
-			b.opened[at.first] = opening{tokens: 1, at: b.items[n], parens: true}
-			b.addKey(b.items[n], s.Columns[n].Expr)
+	case *syntax.Column:
+		if n := b.alias(e); n >= 0 {
+			b.opened[e] = opening{expr: b.items[n].X, parens: true}
+			b.addKey(b.items[n].X)
 			return
 		}
-	case *sql.Call:
-		if name := b.name(e.Name).Upper; name == "ROLLUP" || name == "CUBE" || name == "GROUPING" && b.at(at.first+1).Matches("SETS") {
-			b.sets = true
-			b.set(e.Args, s)
+	case *syntax.GroupingSets:
+		b.set(e.Sets)
+		return
+	case *syntax.Call:
+		if name := functionOf(e); name == "rollup" || name == "cube" {
+			b.set(e.Args)
 			return
 		}
 	}
-	b.addKey(at, e)
+	b.addKey(e)
 }
 
 // set finds the keys of grouping sets.
-func (b *block) set(list []sql.Expr, s *sql.SelectStatement) {
+func (b *block) set(list []syntax.Expr) {
+	b.sets = true
 	for _, e := range list {
 		switch e := e.(type) {
-		case *sql.ExprList:
-			b.set(e.Exprs, s)
-		case *sql.ParenExpr:
-			b.set([]sql.Expr{e.X}, s)
-		case *sql.NullLit: // the set ()
+		case *syntax.Tuple:
+			b.set(e.Items)
+		case *syntax.Paren:
+			b.set([]syntax.Expr{e.X})
 		default:
-			first, last := b.span(e)
-			b.term(stretch{first, last}, e, s)
+			b.term(e)
 		}
 	}
 }
 
-// clauseEnd returns the end of the clause that a token is in.
-func (c *cutter) clauseEnd(from int) int {
-	return c.outside(from, "FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "UNION", "INTERSECT", "EXCEPT", "ORDER", "LIMIT")
-}
-
-func (b *block) addKey(at stretch, e sql.Expr) {
+func (b *block) addKey(e syntax.Expr) {
 	if b.hasAggregate(e) {
-		b.refuse(b.tokens[at.first].Unsupported("GROUP BY a value that is computed from other rows").WithHint("group by columns, and expressions of them"))
+		b.refuseAt(e, "GROUP BY a value that is computed from other rows",
+			"group by columns, and expressions of them")
 		return
 	}
-	k := key{stretch: at, expr: e, canon: b.canon(at)}
-	for _, have := range b.keys {
-		if slices.Equal(have.canon, k.canon) {
-			return
-		}
+	k := key{expr: e, canon: b.canon(e)}
+	if slices.ContainsFunc(b.keys, func(have key) bool { return have.canon == k.canon }) {
+		return
 	}
-	if !b.at(at.last - 1).Matches("COLLATE") {
-		k.column, k.base = b.column(b.frame.items, e)
-	}
+	k.column, k.base = b.column(b.frame.items, e)
 	taken := func(name string) bool {
 		return slices.ContainsFunc(b.keys, func(k key) bool { return query.SameName(k.name, name) })
 	}
@@ -240,17 +209,13 @@ func (b *block) addKey(at stretch, e sql.Expr) {
 
 // column returns the name of the column that an expression is, as it is declared, and that of
 // the table's column that it has the values of.
-func (c *cutter) column(items []item, e sql.Expr) (name, base string) {
-	table := ""
-	switch e := bareOf(e).(type) {
-	case *sql.Ident:
-		name = c.name(e).Value
-	case *sql.QualifiedRef:
-		table, name = c.name(e.Table).Value, c.name(e.Column).Value
-	default:
+func (c *cutter) column(items []item, e syntax.Expr) (name, base string) {
+	col, ok := syntax.Inside(e).(*syntax.Column)
+	if !ok {
 		return "", ""
 	}
-	known := false
+	table, own := qualified(col)
+	name, known := own.Text, false
 	for _, i := range items {
 		if table != "" && !query.SameName(table, i.name) {
 			continue
@@ -270,7 +235,7 @@ func (c *cutter) column(items []item, e sql.Expr) (name, base string) {
 
 // base returns the column of a table that a relation's column has the values of, or "".
 func (c *cutter) base(i item, name string) string {
-	if i.rows == nil || i.rows.s == nil {
+	if i.rows == nil || i.rows.query == nil {
 		return name
 	}
 	d := i.rows.find(name)
@@ -294,38 +259,26 @@ func (r *rows) find(name string) *derived {
 	return nil
 }
 
-// free returns a name that nothing in the statement has.
-func (c *cutter) free(name string, taken func(string) bool) string {
-	for c.taken[query.FoldName(name)] || taken(name) {
-		name += "'"
-	}
-	return name
-}
-
-func bareOf(e sql.Expr) sql.Expr {
-	for {
-		p, ok := e.(*sql.ParenExpr)
-		if !ok {
-			return e
-		}
-		e = p.X
-	}
-}
-
 // alias returns the index of the select list's entry that a name means, or -1. A column has
 // precedence.
-func (b *block) alias(t syntax.Token) int {
-	if t.Kind != syntax.KindWord && t.Kind != syntax.KindQuoted || b.isColumn(t.Value) {
+func (b *block) alias(c *syntax.Column) int {
+	if len(c.Path) > 1 || b.isColumn(c.Path[0].Text) {
 		return -1
 	}
-	return slices.IndexFunc(b.names, func(n string) bool { return n != "" && query.SameName(n, t.Value) })
+	return b.entry(c.Path[0].Text)
+}
+
+// entry returns the index of the select list's entry that has an alias, or -1.
+func (b *block) entry(name string) int {
+	return slices.IndexFunc(b.items, func(i syntax.Item) bool {
+		alias := aliased(i)
+		return alias != "" && query.SameName(alias, name)
+	})
 }
 
 // isColumn reports whether the private rows have a column.
 func (b *block) isColumn(name string) bool {
-	return slices.ContainsFunc(b.frame.items, func(i item) bool {
-		return slices.ContainsFunc(i.columns, func(n string) bool { return query.SameName(n, name) })
-	})
+	return slices.ContainsFunc(b.frame.items, func(i item) bool { return named(i.columns, name) })
 }
 
 // keeps reports whether a column of the private rows is a key.
@@ -333,44 +286,35 @@ func (b *block) keeps(name string) bool {
 	return slices.ContainsFunc(b.keys, func(k key) bool { return query.SameName(k.name, name) })
 }
 
-// selects returns the first sub-select in an expression, or nil.
-func (c *cutter) selects(e sql.Expr) *sql.SelectStatement {
-	if s := inner(e); s != nil {
-		return s
-	}
-	for _, p := range parts(e) {
-		if s := c.selects(p); s != nil {
-			return s
+// canon returns a text such that equal expressions of the block have equal ones. A qualifier is
+// left out where the name alone means the column.
+func (b *block) canon(e syntax.Expr) string { return syntax.Text(syntax.Copy(e, b.canonical)) }
+
+func (b *block) canonical(n syntax.Node) syntax.Node {
+	switch n := n.(type) {
+	case *syntax.Paren:
+		return syntax.Copy(n.X, b.canonical)
+	case *syntax.Column:
+		path := n.Path
+		if len(path) == 2 && b.redundant(path[0].Text, path[1].Text) {
+			path = path[1:]
 		}
+		folded := &syntax.Column{}
+		for _, name := range path {
+			folded.Path = append(folded.Path, syntax.Ident{Text: query.FoldName(name.Text), Quoted: true})
+		}
+		return folded
+	case *syntax.Parameter:
+		return &syntax.Parameter{Text: "?", Number: n.Number}
+	case *syntax.Call:
+		other := *n
+		other.Path = []syntax.Ident{{Text: functionOf(n)}}
+		if slices.Equal(other.Path, n.Path) {
+			return nil
+		}
+		return syntax.Copy(&other, b.canonical)
 	}
 	return nil
-}
-
-// canon returns tokens such that equal expressions of the block have equal ones, but for
-// parentheses inside. A qualifier is left out where the name alone means the column.
-func (b *block) canon(at stretch) []string {
-	for at.first < at.last && b.tokens[at.first].Matches("(") && b.outside(at.first+1) == at.last {
-		at.first, at.last = at.first+1, at.last-1
-	}
-	var out []string
-	for i := at.first; i <= at.last; i++ {
-		t := b.tokens[i]
-		switch t.Kind {
-		case syntax.KindWord, syntax.KindQuoted:
-			if i+2 <= at.last && b.tokens[i+1].Matches(".") && b.redundant(t.Value, b.tokens[i+2].Value) {
-				i++
-				continue
-			}
-			out = append(out, "n"+query.FoldName(t.Value))
-		case syntax.KindParameter:
-			out = append(out, "?"+strconv.Itoa(t.Parameter))
-		case syntax.KindString:
-			out = append(out, "'"+t.Value)
-		default:
-			out = append(out, t.Text)
-		}
-	}
-	return out
 }
 
 // redundant reports whether a column's name means the same without its qualifier.
@@ -388,305 +332,279 @@ func (b *block) redundant(qualifier, name string) bool {
 }
 
 // rewrite puts the core's columns in the place of keys and aggregates.
-func (b *block) rewrite(e sql.Expr) {
+func (b *block) rewrite(e syntax.Expr) syntax.Expr {
+	if e == nil {
+		return nil
+	}
+	return syntax.Copy(e, b.rewritten)
+}
+
+// rewritten returns what stands in the surroundings for a part of an expression, or nil.
+func (b *block) rewritten(n syntax.Node) syntax.Node {
 	if b.err != nil {
-		return
+		return n
 	}
-	if s := inner(e); s != nil {
-		b.query(s, b.with, b.frame)
-		return
-	}
-	if _, ok := e.(*sql.ExprList); !ok {
-		first, last := b.span(e)
-		if k := b.keyAt(stretch{first, last}); k != nil {
-			b.edits = append(b.edits, edit{first, last, query.Quoted(k.name)})
-			return
+	switch n := n.(type) {
+	case *syntax.Query:
+		return b.query(n, b.with, b.frame)
+	case *syntax.Tuple, *syntax.Exists:
+		return nil
+	case syntax.Expr:
+		if k := b.keyOf(n); k != nil {
+			return columnAt(n, k.name)
 		}
-		if b.isAggregate(e) {
-			b.edits = append(b.edits, edit{first, last, query.Quoted(b.aggregate(e.(*sql.Call), stretch{first, last}))})
-			return
+		if isAggregate(n) {
+			return columnAt(n, b.aggregate(n.(*syntax.Call)))
+		}
+		if col, ok := n.(*syntax.Column); ok {
+			b.stays(col)
 		}
 	}
-	switch e := e.(type) {
-	case *sql.Ident:
-		b.stays("", b.name(e))
-	case *sql.QualifiedRef:
-		b.stays(b.qualified(e))
-	}
-	for _, p := range parts(e) {
-		b.rewrite(p)
-	}
+	return nil
 }
 
 // stays checks a name that is no key. It may be an alias, or a column of a SELECT around.
-func (b *block) stays(table string, t syntax.Token) {
+func (b *block) stays(c *syntax.Column) {
+	table, name := qualified(c)
 	for _, i := range b.frame.items {
-		if table != "" && query.SameName(i.name, table) ||
-			table == "" && slices.ContainsFunc(i.columns, func(n string) bool { return query.SameName(n, t.Value) }) {
-			b.refuse(bare(t))
+		if table != "" && query.SameName(i.name, table) || table == "" && named(i.columns, name.Text) {
+			b.refuse(bare(c))
 			return
 		}
 	}
-	if table == "" && b.alias(t) < 0 && b.frame.outer == nil && !constantWord(t) {
-		b.refuse(bare(t)) // of a joined public table
+	if table == "" && b.alias(c) < 0 && b.frame.outer == nil && !constantWord(name) {
+		b.refuse(bare(c)) // of a joined public table
 	}
 }
 
 // constantWord reports whether a word means a value where no column has its name.
-func constantWord(t syntax.Token) bool {
-	return slices.Contains([]string{"TRUE", "FALSE", "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP"}, t.Upper)
+func constantWord(name syntax.Ident) bool {
+	words := []string{"CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP"}
+	return !name.Quoted && slices.Contains(words, strings.ToUpper(name.Text))
 }
 
-// maxWork bounds the tokens that are compared with keys. The parts of a chain of operators
+// maxWork bounds the characters that are compared with keys. The parts of a chain of operators
 // have a number of them that grows with the square of its length.
-const maxWork = 1 << 20
+const maxWork = 1 << 22
 
-// keyAt returns the key that an expression is, or nil.
-func (b *block) keyAt(at stretch) *key {
-	if b.work += at.last - at.first + 1; b.work > maxWork {
-		b.refuse(b.tokens[at.first].Unsupported("a private aggregate with expressions of this size").WithHint("write them in several statements"))
+// keyOf returns the key that an expression is, or nil.
+func (b *block) keyOf(e syntax.Expr) *key {
+	if len(b.keys) == 0 {
 		return nil
 	}
-	canon := b.canon(at)
+	canon := b.canon(e)
+	if b.work += len(canon); b.work > maxWork {
+		b.refuseAt(e, "a private aggregate with expressions of this size",
+			"write them in several statements")
+		return nil
+	}
 	for i := range b.keys {
-		if slices.Equal(b.keys[i].canon, canon) && b.whole(at) {
+		if b.keys[i].canon == canon {
 			return &b.keys[i]
 		}
 	}
 	return nil
 }
 
-// whole reports whether SQLite, too, reads tokens as an expression of its own: the parser has
-// other precedences than SQLite for some operators.
-func (b *block) whole(at stretch) bool {
-	loosest := 12
-	for i := at.first; i <= at.last; i = b.inside(i) {
-		if i > at.first || !isSign(b.tokens[i]) {
-			loosest = min(loosest, precedence(b.tokens[i], loosest))
-		} else {
-			loosest = min(loosest, 11)
-		}
-	}
-	return precedence(b.at(at.first-1), 0) < loosest && precedence(b.at(at.last+1), 0) <= loosest
-}
-
-// inside returns the index of the next token that is not inside parentheses or CASE.
-func (b *block) inside(i int) int {
-	switch {
-	case b.tokens[i].Matches("("):
-		return b.outside(i+1) + 1
-	case b.tokens[i].Matches("CASE"):
-		depth := 0
-		for ; i < len(b.tokens); i++ {
-			if b.tokens[i].Matches("CASE") {
-				depth++
-			}
-			if b.tokens[i].Matches("END") {
-				if depth--; depth == 0 {
-					break
-				}
-			}
-		}
-	}
-	return i + 1
-}
-
-func isSign(t syntax.Token) bool { return t.Matches("-") || t.Matches("+") || t.Matches("~") }
-
-// precedence returns how tightly SQLite binds an operator, and otherwise for what is none.
-func precedence(t syntax.Token, otherwise int) int {
-	switch t.Kind {
-	case syntax.KindWord:
-		switch t.Upper {
-		case "OR":
-			return 1
-		case "AND":
-			return 2
-		case "NOT":
-			return 3
-		case "IS", "IN", "LIKE", "GLOB", "BETWEEN", "ISNULL", "NOTNULL":
-			return 4
-		case "ESCAPE":
-			return 5
-		case "COLLATE":
-			return 10
-		}
-	case syntax.KindOperator:
-		switch t.Text {
-		case "=", "==", "<>", "!=":
-			return 4
-		case "<", "<=", ">", ">=":
-			return 5
-		case "&", "|", "<<", ">>":
-			return 6
-		case "+", "-":
-			return 7
-		case "*", "/", "%":
-			return 8
-		case "||", "->", "->>":
-			return 9
-		case "~":
-			return 11
-		}
-	}
-	return otherwise
-}
-
 // aggregate adds an aggregate to the core, and returns its name there.
-func (b *block) aggregate(call *sql.Call, at stretch) string {
+func (b *block) aggregate(call *syntax.Call) string {
 	b.enters(call)
-	text := new(script)
-	b.emit(text, at)
-	for _, a := range b.aggregates {
-		if a.text.text.String() == text.text.String() {
-			return a.name
-		}
-	}
-	name := b.free("a"+strconv.Itoa(len(b.aggregates)+1), func(name string) bool { return b.isColumn(name) || b.keeps(name) })
-	b.aggregates = append(b.aggregates, aggregate{text, name})
-	return name
-}
-
-// order rewrites a term of ORDER BY. An alias alone means the entry of the select list. The
-// terms of a compound SELECT are such entries, which SQLite finds by their names.
-func (b *block) order(e sql.Expr, compound bool) {
-	if i, ok := e.(*sql.Ident); ok {
-		t := b.name(i)
-		n := slices.IndexFunc(b.names, func(n string) bool { return n != "" && query.SameName(n, t.Value) })
-		if n >= 0 && !compound {
-			b.edits = append(b.edits, edit{b.of(i), b.of(i), strconv.Itoa(n + 1)})
-		}
-		if n >= 0 || compound {
-			return
-		}
-	}
-	if !compound {
-		b.rewrite(e)
-	}
-}
-
-// titled returns the name of an entry of the select list that has no alias.
-func (b *block) titled(e sql.Expr, at stretch) string {
-	switch bareOf(e).(type) {
-	case *sql.Ident, *sql.QualifiedRef:
-		if k := b.keyAt(at); k != nil && k.column != "" {
-			return k.column
-		}
-	}
-	return b.textOf(at.first, at.last)
-}
-
-// replace makes the core, and has the SELECT read its rows.
-func (b *block) replace(s *sql.SelectStatement) {
-	from := b.index(s.From)
-	end := b.outside(from, "HAVING", "WINDOW", "UNION", "INTERSECT", "EXCEPT", "ORDER", "LIMIT")
-	core := b.core(s)
+	out := b.emitter()
+	a := aggregate{expr: syntax.Copy[syntax.Expr](call, out.emit), holes: out.holes}
+	b.checkLength(out, call)
 	if b.err != nil {
-		return
+		return ""
 	}
-	text := "FROM " + query.Quoted(core.Table)
-	if len(b.frame.items) == 1 && b.frame.items[0].name != "" {
-		text += " AS " + query.Quoted(b.frame.items[0].name)
+	a.text = syntax.Text(a.expr)
+	for _, have := range b.aggregates {
+		if have.text == a.text {
+			return have.name
+		}
 	}
-	if s.HavingExpr != nil {
-		text, end = text+" WHERE", end+1
-	}
-	b.edits = append(b.edits, edit{from, end - 1, text})
+	taken := func(name string) bool { return b.isColumn(name) || b.keeps(name) }
+	a.name = b.free("a"+strconv.Itoa(len(b.aggregates)+1), taken)
+	b.aggregates = append(b.aggregates, a)
+	return a.name
 }
 
-// core returns the core. One with the same text serves for both.
-func (b *block) core(s *sql.SelectStatement) Core {
-	var text script
-	first := b.index(s.Select)
-	place := b.tokens[first].Position
-	core := Core{Position: place, Keys: len(b.keys), Single: len(b.keys) == 0 && !b.sets}
-	next := func() {
-		text.write([]string{"SELECT ", ", "}[min(len(core.Columns), 1)], place)
+// order rewrites a term of ORDER BY. An alias alone means the entry of the select list.
+func (b *block) order(e syntax.Expr) syntax.Expr {
+	if col, ok := e.(*syntax.Column); ok && len(col.Path) == 1 {
+		if n := b.entry(col.Path[0].Text); n >= 0 {
+			return syntax.Placed(&syntax.Literal{Kind: syntax.KindInteger, Value: strconv.Itoa(n + 1)}, e)
+		}
+	}
+	return b.rewrite(e)
+}
+
+// titled returns the name of an entry of the select list that has none.
+func (b *block) titled(i syntax.Item) string {
+	if k := b.keyOf(i.X); k != nil && k.column != "" {
+		return k.column
+	}
+	return nameOf(i)
+}
+
+// core makes the core. One with the same text serves for both.
+func (b *block) core(s *syntax.Block) Core {
+	out := b.emitter()
+	core := Core{Position: s.Pos(), Keys: len(b.keys), Single: len(b.keys) == 0 && !b.sets}
+	inside := &syntax.Block{}
+	add := func(e syntax.Expr, name string) {
+		inside.Items = append(inside.Items, syntax.Item{X: e, As: syntax.Named(name, e)})
 	}
 	for _, k := range b.keys {
-		next()
-		b.emit(&text, k.stretch)
-		text.write(" AS "+query.Quoted(k.name), b.tokens[k.first].Position)
+		add(syntax.Copy(k.expr, out.emit), k.name)
 		core.Columns = append(core.Columns, CoreColumn{k.name, k.base})
 	}
 	for _, a := range b.aggregates {
-		next()
-		text.add(a.text)
-		text.write(" AS "+query.Quoted(a.name), place)
+		add(a.expr, a.name)
+		out.holes = append(out.holes, a.holes...)
 		core.Columns = append(core.Columns, CoreColumn{Name: a.name})
 	}
-	text.write(" ", place)
-	b.emit(&text, stretch{b.index(s.From), b.clauseEnd(b.index(s.From)+1) - 1})
-	for i, where := range b.folded.wheres {
-		text.write([]string{" WHERE ", " AND "}[min(i, 1)], b.tokens[where.first-1].Position)
-		if len(b.folded.wheres) > 1 {
-			text.write("(", b.tokens[where.first].Position)
-		}
-		b.emit(&text, where)
-		if len(b.folded.wheres) > 1 {
-			text.write(")", b.tokens[where.last].Position)
+	inside.From = out.sources(s.From)
+	inside.Where = out.wheres(b.folded.wheres)
+	for _, e := range s.Group {
+		if b.sets {
+			inside.Group = append(inside.Group, syntax.Copy(e, out.emit))
 		}
 	}
-	if b.sets {
-		text.write(" GROUP BY ", place)
-		b.emit(&text, b.by)
-	}
-	for i, k := range b.keys {
+	for _, k := range b.keys {
 		if !b.sets {
-			text.write([]string{" GROUP BY ", ", "}[min(i, 1)], place)
-			b.emit(&text, k.stretch)
+			inside.Group = append(inside.Group, syntax.Copy(k.expr, out.emit))
 		}
 	}
-	core.Text, core.origin, core.holes = text.text.String(), text.origin, text.holes
-	if text.long {
-		b.refuse(b.tokens[first].Unsupported("a private aggregate of this length").WithHint("write its parts once, without aliases of aliases"))
+	if b.checkLength(out, s); b.err != nil {
+		return core
 	}
+	core.query, core.holes = syntax.Placed(&syntax.Query{Body: syntax.Placed(inside, s)}, s), out.holes
+	if core.Text, core.origin = core.query.Traced(); len(core.Text) > maxText {
+		out.long = true
+		b.checkLength(out, s)
+	}
+	return b.added(core)
+}
+
+// added returns a core that is asked already, or adds it.
+func (b *block) added(core Core) Core {
 	for _, have := range b.cores {
-		same := func(x, y hole) bool { return x.text == y.text }
+		same := func(x, y hole) bool { return x.statement.text == y.statement.text }
 		if have.Text == core.Text && slices.EqualFunc(have.holes, core.holes, same) {
 			return have
 		}
 	}
 	if len(b.cores) == maxTables {
-		b.refuse(b.tokens[first].Unsupported(fmt.Sprintf("a statement with more than %d private aggregates", maxTables)).WithHint("ask for them in several statements"))
+		b.refuseAt(core.query, fmt.Sprintf("a statement with more than %d private aggregates", maxTables),
+			"ask for them in several statements")
 	}
-	core.Table = b.free("core "+strconv.Itoa(len(b.cores)+1), func(string) bool { return false })
-	b.cores = append(b.cores, core)
+	core.Table = b.coreName()
+	b.cutter.cores = append(b.cutter.cores, core)
 	return core
 }
 
-// emit writes tokens of the statement into a core's text, aliases opened.
-func (b *block) emit(out *script, at stretch) {
-	for i := at.first; i <= at.last && !out.long; i++ {
-		t := b.tokens[i]
-		if i > at.first && b.tokens[i-1].Position+utf8.RuneCountInString(b.tokens[i-1].Text) < t.Position {
-			out.write(" ", t.Position)
+// checkLength refuses what became too long at a place.
+func (b *block) checkLength(out *emitter, place syntax.Node) {
+	if out.long {
+		b.refuseAt(place, "a private aggregate of this length",
+			"write its parts once, without aliases of aliases")
+	}
+}
+
+// emitter makes parts of a core of parts of the statement, what is opened in it opened.
+type emitter struct {
+	opened map[syntax.Node]opening
+	holes  []hole
+	nodes  int
+	long   bool // it is too long to go on
+}
+
+func (b *block) emitter() *emitter { return &emitter{opened: b.opened} }
+
+// emit returns what stands in a core for a node, or nil for itself.
+func (w *emitter) emit(n syntax.Node) syntax.Node {
+	if w.nodes++; w.nodes > maxText {
+		w.long = true
+		return n
+	}
+	if p, ok := n.(*syntax.Parameter); ok {
+		return syntax.Placed(&syntax.Parameter{Text: "?", Number: p.Number}, p)
+	}
+	o, opened := w.opened[n]
+	switch {
+	case !opened:
+		return nil
+	case o.hole != nil:
+		return w.hollow(n.(syntax.Expr), o)
+	case o.made != nil:
+		return o.made
+	}
+	e := syntax.Copy(o.expr, w.emit)
+	if o.parens {
+		e = syntax.Placed(&syntax.Paren{X: e}, n)
+	}
+	return e
+}
+
+// hollow returns a sub-select whose values will stand there.
+func (w *emitter) hollow(e syntax.Expr, o opening) syntax.Node {
+	written := e
+	delete(w.opened, written)
+	defer func() { w.opened[written] = o }()
+	if in, ok := e.(*syntax.In); ok { // what is left of it is no part of the sub-select
+		other := *in
+		other.X = syntax.Copy(in.X, w.emit)
+		outer := len(w.holes)
+		other.Set = syntax.Copy(in.Set, w.emit)
+		e, w.holes = &other, w.holes[:outer]
+	} else {
+		outer := len(w.holes)
+		e, w.holes = syntax.Copy(e, w.emit), w.holes[:outer]
+	}
+	h := *o.hole
+	h.node = e
+	w.holes = append(w.holes, h)
+	return e
+}
+
+// sources returns what stands in FROM. A SELECT that is folded into the core stands for its own
+// sources: a join is then one with the last of them.
+func (w *emitter) sources(list []syntax.Source) (out []syntax.Source) {
+	for _, s := range list {
+		if o, opened := w.opened[s]; opened {
+			out = append(out, w.sources(o.from)...)
+			continue
 		}
-		o, opened := b.opened[i]
-		switch {
-		case opened && o.hole != nil:
-			from, outer := len(out.origin), len(out.holes)
-			delete(b.opened, i)
-			b.emit(out, o.at)
-			b.opened[i] = o
-			h := *o.hole
-			h.from, h.to = from, len(out.origin)
-			out.holes = append(out.holes[:outer], h) // its values stand for what is in it
-		case opened && o.text != "":
-			out.write(o.text, t.Position)
-		case opened && o.parens:
-			out.write("(", t.Position)
-			b.emit(out, o.at)
-			out.write(")", t.Position)
-		case opened:
-			b.emit(out, o.at)
-		case t.Parameter > 0:
-			out.write("?"+strconv.Itoa(t.Parameter), t.Position)
+		switch s := s.(type) {
+		case *syntax.Join:
+			x, y := w.sources([]syntax.Source{s.X}), w.sources([]syntax.Source{s.Y})
+			other := *s
+			other.X, other.Y = x[len(x)-1], y[0]
+			if s.On != nil {
+				other.On = syntax.Copy(s.On, w.emit)
+			}
+			out = append(append(out, x[:len(x)-1]...), &other)
+		case *syntax.ParenSource:
+			other := *s
+			other.List = w.sources(s.List)
+			out = append(out, &other)
 		default:
-			out.write(t.Text, t.Position)
-		}
-		if opened {
-			i += o.tokens - 1
+			out = append(out, syntax.Copy(s, w.emit))
 		}
 	}
+	return out
+}
+
+// wheres returns the condition that several are, nil for none.
+func (w *emitter) wheres(all []syntax.Expr) (condition syntax.Expr) {
+	for _, e := range all {
+		e = syntax.Copy(e, w.emit)
+		if len(all) > 1 {
+			e = syntax.Placed(&syntax.Paren{X: e}, e)
+		}
+		if condition != nil {
+			e = syntax.Placed(&syntax.Binary{Op: "AND", X: condition, Y: e, Operator: e.Pos()}, e)
+		}
+		condition = e
+	}
+	return condition
 }

@@ -31,10 +31,11 @@ func (db *Database) RunText(ctx context.Context, text string, tables []string, f
 
 // RunAround runs a text that Parse has not seen, as a statement around a core.
 func (db *Database) RunAround(ctx context.Context, text string, core *Table, from Source) (*Result, error) {
-	s, err := parse("SELECT * FROM "+query.Quoted(core.Name), []string{core.Name})
+	s, err := Parse("SELECT * FROM " + query.Quoted(core.Name))
 	if err != nil {
 		return nil, err
 	}
+	s.cores = []string{core.Name}
 	s.Tables, s.text, s.typed, from.Cores = nil, text, text, []*Table{core}
 	return db.Run(ctx, s, from, nil)
 }

@@ -1,32 +1,27 @@
 package surround
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/rqlite/sql"
 
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
 
-// hole is a sub-select in the text of a core. Its values stand there in the end. It is of public
+// hole is a sub-select in a core. Its values stand there in the end. It is of public
 // tables, or a statement around private aggregates of its own, which is answered before the core
 // is asked: the core is then a query that an earlier answer chose.
 type hole struct {
-	from, to    int // characters of the text, with the parentheses
+	node        syntax.Expr // of the core: EXISTS, x IN (SELECT …), or the sub-select
 	statement   *Statement
-	list        bool // of values after IN
 	exists, not bool // EXISTS, NOT EXISTS; NOT IN
 	private     bool
-	outer       string // EXISTS: the core's column that is compared with the values
-	text        string
-	origin      []int // for each character of the text of the sub-select, its position in the statement
+	outer       syntax.Expr // EXISTS: the core's column that is compared with the values
 }
 
 // Waits reports whether the text of the core has values of other private aggregates.
@@ -34,185 +29,154 @@ func (c Core) Waits() bool {
 	return slices.ContainsFunc(c.holes, func(h hole) bool { return h.private })
 }
 
-// Asked answers a statement around private aggregates that is part of another one. at returns
-// the position there of one in the text.
-type Asked func(text string, at func(position int) int) (*Result, error)
-
-// subSelect returns the sub-select that an expression in parentheses is. It is a list of values
-// after IN.
-func subSelect(e sql.Expr) (s *sql.SelectStatement, list bool) {
-	switch e := e.(type) {
-	case *sql.Exists:
-		return e.Select, false
-	case *sql.ParenExpr:
-		return inner(e.X), false
-	case *sql.ExprList:
-		if len(e.Exprs) == 1 {
-			return inner(e.Exprs[0]), true
-		}
-	}
-	return nil, false
-}
+// Asked answers a statement around private aggregates that is part of another one. Its positions
+// are those there.
+type Asked func(*Statement) (*Result, error)
 
 // entersSelect makes a sub-select of public tables part of the core: as a hole, which Resolve
 // fills with values. The front end reads those of x IN (SELECT column FROM table) itself.
-func (b *block) entersSelect(e sql.Expr, s *sql.SelectStatement, list bool) {
-	first, last := b.span(e)
-	private := b.asksPrivate(first, last)
-	if !private && list && last-first == 5 && b.tokens[first+3].Matches("FROM") && b.with[query.FoldName(b.tokens[first+4].Value)] == nil {
+func (b *block) entersSelect(e syntax.Expr, q *syntax.Query) {
+	if _, opened := b.opened[e]; opened {
 		return
 	}
-	h := &hole{list: list, private: private}
-	_, h.exists = e.(*sql.Exists)
-	var text script
-	opened := b.opened
-	if private { // a statement by itself: nothing in it is folded into this core
-		b.opened = nil
+	h := &hole{private: hasTables(q, b.isPrivate)}
+	if _, list := e.(*syntax.In); list && !h.private && b.isPlain(q) {
+		return
 	}
-	b.needed(&text, first, last)
-	from := b.firstOf(s)
-	if outer, inner, equal := b.compared(s); h.exists && !private && outer != nil {
-		h.outer = b.semiJoin(&text, s, outer, inner, equal)
+	switch e := e.(type) {
+	case *syntax.In:
+		h.not = e.Not
+	case *syntax.Exists:
+		h.exists = true
+	case *syntax.Unary:
+		h.exists, h.not = true, true
+	}
+	out := b.emitter()
+	if h.private { // a statement by itself: nothing in it is folded into this core
+		out.opened = nil
+	}
+	asked := &syntax.Query{Recursive: true, With: b.needed(out, q)}
+	var outer, inner *syntax.Column
+	var equal syntax.Expr
+	if h.exists && !h.private {
+		outer, inner, equal = b.compared(q)
+	}
+	if outer == nil {
+		inside := syntax.Copy(q, out.emit)
+		asked.With = append(asked.With, inside.With...)
+		asked.Body, asked.Order, asked.Limit, asked.Offset = inside.Body, inside.Order, inside.Limit, inside.Offset
 	} else {
-		b.emit(&text, stretch{from, b.outside(from) - 1})
+		asked.Body = semiJoin(out, q.Body.(*syntax.Block), inner, equal)
+		b.enters(outer)
+		h.outer = syntax.Copy[syntax.Expr](outer, out.emit)
 	}
-	b.opened = opened
-	var err error
-	if h.statement, err = parse(text.text.String(), nil); err != nil || text.long {
-		b.refuse(b.tokens[from].Unsupported("this sub-select").WithHint("ask for it first, and write its result as a value"))
-		return
+	h.statement = statementOf(syntax.Placed(asked, q), b.tokens, nil)
+	if out.long || len(h.statement.text) > maxText {
+		b.refuseAt(q, "this sub-select", "ask for it first, and write its result as a value")
 	}
-	h.text, h.origin = text.text.String(), text.origin
-	h.statement.relocate(text.origin)
-	h.not = h.exists && e.(*sql.Exists).Not.IsValid() || list && b.at(first-2).Matches("NOT")
-	b.opened[first] = opening{tokens: last - first + 1, hole: h, at: stretch{first, last}}
+	b.opened[e] = opening{hole: h}
+}
+
+// isPlain reports whether a query is SELECT column FROM table.
+func (b *block) isPlain(q *syntax.Query) bool {
+	s, ok := q.Body.(*syntax.Block)
+	if !ok || len(s.Items) != 1 || len(s.From) != 1 {
+		return false
+	}
+	col, isColumn := s.Items[0].X.(*syntax.Column)
+	t, isTable := s.From[0].(*syntax.Table)
+	if !isColumn || !isTable || len(col.Path) > 1 || len(t.Path) > 1 || b.with[query.FoldName(t.Path[0].Text)] != nil {
+		return false
+	}
+	alone := &syntax.Block{Items: []syntax.Item{{X: col}}, From: []syntax.Source{&syntax.Table{Path: t.Path}}}
+	return q.String() == (&syntax.Query{Body: alone}).String()
 }
 
 // compared returns the column of the core that the condition of a sub-select says one of its own
 // equals, and the comparison. All are nil if it says no such thing.
-func (b *block) compared(s *sql.SelectStatement) (outer, inner *sql.QualifiedRef, equal *sql.BinaryExpr) {
-	if s.Compound != nil || s.WithClause != nil || s.Source == nil || s.WhereExpr == nil || len(s.GroupByExprs) > 0 || s.Limit.IsValid() || b.cutter.aggregates(s) {
+func (b *block) compared(q *syntax.Query) (outer, inner *syntax.Column, equal syntax.Expr) {
+	s, ok := q.Body.(*syntax.Block)
+	if !ok || len(q.With) > 0 || q.Limit != nil || len(s.From) == 0 || b.cutter.aggregates(s, q) {
 		return nil, nil, nil
 	}
-	own := b.from(s.Source, b.with, nil)
-	means := func(e sql.Expr, items []item) *sql.QualifiedRef {
-		ref, ok := bareOf(e).(*sql.QualifiedRef)
-		if !ok || !slices.ContainsFunc(items, func(i item) bool { return query.SameName(i.name, b.name(ref.Table).Value) }) {
+	own := b.from(s.From, b.with)
+	means := func(e syntax.Expr, items []item) *syntax.Column {
+		col, ok := syntax.Inside(e).(*syntax.Column)
+		if !ok || len(col.Path) < 2 {
 			return nil
 		}
-		return ref
+		if !slices.ContainsFunc(items, func(i item) bool { return query.SameName(i.name, col.Path[0].Text) }) {
+			return nil
+		}
+		return col
 	}
-	for rest := s.WhereExpr; ; {
-		at, _ := rest.(*sql.BinaryExpr)
+	for rest := s.Where; rest != nil; {
 		conjunct := rest
-		if at != nil && at.Op == sql.AND {
-			conjunct, rest = at.Y, at.X
+		if and, ok := rest.(*syntax.Binary); ok && and.Op == "AND" {
+			conjunct, rest = and.Y, and.X
+		} else {
+			rest = nil
 		}
-		if eq, ok := conjunct.(*sql.BinaryExpr); ok && eq.Op == sql.EQ && b.stands(eq) {
-			for _, pair := range [][2]sql.Expr{{eq.X, eq.Y}, {eq.Y, eq.X}} {
-				mine := means(pair[0], own)
-				if theirs := means(pair[1], b.frame.items); mine != nil && theirs != nil && means(pair[1], own) == nil {
-					return theirs, mine, eq
-				}
-			}
-		}
-		if at == nil || at.Op != sql.AND {
-			return nil, nil, nil
-		}
-	}
-}
-
-// stands reports whether nothing but AND is beside a comparison: what the parser did not get,
-// such as COLLATE, would be.
-func (b *block) stands(e sql.Expr) bool {
-	first, last := b.span(e)
-	before, after := b.at(first-1), b.at(last+1)
-	return (before.Matches("WHERE") || before.Matches("AND")) && (after.Matches("AND") || after.Matches(")")) && b.whole(stretch{first, last})
-}
-
-// semiJoin writes the values that the sub-select of an EXISTS compares with a column of the core,
-// and returns the text of the column.
-func (b *block) semiJoin(out *script, s *sql.SelectStatement, outer, inner *sql.QualifiedRef, equal *sql.BinaryExpr) string {
-	from := b.index(s.From)
-	place := b.tokens[from].Position
-	column := func(out *script, ref *sql.QualifiedRef) { b.emit(out, stretch{b.of(ref.Table), b.of(ref.Column)}) }
-	out.write("SELECT ", place)
-	column(out, inner)
-	out.write(" ", place)
-	first, last := b.span(equal)
-	b.emit(out, stretch{from, first - 1})
-	out.write(" ", b.tokens[first].Position)
-	column(out, inner)
-	out.write(" IS NOT NULL ", b.tokens[last].Position)
-	if end := b.outside(from) - 1; end > last {
-		b.emit(out, stretch{last + 1, end})
-	}
-	b.enters(outer)
-	var text script
-	column(&text, outer)
-	return text.text.String()
-}
-
-// asksPrivate reports whether tokens name a private table, or an entry of WITH that has private
-// rows or aggregates of them.
-func (b *block) asksPrivate(first, last int) bool {
-	for i := first; i < last; i++ {
-		t := b.tokens[i]
-		if !b.isTable(i) {
+		eq, ok := conjunct.(*syntax.Binary)
+		if !ok || eq.Op != "=" && eq.Op != "==" {
 			continue
 		}
-		_, private := b.private(syntax.Name{Text: t.Value, Position: t.Position})
-		if e := b.with[query.FoldName(t.Value)]; e != nil {
-			private = e.rows != nil || e.cores
-		}
-		if private {
-			return true
-		}
-	}
-	return false
-}
-
-// isTable reports whether a token can be a table's name.
-func (c *cutter) isTable(i int) bool {
-	t, before := c.tokens[i], c.at(i-1)
-	return (t.Kind == syntax.KindWord || t.Kind == syntax.KindQuoted) &&
-		(before.Matches("FROM") || before.Matches("JOIN") || before.Matches(",") || before.Matches("(") || before.Matches("."))
-}
-
-// needed writes the common table expressions that tokens name, and those that these name.
-func (b *block) needed(out *script, first, last int) {
-	var all []*entry
-	var find func(first, last int)
-	find = func(first, last int) {
-		for i := first; i <= last; i++ {
-			if e := b.with[query.FoldName(b.tokens[i].Value)]; e != nil && b.isTable(i) && !slices.Contains(all, e) {
-				all = append(all, e)
-				find(b.index(e.cte.SelectLparen), b.index(e.cte.SelectRparen))
+		for _, pair := range [][2]syntax.Expr{{eq.X, eq.Y}, {eq.Y, eq.X}} {
+			mine, theirs := means(pair[0], own), means(pair[1], b.frame.items)
+			if mine != nil && theirs != nil && means(pair[1], own) == nil {
+				return theirs, mine, eq
 			}
 		}
 	}
-	find(first, last)
-	slices.SortFunc(all, func(x, y *entry) int { return cmp.Compare(b.of(x.cte.TableName), b.of(y.cte.TableName)) })
-	for i, e := range all {
-		out.write([]string{"WITH RECURSIVE ", ", "}[min(i, 1)], b.tokens[first].Position)
-		b.emit(out, stretch{b.of(e.cte.TableName), b.index(e.cte.SelectRparen)})
-		if i == len(all)-1 {
-			out.write(" ", b.tokens[first].Position)
-		}
-	}
+	return nil, nil, nil
 }
 
-// among writes that a column of the core has one of the values of a sub-select. EXISTS is false,
-// and not NULL, where the column is NULL.
-func (h hole) among(r *Result) (string, error) {
-	h.list, h.exists = true, false
-	if len(r.Rows) == 0 {
-		return "(1 = " + map[bool]string{true: "1", false: "0"}[h.not] + ")", nil
+// semiJoin returns the query of the values that the sub-select of an EXISTS compares with a column
+// of the core.
+func semiJoin(out *emitter, s *syntax.Block, inner *syntax.Column, equal syntax.Expr) *syntax.Block {
+	known := &syntax.Test{X: syntax.Copy[syntax.Expr](inner, out.emit), Is: "NULL", Not: true}
+	return syntax.Placed(&syntax.Block{
+		Items: []syntax.Item{{X: syntax.Copy[syntax.Expr](inner, out.emit)}},
+		From:  out.sources(s.From),
+		Where: syntax.Copy(s.Where, func(n syntax.Node) syntax.Node {
+			if n == syntax.Node(equal) {
+				return syntax.Placed(known, equal)
+			}
+			return out.emit(n)
+		}),
+		Windows: s.Windows,
+	}, s)
+}
+
+// isPrivate reports whether a name is a private table, or an entry of WITH that has private
+// rows or aggregates of them.
+func (b *block) isPrivate(name syntax.Ident) bool {
+	if e := b.with[query.FoldName(name.Text)]; e != nil {
+		return e.rows != nil || e.cores
 	}
-	in := h
-	in.outer, in.not = "", false
-	list, err := in.values(r)
-	return "((" + h.outer + " IN " + list + ") IS " + map[bool]string{true: "NOT ", false: ""}[h.not] + "TRUE)", err
+	_, private := b.private(syntax.Name{Text: name.Text, Position: name.Pos()})
+	return private
+}
+
+// needed returns the common table expressions that a query names, and those that these name.
+func (b *block) needed(out *emitter, q *syntax.Query) (tables []*syntax.CommonTable) {
+	var all []*entry
+	var find func(q *syntax.Query)
+	find = func(q *syntax.Query) {
+		hasTables(q, func(name syntax.Ident) bool {
+			if e := b.with[query.FoldName(name.Text)]; e != nil && !slices.Contains(all, e) {
+				all = append(all, e)
+				find(e.table.Query)
+			}
+			return false
+		})
+	}
+	find(q)
+	slices.SortFunc(all, func(x, y *entry) int { return x.table.Pos() - y.table.Pos() })
+	for _, e := range all {
+		tables = append(tables, syntax.Copy(e.table, out.emit))
+	}
+	return tables
 }
 
 // maxList bounds the values of a sub-select in a core.
@@ -222,100 +186,159 @@ const maxList = 1000
 // public tables, and has those around private aggregates answered by asked. If asked is nil, NULL
 // stands for their values: the cores then have the columns that they will have, and are refused
 // if they will be, but ask for something else.
-func (db *Database) Resolve(ctx context.Context, cores []Core, from Source, args []query.Value, asked Asked) ([]Core, error) {
+func (db *Database) Resolve(
+	ctx context.Context, cores []Core, from Source, args []query.Value, asked Asked,
+) ([]Core, error) {
 	out := slices.Clone(cores)
 	for i, core := range cores {
-		text := []rune(core.Text)
-		var filled script
-		at := 0
+		if len(core.holes) == 0 {
+			continue
+		}
+		values := make(map[syntax.Expr]filling)
 		for _, h := range core.holes {
 			r, err := &Result{Columns: make([]ResultColumn, 1), Rows: [][]any{{nil}}}, error(nil)
 			switch {
 			case !h.private:
 				r, err = db.Run(ctx, h.statement, from, args)
 			case asked != nil:
-				r, err = asked(h.text, func(position int) int {
-					if position < 1 || position > len(h.origin) {
-						return h.statement.at(0).Position
-					}
-					return h.origin[position-1]
-				})
+				r, err = asked(h.statement)
 			}
 			if e, ok := err.(*sqlerr.Error); ok && e.Code == sqlerr.Unknown && e.Hint == "" {
-				return nil, e.WithHint("a sub-select inside a private aggregate names columns of its own tables only: join the public table instead")
+				return nil, e.WithHint("a sub-select inside a private aggregate names columns of its own tables only: " +
+					"join the public table instead")
 			}
 			if err != nil {
 				return nil, err
 			}
-			values, err := h.values(r)
-			if err != nil {
+			if values[h.node], err = h.fill(r); err != nil {
 				return nil, err
 			}
-			filled.slice(text, core.origin, at, h.from)
-			filled.write(values, core.origin[h.from])
-			at = h.to
 		}
-		if len(core.holes) > 0 {
-			filled.slice(text, core.origin, at, len(text))
-			if filled.long {
-				return nil, sqlerr.New(sqlerr.Unsupported, "a private aggregate of more than %d KiB is outside the dialect", maxText>>10).At(core.Position)
-			}
-			out[i].Text, out[i].origin, out[i].holes = filled.text.String(), filled.origin, nil
+		filled := &out[i]
+		filled.query, filled.holes = filledIn(core.query, values), nil
+		if filled.Text, filled.origin = filled.query.Traced(); len(filled.Text) > maxText {
+			return nil, sqlerr.New(sqlerr.Unsupported, "a private aggregate of more than %d KiB is outside the dialect",
+				maxText>>10).At(core.Position)
 		}
 	}
 	return out, nil
 }
 
-// values writes what a sub-select gives.
-func (h hole) values(r *Result) (string, error) {
-	first := h.statement.at(0)
-	if h.outer != "" {
-		return h.among(r)
-	}
-	if h.exists {
-		return "(1 = " + map[bool]string{true: "1", false: "0"}[len(r.Rows) > 0 != h.not] + ")", nil
-	}
-	if len(r.Columns) != 1 {
-		return "", first.Malformed("a sub-select of %d columns stands in the place of a value", len(r.Columns))
-	}
-	if !h.list {
-		if len(r.Rows) == 0 {
-			return "NULL", nil
+// filling makes what stands for a sub-select. left returns what is left of an operand of IN.
+type filling func(left func(syntax.Expr) syntax.Expr) syntax.Expr
+
+// filledIn returns a core with values in its holes.
+func filledIn(core *syntax.Query, values map[syntax.Expr]filling) *syntax.Query {
+	var put func(n syntax.Node) syntax.Node
+	put = func(n syntax.Node) syntax.Node {
+		e, ok := n.(syntax.Expr)
+		if !ok || values[e] == nil {
+			return nil
 		}
-		return literal(r.Rows[0][0]), nil
+		return values[e](func(x syntax.Expr) syntax.Expr { return syntax.Copy(x, put) })
 	}
-	var values []string
-	for _, row := range r.Rows {
-		values = append(values, literal(row[0]))
-	}
-	slices.Sort(values)
-	values = slices.Compact(values)
-	switch { // IN () is false, and NOT IN () true, of NULL too
-	case len(values) == 0 && h.not:
-		return "(NULL) IS NULL", nil
-	case len(values) == 0:
-		return "(NULL) IS TRUE", nil
-	}
-	if len(values) > maxList {
-		return "", first.Unsupported(fmt.Sprintf("a sub-select of more than %d values inside a private aggregate", maxList)).
-			WithHint("write IN (SELECT column FROM a public table)")
-	}
-	return "(" + strings.Join(values, ", ") + ")", nil
+	return syntax.Copy(core, put)
 }
 
-// literal writes a value.
-func literal(v any) string {
+// fill returns what stands for the sub-select when it gives a result.
+func (h hole) fill(r *Result) (filling, error) {
+	first := h.statement.first()
+	as := func(e syntax.Expr) (filling, error) {
+		return func(func(syntax.Expr) syntax.Expr) syntax.Expr { return e }, nil
+	}
+	switch {
+	case h.outer != nil:
+		return h.among(r)
+	case h.exists:
+		return as(truth(len(r.Rows) > 0 != h.not))
+	case len(r.Columns) != 1:
+		return nil, first.Malformed("a sub-select of %d columns stands in the place of a value", len(r.Columns))
+	}
+	in, list := h.node.(*syntax.In)
+	switch {
+	case list:
+		set, err := h.list(r)
+		if err != nil {
+			return nil, err
+		}
+		return func(left func(syntax.Expr) syntax.Expr) syntax.Expr {
+			other := *in
+			other.X, other.Set = left(in.X), set
+			if len(r.Rows) > 0 {
+				return &other
+			}
+			// IN () is false, and NOT IN () true, of NULL too
+			return syntax.Placed(&syntax.Test{X: &other, Is: map[bool]string{true: "NULL", false: "TRUE"}[h.not]}, in)
+		}, nil
+	case len(r.Rows) == 0:
+		return as(nullValue())
+	}
+	return as(literal(r.Rows[0][0]))
+}
+
+// among returns that a column of the core has one of the values of a sub-select. EXISTS is false,
+// and not NULL, where the column is NULL.
+func (h hole) among(r *Result) (filling, error) {
+	e := truth(h.not)
+	if len(r.Rows) > 0 {
+		set, err := h.list(r)
+		if err != nil {
+			return nil, err
+		}
+		in := &syntax.Paren{X: &syntax.In{X: h.outer, Set: set}}
+		e = &syntax.Paren{X: &syntax.Test{X: in, Is: "TRUE", Not: h.not}}
+	}
+	return func(func(syntax.Expr) syntax.Expr) syntax.Expr { return e }, nil
+}
+
+// list returns the values of a sub-select, each once; NULL if there are none.
+func (h hole) list(r *Result) (*syntax.Tuple, error) {
+	values := make(map[string]syntax.Expr)
+	for _, row := range r.Rows {
+		e := literal(row[0])
+		values[syntax.Text(e)] = e
+	}
+	if len(values) > maxList {
+		construct := fmt.Sprintf("a sub-select of more than %d values inside a private aggregate", maxList)
+		return nil, h.statement.first().Unsupported(construct).
+			WithHint("write IN (SELECT column FROM a public table)")
+	}
+	if len(values) == 0 {
+		return &syntax.Tuple{Items: []syntax.Expr{nullValue()}}, nil
+	}
+	set := &syntax.Tuple{}
+	for _, text := range slices.Sorted(maps.Keys(values)) {
+		set.Items = append(set.Items, values[text])
+	}
+	return set, nil
+}
+
+// truth returns an expression that is true or false.
+func truth(yes bool) syntax.Expr {
+	number := func(text string) syntax.Expr { return &syntax.Literal{Kind: syntax.KindInteger, Value: text} }
+	value := map[bool]string{true: "1", false: "0"}[yes]
+	return &syntax.Paren{X: &syntax.Binary{Op: "=", X: number("1"), Y: number(value)}}
+}
+
+// literal returns a value as an expression.
+func literal(v any) syntax.Expr {
+	number := func(kind syntax.Kind, text string) syntax.Expr {
+		if digits, negative := strings.CutPrefix(text, "-"); negative {
+			return &syntax.Unary{Op: "-", X: &syntax.Literal{Kind: kind, Value: digits}}
+		}
+		return &syntax.Literal{Kind: kind, Value: text}
+	}
 	switch v := v.(type) {
 	case int64:
-		return strconv.FormatInt(v, 10)
+		return number(syntax.KindInteger, strconv.FormatInt(v, 10))
 	case float64:
 		text := strconv.FormatFloat(v, 'g', -1, 64)
 		if !strings.ContainsAny(text, ".e") {
 			text += ".0"
 		}
-		return text
+		return number(syntax.KindDecimal, text)
 	case string:
-		return query.Text(v).String()
+		return &syntax.Literal{Kind: syntax.KindString, Value: v}
 	}
-	return "NULL"
+	return nullValue()
 }

@@ -1,12 +1,10 @@
 package surround
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/rqlite/sql"
 
 	"dpsql/post"
 	"dpsql/query"
@@ -28,7 +26,7 @@ import (
 type Lineage struct {
 	Needs []Need // the columns that the cores' tables must have, beside those of their text
 
-	text    string     // the statement with the columns
+	text    string     // as SQLite runs it, with the columns
 	hidden  int        // how many these are; they are the last. 0 if no number has an interval
 	columns []*formula // of the result; nil for those without an interval
 	names   []string   // of its columns
@@ -69,12 +67,12 @@ type formula struct {
 // leaf is something that formulas of a SELECT start from: a column of an item in FROM, a
 // column without noise, or a scalar sub-select.
 type leaf struct {
-	text   string   // of a column without noise in a table
-	item   *sourced // the item that it is a leaf of
-	scalar *shape   // or the sub-select
-	inner  int      // of the item's or the sub-select's shape
-	core   *Table   // of a number in a core's shape
-	column int      // of the core
+	column *syntax.Column // a column without noise in a table
+	item   *sourced       // the item that it is a leaf of
+	scalar *shape         // or the sub-select
+	inner  int            // of the item's or the sub-select's shape
+	core   *Table         // of a number in a core's shape
+	number int            // of the core
 }
 
 // shape is what a relation looks like.
@@ -82,14 +80,15 @@ type shape struct {
 	names   []string // nil if they are not known; "" for a column without a name of its own
 	forms   []*formula
 	leaves  []leaf
-	core    *Table // the core that it is; nil for SELECTs and public tables
-	s       *sql.SelectStatement
+	core    *Table        // the core that it is; nil for SELECTs and public tables
+	query   *syntax.Query // nil for tables
+	block   *syntax.Block // of a query that is one SELECT
 	items   []*sourced
 	merged  bool // USING merges columns of the items
 	single  bool // it has one row at most
-	cte     *sql.CTE
-	stars   []int // the tokens of its *
-	exports []string
+	entry   *syntax.CommonTable
+	stars   []*syntax.Star
+	exports []syntax.Item
 	known   map[string]string
 }
 
@@ -104,9 +103,9 @@ type tracer struct {
 	cutter
 	tables  map[string][]column
 	cores   map[string]*shape
-	shapes  []*shape          // of the SELECTs that numbers may pass
-	read    map[*sql.CTE]int  // how often such SELECTs read an entry
-	bodies  map[string]*shape // the entries in scope, by folded name
+	shapes  map[*syntax.Block]*shape    // of the SELECTs that numbers may pass
+	read    map[*syntax.CommonTable]int // how often such SELECTs read an entry
+	bodies  map[string]*shape           // the entries in scope, by folded name
 	needs   []Need
 	natural bool
 	names   int
@@ -116,26 +115,27 @@ type tracer struct {
 func (s *Statement) lineage(cores []*Table, tables map[string][]column) (l *Lineage, err error) {
 	err = sqlerr.Guard(func() error {
 		if l = s.trace(cores, tables); l == nil {
-			l = &Lineage{text: s.typed}
+			l = s.untraced(nil)
 		}
 		return nil
 	})
 	return l, err
 }
 
+// untraced returns the lineage of a statement whose result has no intervals.
+func (s *Statement) untraced(names []string) *Lineage {
+	return &Lineage{text: s.typed, names: names}
+}
+
 // trace returns the lineage of a statement, or nil if no number of its result has one. cores
 // are the tables of its cores, and tables the columns of the copies.
 func (s *Statement) trace(cores []*Table, tables map[string][]column) *Lineage {
-	t := &tracer{cutter: cutter{Statement: s, taken: make(map[string]bool), closing: closing(s.tokens)}, tables: tables, cores: make(map[string]*shape),
-		read: make(map[*sql.CTE]int), bodies: make(map[string]*shape)}
-	for _, token := range s.tokens {
-		t.taken[query.FoldName(token.Value)] = true
-		t.natural = t.natural || token.Matches("NATURAL")
-	}
+	t := &tracer{cutter: cutter{Statement: s, taken: s.taken()}, tables: tables, shapes: make(map[*syntax.Block]*shape),
+		cores: make(map[string]*shape), bodies: make(map[string]*shape), read: make(map[*syntax.CommonTable]int)}
 	for _, core := range cores {
 		t.cores[query.FoldName(core.Name)] = coreShape(core)
 	}
-	out := t.selected(s.tree)
+	out := t.selected(s.types)
 	l := &Lineage{}
 	for _, f := range out.forms {
 		numbers := 0
@@ -154,11 +154,11 @@ func (s *Statement) trace(cores []*Table, tables map[string][]column) *Lineage {
 	if l.hidden == 0 || len(out.names) != len(out.forms) {
 		return nil
 	}
-	text, ok := t.written()
+	q, ok := t.carrying()
 	if !ok {
 		return nil
 	}
-	l.text, l.Needs = text, t.needs
+	l.text, l.Needs = s.written(q), t.needs
 	return l
 }
 
@@ -226,160 +226,144 @@ func (t *tracer) export(h *shape, n int, end End, share int, anew bool) string {
 		h.known = make(map[string]string)
 	}
 	h.known[key] = name
-	switch {
-	case h.core != nil:
-		t.needs = append(t.needs, Need{h.core.Name, l.column, name, end, max(1, share)})
+	if h.core != nil {
+		t.needs = append(t.needs, Need{h.core.Name, l.number, name, end, max(1, share)})
 		return name
-	case l.item != nil:
-		h.exports = append(h.exports, l.item.of(t.export(l.item.shape, l.inner, end, share, false))+" AS "+query.Quoted(name))
-	case l.scalar != nil:
-		h.exports = append(h.exports, t.repeated(l.scalar, l.inner, end, share)+" AS "+query.Quoted(name))
-	default:
-		h.exports = append(h.exports, l.text+" AS "+query.Quoted(name))
 	}
+	as := syntax.Ident{Text: name, Quoted: true}
+	h.exports = append(h.exports, syntax.Item{X: t.exported(l, end, share), As: as})
 	return name
 }
 
-// of returns the text of a column of an item.
-func (i *sourced) of(column string) string {
+// exported returns the column that has what a leaf has.
+func (t *tracer) exported(l *leaf, end End, share int) syntax.Expr {
+	switch {
+	case l.item != nil:
+		return l.item.of(t.export(l.item.shape, l.inner, end, share, false))
+	case l.scalar != nil: // it is repeated with another column
+		block, q := *l.scalar.block, *l.scalar.query
+		block.Items = []syntax.Item{{X: t.exported(&l.scalar.leaves[l.inner], end, share)}}
+		q.Body = &block
+		return &syntax.Subquery{Query: &q}
+	}
+	return l.column
+}
+
+// of returns a column of an item.
+func (i *sourced) of(column string) *syntax.Column {
+	path := []syntax.Ident{{Text: i.name, Quoted: true}, {Text: column, Quoted: true}}
 	if i.name == "" {
-		return query.Quoted(column)
+		path = path[1:]
 	}
-	return query.Quoted(i.name) + "." + query.Quoted(column)
+	return &syntax.Column{Path: path}
 }
 
-// repeated returns a scalar sub-select with another column.
-func (t *tracer) repeated(h *shape, n int, end End, share int) string {
-	l := &h.leaves[n]
-	column := l.text
-	if l.item != nil {
-		column = l.item.of(t.export(l.item.shape, l.inner, end, share, false))
-	} else if l.scalar != nil {
-		column = t.repeated(l.scalar, l.inner, end, share)
-	}
-	from := t.index(h.s.From)
-	return "(SELECT " + column + " " + t.tokensOf(from, t.outside(from), nil, nil) + ")"
-}
-
-// selected returns the shape of a SELECT.
-func (t *tracer) selected(s *sql.SelectStatement) *shape {
-	h := &shape{s: s}
-	if s.WithClause != nil {
+// selected returns the shape of a query.
+func (t *tracer) selected(q *syntax.Query) *shape {
+	h := &shape{query: q}
+	if len(q.With) > 0 {
 		outer := t.bodies
-		t.bodies = make(map[string]*shape)
-		for name, body := range outer {
-			t.bodies[name] = body
-		}
+		t.bodies = maps.Clone(outer)
 		defer func() { t.bodies = outer }()
-		for _, cte := range s.WithClause.CTEs { // it may read itself
-			t.bodies[query.FoldName(t.name(cte.TableName).Value)] = &shape{cte: cte}
-		}
-		for _, cte := range s.WithClause.CTEs {
-			body := t.selected(cte.Select)
-			body.cte = cte
-			if cte.Columns != nil {
-				if len(body.names) != len(cte.Columns) {
-					body = &shape{cte: cte}
-				}
-				body.names = nil
-				for _, c := range cte.Columns {
-					body.names = append(body.names, t.name(c).Value)
-				}
-			}
-			t.bodies[query.FoldName(t.name(cte.TableName).Value)] = body
-		}
+		t.entries(q.With)
 	}
-	if s.Compound != nil || len(s.ValueLists) > 0 {
+	b, ok := q.Body.(*syntax.Block)
+	if !ok {
 		return h
 	}
-	if s.Source != nil {
-		t.sourcesOf(s.Source, h)
-	}
-	passes := !s.Distinct.IsValid() && len(s.GroupByExprs) == 0 && s.HavingExpr == nil && !t.aggregates(s)
-	h.single = s.Source == nil || len(h.items) == 1 && h.items[0].shape.single
+	h.block = b
+	t.sourcesOf(b.From, h)
+	passes := !b.Distinct && len(b.Group) == 0 && b.Having == nil && !t.aggregates(b, q)
+	h.single = len(b.From) == 0 || len(h.items) == 1 && h.items[0].shape.single
 	if passes {
-		t.shapes = append(t.shapes, h)
+		t.shapes[b] = h
 		for _, i := range h.items {
-			if i.shape.cte != nil {
-				t.read[i.shape.cte]++
+			if i.shape.entry != nil {
+				t.read[i.shape.entry]++
 			}
 		}
 	}
 	h.names = []string{}
-	for _, col := range s.Columns {
-		ref, qualified := col.Expr.(*sql.QualifiedRef)
-		if col.Star.IsValid() || qualified && ref.Star.IsValid() {
-			table := ""
-			if qualified {
-				table = t.name(ref.Table).Value
-				h.stars = append(h.stars, t.index(ref.Star))
-			} else {
-				h.stars = append(h.stars, t.index(col.Star))
-			}
-			t.star(h, table, passes)
+	for _, entry := range b.Items {
+		if star, ok := entry.X.(*syntax.Star); ok {
+			h.stars = append(h.stars, star)
+			t.star(h, qualifier(star.Of), passes)
 			continue
-		}
-		name := t.name(col.Alias).Value
-		if col.Alias == nil {
-			switch e := col.Expr.(type) {
-			case *sql.Ident:
-				name = t.name(e).Value
-			case *sql.QualifiedRef:
-				name = t.name(e.Column).Value
-			}
 		}
 		var f *formula
 		if passes {
-			f = t.formula(col.Expr, h)
+			f = t.formula(entry.X, h)
 		}
 		if h.names != nil {
-			h.names = append(h.names, name)
+			h.names = append(h.names, nameOf(entry))
 		}
 		h.forms = append(h.forms, f)
 	}
 	return h
 }
 
-// sourcesOf adds the items of a FROM clause.
-func (t *tracer) sourcesOf(s sql.Source, h *shape) {
-	switch s := s.(type) {
-	case *sql.JoinClause:
-		t.sourcesOf(s.X, h)
-		t.sourcesOf(s.Y, h)
-		if _, ok := s.Constraint.(*sql.UsingConstraint); ok {
-			h.merged = true
-		}
-	case *sql.ParenSource:
-		if inner, ok := s.X.(*sql.SelectStatement); ok {
-			h.items = append(h.items, &sourced{t.name(s.Alias).Value, t.selected(inner)})
-			return
-		}
-		t.sourcesOf(s.X, h)
-	case *sql.SelectStatement:
-		h.items = append(h.items, &sourced{"", t.selected(s)})
-	case *sql.QualifiedTableName:
-		name := t.name(s.Name).Value
-		i := &sourced{name: name, shape: &shape{}}
-		if s.Alias != nil {
-			i.name = t.name(s.Alias).Value
-		}
-		folded := query.FoldName(name)
-		switch body, core := t.bodies[folded], t.cores[folded]; {
-		case body != nil && s.Schema == nil:
-			i.shape = body
-		case core != nil:
-			i.shape = core
-		default:
-			for n, c := range t.tables[folded] {
-				i.shape.names = append(i.shape.names, c.name)
-				i.shape.forms = append(i.shape.forms, &formula{op: 'l', leaf: n})
-				i.shape.leaves = append(i.shape.leaves, leaf{column: n})
+// entries adds the entries of WITH to those in scope.
+func (t *tracer) entries(with []*syntax.CommonTable) {
+	for _, e := range with { // it may read itself
+		t.bodies[query.FoldName(e.Name.Text)] = &shape{entry: e}
+	}
+	for _, e := range with {
+		body := t.selected(e.Query)
+		body.entry = e
+		if e.Columns != nil {
+			if len(body.names) != len(e.Columns) {
+				body = &shape{entry: e}
+			}
+			body.names = nil
+			for _, c := range e.Columns {
+				body.names = append(body.names, c.Text)
 			}
 		}
-		h.items = append(h.items, i)
-	default:
-		h.items = append(h.items, &sourced{"", &shape{}})
+		t.bodies[query.FoldName(e.Name.Text)] = body
 	}
+}
+
+// sourcesOf adds the items of a FROM clause.
+func (t *tracer) sourcesOf(list []syntax.Source, h *shape) {
+	for _, s := range list {
+		switch s := s.(type) {
+		case *syntax.Join:
+			t.sourcesOf([]syntax.Source{s.X, s.Y}, h)
+			h.merged = h.merged || s.Using != nil
+			t.natural = t.natural || s.Natural
+		case *syntax.ParenSource:
+			t.sourcesOf(s.List, h)
+		case *syntax.Derived:
+			h.items = append(h.items, &sourced{s.Alias.Name.Text, t.selected(s.Query)})
+		case *syntax.Table:
+			h.items = append(h.items, t.tableOf(s))
+		default:
+			h.items = append(h.items, &sourced{"", &shape{}})
+		}
+	}
+}
+
+// tableOf returns the item that a name is.
+func (t *tracer) tableOf(s *syntax.Table) *sourced {
+	name := lastOf(s.Path).Text
+	i := &sourced{name: name, shape: &shape{}}
+	if !s.Alias.Name.None() {
+		i.name = s.Alias.Name.Text
+	}
+	folded := query.FoldName(name)
+	switch body, core := t.bodies[folded], t.cores[folded]; {
+	case body != nil && len(s.Path) == 1:
+		i.shape = body
+	case core != nil:
+		i.shape = core
+	default:
+		for n, c := range t.tables[folded] {
+			i.shape.names = append(i.shape.names, c.name)
+			i.shape.forms = append(i.shape.forms, &formula{op: 'l', leaf: n})
+			i.shape.leaves = append(i.shape.leaves, leaf{number: n})
+		}
+	}
+	return i
 }
 
 // coreShape returns the shape of a core's table.
@@ -388,7 +372,7 @@ func coreShape(core *Table) *shape {
 	for n, c := range core.Columns {
 		h.names = append(h.names, c.Name)
 		h.forms = append(h.forms, &formula{op: 'l', leaf: n, real: core.Types != nil && kinds[core.Types[n]].plain() == real})
-		l := leaf{column: n}
+		l := leaf{number: n}
 		if n >= core.Keys {
 			l.core = core
 		}
@@ -426,8 +410,8 @@ func (t *tracer) column(h *shape, i *sourced, n int) *formula {
 	}
 	return i.shape.forms[n].in(func(inner int) int {
 		l := leaf{item: i, inner: inner}
-		if i.shape.s == nil && !i.shape.isNumber(inner) { // the column of a table, without noise
-			l = leaf{text: i.of(i.shape.names[n]), inner: inner}
+		if i.shape.query == nil && !i.shape.isNumber(inner) { // the column of a table, without noise
+			l = leaf{column: i.of(i.shape.names[n]), inner: inner}
 		}
 		return h.leaf(l)
 	})
@@ -449,7 +433,7 @@ func (f *formula) in(leaf func(int) int) *formula {
 // leaf returns the index of a leaf.
 func (h *shape) leaf(l leaf) int {
 	for n, have := range h.leaves {
-		if have.item == l.item && have.scalar == l.scalar && have.inner == l.inner && have.text == l.text {
+		if have.item == l.item && have.scalar == l.scalar && have.inner == l.inner && have.same(l.column) {
 			return n
 		}
 	}
@@ -457,51 +441,55 @@ func (h *shape) leaf(l leaf) int {
 	return len(h.leaves) - 1
 }
 
+// same reports whether a leaf is of a column without noise, or none is.
+func (l *leaf) same(c *syntax.Column) bool {
+	return l.column == c || l.column != nil && c != nil && slices.Equal(l.column.Path, c.Path)
+}
+
 // formula returns the formula of an expression, or nil if it has none.
-func (t *tracer) formula(e sql.Expr, h *shape) *formula {
+func (t *tracer) formula(e syntax.Expr, h *shape) *formula {
 	switch e := e.(type) {
-	case *sql.ParenExpr:
+	case *syntax.Paren:
 		return t.formula(e.X, h)
-	case *sql.Ident:
-		return t.reference(h, "", t.name(e))
-	case *sql.QualifiedRef:
-		return t.reference(h, t.name(e.Table).Value, t.name(e.Column))
-	case *sql.NumberLit:
+	case *syntax.Collate:
+		return t.formula(e.X, h)
+	case *syntax.Column:
+		table, name := qualified(e)
+		return t.reference(h, table, name)
+	case *syntax.Literal:
 		c, err := strconv.ParseFloat(e.Value, 64)
-		if err != nil {
+		if err != nil || e.Kind != syntax.KindInteger && e.Kind != syntax.KindDecimal {
 			return nil
 		}
 		return &formula{op: 'c', c: c, real: strings.ContainsAny(e.Value, ".eE")}
-	case *sql.UnaryExpr:
+	case *syntax.Unary:
 		x := t.formula(e.X, h)
-		if x != nil && e.Op == sql.MINUS {
+		if x != nil && e.Op == "-" {
 			return &formula{op: 'n', x: x, real: x.real}
 		}
-		if e.Op == sql.PLUS {
+		if e.Op == "+" {
 			return x
 		}
-	case *sql.BinaryExpr:
-		op, ok := map[sql.Token]byte{sql.PLUS: '+', sql.MINUS: '-', sql.STAR: '*', sql.SLASH: '/'}[e.Op]
-		if !ok {
+	case *syntax.Binary:
+		if !slices.Contains([]string{"+", "-", "*", "/"}, e.Op) {
 			return nil
 		}
 		x, y := t.formula(e.X, h), t.formula(e.Y, h)
 		if x != nil && y != nil {
-			return &formula{op: op, x: x, y: y, real: x.real || y.real}
+			return &formula{op: e.Op[0], x: x, y: y, real: x.real || y.real}
 		}
-	case *sql.CastExpr:
-		w := walker{statement: t.Statement}
-		if x := t.formula(e.X, h); x != nil && w.cast(e.Type) == real {
+	case *syntax.Cast:
+		if x := t.formula(e.X, h); x != nil && kindOfCast(e) == real {
 			return &formula{op: 'r', x: x, real: true}
 		}
-	case sql.SelectExpr:
-		return t.scalar(e.SelectStatement, h)
+	case *syntax.Subquery:
+		return t.scalar(e.Query, h)
 	}
 	return nil
 }
 
 // reference returns the formula of a column that is named.
-func (t *tracer) reference(h *shape, table string, name syntax.Token) *formula {
+func (t *tracer) reference(h *shape, table string, name syntax.Ident) *formula {
 	var at *sourced
 	column := -1
 	for _, i := range h.items {
@@ -512,7 +500,7 @@ func (t *tracer) reference(h *shape, table string, name syntax.Token) *formula {
 			return nil
 		}
 		for n, have := range i.shape.names {
-			if query.SameName(have, name.Value) {
+			if query.SameName(have, name.Text) {
 				if at != nil {
 					return nil
 				}
@@ -527,131 +515,132 @@ func (t *tracer) reference(h *shape, table string, name syntax.Token) *formula {
 }
 
 // scalar returns the formula of a scalar sub-select of one row at most.
-func (t *tracer) scalar(s *sql.SelectStatement, h *shape) *formula {
-	if s.WithClause != nil || s.Source == nil {
+func (t *tracer) scalar(q *syntax.Query, h *shape) *formula {
+	b, ok := q.Body.(*syntax.Block)
+	if !ok || len(q.With) > 0 || len(b.From) == 0 {
 		return nil
 	}
-	inner := t.selected(s)
+	inner := t.selected(q)
 	if !inner.single || len(inner.forms) != 1 || len(inner.stars) > 0 || inner.forms[0] == nil {
 		return nil
 	}
 	return inner.forms[0].in(func(n int) int { return h.leaf(leaf{scalar: inner, inner: n}) })
 }
 
-// written returns the statement with its hidden columns. It returns false if these would be
+// carrying returns the query with its hidden columns. It returns false if these would be
 // seen by a part of the statement that numbers do not pass.
-func (t *tracer) written() (string, bool) {
-	insert, replace := make(map[int]string), make(map[int]string)
+func (t *tracer) carrying() (*syntax.Query, bool) {
 	stars, read := 0, true
+	columns := make(map[*syntax.Star][]syntax.Item)
+	added := make(map[*syntax.CommonTable][]syntax.Ident)
 	for _, h := range t.shapes {
-		carries := func(i *sourced) bool { return len(i.shape.exports) > 0 }
 		stars += len(h.stars)
-		if slices.ContainsFunc(h.items, carries) {
-			if t.natural {
-				return "", false
-			}
-			for _, at := range h.stars {
-				if !t.expand(h, at, replace) {
-					return "", false
-				}
+		if slices.ContainsFunc(h.items, func(i *sourced) bool { return len(i.shape.exports) > 0 }) {
+			if t.natural || !h.expand(columns) {
+				return nil, false
 			}
 		}
-		if len(h.exports) == 0 {
+		if h.entry == nil || len(h.exports) == 0 {
 			continue
 		}
-		first := t.index(h.s.Select) + 1
-		end := t.outside(first, "FROM", "WHERE", "WINDOW", "ORDER", "LIMIT")
-		insert[end] = ", " + strings.Join(h.exports, ", ") + " "
-		if h.cte != nil {
-			if t.mentioned(h.cte) > t.read[h.cte] {
-				read = false
-			}
-			if h.cte.Columns != nil {
-				var names []string
-				for _, e := range h.exports {
-					names = append(names, e[strings.LastIndex(e, " AS ")+4:])
-				}
-				insert[t.index(h.cte.ColumnsRparen)] = ", " + strings.Join(names, ", ")
+		read = read && t.mentioned(h.entry) <= t.read[h.entry]
+		if h.entry.Columns != nil {
+			for _, e := range h.exports {
+				added[h.entry] = append(added[h.entry], e.As)
 			}
 		}
 	}
-	if !read && t.starTokens() > stars {
-		return "", false
+	if !read && t.countStars() > stars {
+		return nil, false
 	}
-	text := t.tokensOf(0, len(t.tokens), insert, replace)
-	return text, len(text) <= maxText
+	return syntax.Copy(t.Statement.types, t.adding(columns, added)), true
 }
 
-// expand puts columns in the place of a * that would have hidden columns.
-func (t *tracer) expand(h *shape, at int, replace map[int]string) bool {
-	table := ""
-	if t.at(at - 1).Matches(".") {
-		table = t.tokens[at-2].Value
+// adding returns what puts the hidden columns into a copy of the statement.
+func (t *tracer) adding(
+	columns map[*syntax.Star][]syntax.Item, added map[*syntax.CommonTable][]syntax.Ident,
+) func(syntax.Node) syntax.Node {
+	done := make(map[*syntax.Block]bool) // those that are made below
+	var put func(syntax.Node) syntax.Node
+	put = func(n syntax.Node) syntax.Node {
+		switch n := n.(type) {
+		case *syntax.CommonTable:
+			if names := added[n]; names != nil {
+				other := *n
+				other.Columns, other.Query = slices.Concat(n.Columns, names), syntax.Copy(n.Query, put)
+				return &other
+			}
+		case *syntax.Block:
+			h := t.shapes[n]
+			if done[n] || h == nil {
+				return nil
+			}
+			other := *n
+			other.Items = nil
+			for _, i := range n.Items {
+				if star, ok := i.X.(*syntax.Star); ok && columns[star] != nil {
+					other.Items = append(other.Items, columns[star]...)
+				} else {
+					other.Items = append(other.Items, i)
+				}
+			}
+			other.Items = append(other.Items, h.exports...)
+			done[&other] = true
+			return syntax.Copy(&other, put)
+		}
+		return nil
 	}
-	var columns []string
-	for _, i := range h.items {
-		if table != "" && !query.SameName(i.name, table) {
-			continue
-		}
-		if i.shape.names == nil || h.merged && table == "" || i.name == "" && len(h.items) > 1 {
-			return false
-		}
-		for n, name := range i.shape.names {
-			if name == "" || slices.ContainsFunc(i.shape.names[:n], func(have string) bool { return query.SameName(have, name) }) {
+	return put
+}
+
+// expand finds the columns for each * of a SELECT that would have hidden columns.
+func (h *shape) expand(columns map[*syntax.Star][]syntax.Item) bool {
+	for _, star := range h.stars {
+		table := qualifier(star.Of)
+		for _, i := range h.items {
+			if table != "" && !query.SameName(i.name, table) {
+				continue
+			}
+			if i.shape.names == nil || h.merged && table == "" || i.name == "" && len(h.items) > 1 {
 				return false
 			}
-			columns = append(columns, i.of(name))
+			for n, name := range i.shape.names {
+				if name == "" || named(i.shape.names[:n], name) {
+					return false
+				}
+				columns[star] = append(columns[star], syntax.Item{X: i.of(name)})
+			}
+		}
+		if len(columns[star]) == 0 {
+			return false
 		}
 	}
-	if replace[at] = strings.Join(columns, ", "); table != "" {
-		replace[at-2], replace[at-1] = " ", " "
-	}
-	return len(columns) > 0
+	return true
 }
 
-// mentioned returns how often the name of an entry stands in the statement, its definition
-// apart.
-func (t *tracer) mentioned(cte *sql.CTE) int {
-	name, n := t.name(cte.TableName).Value, -1
-	for _, token := range t.tokens {
-		if (token.Kind == syntax.KindWord || token.Kind == syntax.KindQuoted) && query.SameName(token.Value, name) {
+// mentioned returns how often an entry is read in the statement.
+func (t *tracer) mentioned(e *syntax.CommonTable) (n int) {
+	hasTables(t.Statement.types, func(name syntax.Ident) bool {
+		if query.SameName(name.Text, e.Name.Text) {
 			n++
 		}
-	}
+		return false
+	})
 	return n
 }
 
-// starTokens returns how many * stand for columns.
-func (t *tracer) starTokens() (n int) {
-	for i, token := range t.tokens {
-		before := t.at(i - 1)
-		if token.Matches("*") && (before.Matches("SELECT") || before.Matches("DISTINCT") || before.Matches("ALL") || before.Matches(",") || before.Matches(".")) {
+// countStars returns how many * stand for columns.
+func (t *tracer) countStars() (n int) {
+	syntax.Walk(t.Statement.types, func(node syntax.Node) bool {
+		switch node := node.(type) {
+		case *syntax.Call: // not in COUNT(*)
+			return !slices.ContainsFunc(node.Args, func(e syntax.Expr) bool { _, star := e.(*syntax.Star); return star })
+		case *syntax.Star:
 			n++
 		}
-	}
+		return true
+	})
 	return n
-}
-
-// tokensOf writes tokens from an index up to another, with texts before some and in the place
-// of others.
-func (t *Statement) tokensOf(from, end int, insert, replace map[int]string) string {
-	var b strings.Builder
-	for i := from; i < end; i++ {
-		b.WriteString(insert[i])
-		token := t.tokens[i]
-		token.Text = cmp.Or(t.edits[i], token.Text)
-		switch text, replaced := replace[i]; {
-		case replaced:
-			b.WriteString(text)
-		case token.Parameter > 0:
-			b.WriteString("?" + strconv.Itoa(t.parameter(token.Parameter-1)))
-		default:
-			b.WriteString(token.Text)
-		}
-		b.WriteString(" ")
-	}
-	b.WriteString(insert[end])
-	return b.String()
 }
 
 // traces reports whether a number of the result has an interval.

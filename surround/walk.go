@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rqlite/sql"
-
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -97,44 +95,43 @@ type walker struct {
 	statement *Statement
 	found     map[string]bool     // folded names of the tables so far; nil if they are not collected
 	tables    map[string][]column // of the copies, by folded name; nil while they are not known
-	size      int                 // the number of SELECTs and tables that SQLite compiles: a common table expression counts wherever it is named
+	size      int                 // of SELECTs and tables that SQLite compiles: those of an entry of WITH count wherever it is named
 	err       error
 
-	parameters map[int]kind             // of arguments, by their index, where their first use tells it; nil if they are not collected
-	compared   map[*sql.BinaryExpr]kind // of the operands of comparisons
-	edits      map[int]string           // see Statement.withTypes; nil if they are not collected
+	// Both are nil if they are not collected.
+	parameters map[int]kind         // of arguments, by their index, where their first use tells it
+	typed      map[syntax.Expr]bool // texts that are numbers, and moments; see Statement.withTypes
 }
 
 // expects notes the kind that an expression has where it stands, for the parameters in it whose
-// value is its value. The parser sees them as NULL.
-func (w *walker) expects(e sql.Expr, k kind) {
+// value is its value.
+func (w *walker) expects(e syntax.Expr, k kind) {
 	if w.parameters == nil || k == unknown || k == null || k >= argument {
 		return
 	}
 	switch e := e.(type) {
-	case *sql.StringLit:
-		number := strings.TrimSpace(w.statement.token(e.Value).Value)
-		if w.edits != nil && (k.plain() == integer || k.plain() == real) && syntax.IsNumber(number) {
-			w.edits[w.statement.index(e.ValuePos)] = number
+	case *syntax.Literal:
+		numeric := k.plain() == integer || k.plain() == real
+		if w.typed != nil && e.Kind == syntax.KindString && numeric && syntax.IsNumber(strings.TrimSpace(e.Value)) {
+			w.typed[e] = true
 		}
-	case *sql.NullLit:
-		t := w.statement.at(w.statement.index(e.Pos))
-		if _, known := w.parameters[t.Parameter-1]; t.Parameter > 0 && !known {
-			w.parameters[t.Parameter-1] = k
+	case *syntax.Parameter:
+		if _, known := w.parameters[e.Number-1]; !known {
+			w.parameters[e.Number-1] = k
 		}
-	case *sql.ParenExpr:
+	case *syntax.Paren:
 		w.expects(e.X, k)
-	case *sql.ExprList:
-		for _, x := range e.Exprs {
-			w.expects(x, k)
+	case *syntax.Collate:
+		w.expects(e.X, k)
+	case *syntax.Tuple:
+		w.expectAlike(k, e.Items...)
+	case *syntax.Case:
+		for _, when := range e.Whens {
+			w.expects(when.Then, k)
 		}
-	case *sql.CaseExpr:
-		for _, b := range e.Blocks {
-			w.expects(b.Body, k)
-		}
-		w.expects(e.ElseExpr, k)
-	case *sql.Call:
-		switch name := strings.ToLower(w.statement.name(e.Name).Value); {
+		w.expects(e.Else, k)
+	case *syntax.Call:
+		switch name := functionOf(e); {
 		case functions[name] == either || name == "nullif":
 			w.expectAlike(k, e.Args...)
 		case name == "iif" && len(e.Args) == 3:
@@ -144,41 +141,35 @@ func (w *walker) expects(e sql.Expr, k kind) {
 }
 
 // expectAlike has expressions expect the kind that they agree on.
-func (w *walker) expectAlike(k kind, all ...sql.Expr) {
+func (w *walker) expectAlike(k kind, all ...syntax.Expr) {
 	for _, e := range all {
 		w.expects(e, k)
 	}
 }
 
-// refuse keeps the first refusal, and the first of a malformed statement rather than another.
+// refuse keeps the first refusal.
 func (w *walker) refuse(err error) {
-	if w.err == nil || sqlerr.CodeOf(err) == sqlerr.Malformed && sqlerr.CodeOf(w.err) != sqlerr.Malformed {
+	if w.err == nil {
 		w.err = err
 	}
 }
 
-// selected returns the columns of a SELECT. nil means that they are not known.
-func (w *walker) selected(s *sql.SelectStatement, with bodies) []column {
-	return w.inside(s, with, nil)
-}
+// selected returns the columns of a query. nil means that they are not known.
+func (w *walker) selected(q *syntax.Query) []column { return w.inside(q, nil, nil) }
 
 func (s *Statement) tooManySelects() error {
-	return s.at(0).Unsupported(s.about() + " with this many SELECTs, common table expressions opened,")
+	return s.first().Unsupported(s.about() + " with this many SELECTs, common table expressions opened,")
 }
 
-// inside returns the columns of a SELECT inside a scope. A column of parameters that nothing tells
+// inside returns the columns of a query inside a scope. A column of parameters that nothing tells
 // the type of has texts, as in PostgreSQL.
-func (w *walker) inside(s *sql.SelectStatement, with bodies, outer *scope) []column {
-	columns := w.parts(s, with, outer)
+func (w *walker) inside(q *syntax.Query, with bodies, outer *scope) []column {
+	columns := w.parts(q, with, outer)
 	if w.parameters == nil {
 		return columns
 	}
-	for part := s; part != nil; part = part.Compound {
-		rows := [][]sql.Expr{listed(part)}
-		for _, row := range part.ValueLists {
-			rows = append(rows, row.Exprs)
-		}
-		for _, row := range rows {
+	for _, part := range members(q.Body) {
+		for _, row := range rowsOf(part) {
 			for i := range columns {
 				if len(row) != len(columns) {
 					break
@@ -194,42 +185,76 @@ func (w *walker) inside(s *sql.SelectStatement, with bodies, outer *scope) []col
 	return columns
 }
 
-// listed returns the expressions of a select list without stars.
-func listed(s *sql.SelectStatement) []sql.Expr {
-	var list []sql.Expr
-	for _, c := range s.Columns {
-		if ref, ok := c.Expr.(*sql.QualifiedRef); c.Star.IsValid() || ok && ref.Star.IsValid() {
-			return nil
+// rowsOf returns the expressions of VALUES, or of a select list without stars.
+func rowsOf(part syntax.Body) (rows [][]syntax.Expr) {
+	switch part := part.(type) {
+	case *syntax.Values:
+		for _, row := range part.Rows {
+			rows = append(rows, row.Items)
 		}
-		list = append(list, c.Expr)
+	case *syntax.Block:
+		var list []syntax.Expr
+		for _, item := range part.Items {
+			if _, star := item.X.(*syntax.Star); star {
+				return nil
+			}
+			list = append(list, item.X)
+		}
+		rows = [][]syntax.Expr{list}
 	}
-	return list
+	return rows
 }
 
-// parts returns the columns of a SELECT and of those that it is united with.
-func (w *walker) parts(s *sql.SelectStatement, with bodies, outer *scope) []column {
-	if w.size++; w.size > maxSize {
+// parts returns the columns of a query. ORDER BY and LIMIT are looked at with its first part.
+func (w *walker) parts(q *syntax.Query, with bodies, outer *scope) (columns []column) {
+	if w.size >= maxSize {
+		w.size++
 		w.refuse(w.statement.tooManySelects())
 		return nil
 	}
-	with = w.with(s.WithClause, with)
-	in := &scope{outer: outer}
-	if s.Source != nil {
-		w.source(s.Source, with, in)
+	with = w.with(q, with)
+	for i, part := range members(q.Body) {
+		if w.size++; w.size > maxSize {
+			w.refuse(w.statement.tooManySelects())
+			return columns
+		}
+		in, rest := &scope{outer: outer}, &syntax.Query{}
+		if i == 0 {
+			rest = q
+		}
+		found := w.part(part, rest, with, in)
+		if i == 0 {
+			columns = found
+		} else {
+			columns = unite(columns, found)
+		}
 	}
-	columns := w.list(s, with, in)
-	for _, e := range []sql.Expr{s.WhereExpr, s.HavingExpr, s.LimitExpr, s.OffsetExpr} {
+	return columns
+}
+
+// part returns the columns of a SELECT or VALUES. What its query has beside it is in its scope.
+func (w *walker) part(part syntax.Body, q *syntax.Query, with bodies, in *scope) (columns []column) {
+	b, ok := part.(*syntax.Block)
+	if !ok {
+		b = &syntax.Block{}
+	}
+	for _, s := range b.From {
+		w.source(s, with, in)
+	}
+	if v, ok := part.(*syntax.Values); ok {
+		columns = w.values(v, with, in)
+	} else {
+		columns = w.list(b, with, in)
+	}
+	for _, e := range []syntax.Expr{b.Where, b.Having, q.Limit, q.Offset} {
 		w.expr(e, with, in)
 	}
-	w.expectAlike(boolean, s.WhereExpr, s.HavingExpr)
-	w.expectAlike(integer, s.LimitExpr, s.OffsetExpr)
-	w.exprs(s.GroupByExprs, with, in)
-	w.terms(s.OrderingTerms, with, in)
-	for _, window := range s.Windows {
-		w.window(window.Definition, with, in)
-	}
-	if s.Compound != nil {
-		columns = unite(columns, w.parts(s.Compound, with, outer))
+	w.expectAlike(boolean, b.Where, b.Having)
+	w.expectAlike(integer, q.Limit, q.Offset)
+	w.exprs(b.Group, with, in)
+	w.terms(q.Order, with, in)
+	for _, n := range b.Windows {
+		w.window(n.Window, with, in)
 	}
 	return columns
 }
@@ -282,30 +307,30 @@ func agreed(a, b kind) kind {
 }
 
 // with adds common table expressions. Each sees itself and those before it.
-func (w *walker) with(clause *sql.WithClause, outer bodies) bodies {
-	if clause == nil {
+func (w *walker) with(q *syntax.Query, outer bodies) bodies {
+	if len(q.With) == 0 {
 		return outer
 	}
 	in := maps.Clone(outer)
 	if in == nil {
 		in = make(bodies)
 	}
-	for _, e := range clause.CTEs { // SQLite has all names in scope: none of these is a table
+	for _, e := range q.With { // SQLite has all names in scope: none of these is a table
 		in[w.expression(e)] = &body{}
 	}
-	for _, e := range clause.CTEs {
+	for _, e := range q.With {
 		b := in[w.expression(e)]
 		before := w.size
 		b.open = true
-		b.columns = w.renamed(e, w.inside(e.Select, in, nil))
+		b.columns = renamed(e, w.inside(e.Query, in, nil))
 		b.open, b.size = false, w.size-before
 	}
 	return in
 }
 
 // expression returns the folded name of a common table expression.
-func (w *walker) expression(e *sql.CTE) string {
-	name := query.FoldName(w.statement.name(e.TableName).Value)
+func (w *walker) expression(e *syntax.CommonTable) string {
+	name := query.FoldName(e.Name.Text)
 	if w.found != nil {
 		w.statement.names[name] = true
 	}
@@ -313,13 +338,13 @@ func (w *walker) expression(e *sql.CTE) string {
 }
 
 // renamed gives the columns the names that a common table expression lists.
-func (w *walker) renamed(e *sql.CTE, columns []column) []column {
+func renamed(e *syntax.CommonTable, columns []column) []column {
 	if len(e.Columns) == 0 {
 		return columns
 	}
 	named := make([]column, len(e.Columns))
 	for i, c := range e.Columns {
-		named[i].name = w.statement.name(c).Value
+		named[i].name = c.Text
 		if len(columns) == len(named) {
 			named[i].kind = columns[i].kind
 		}
@@ -328,59 +353,55 @@ func (w *walker) renamed(e *sql.CTE, columns []column) []column {
 }
 
 // source adds the relations of a FROM clause to the scope.
-func (w *walker) source(s sql.Source, with bodies, in *scope) {
+func (w *walker) source(s syntax.Source, with bodies, in *scope) {
 	switch s := s.(type) {
-	case *sql.JoinClause:
+	case *syntax.Join:
 		w.source(s.X, with, in)
 		w.source(s.Y, with, in)
-		in.merged = in.merged || s.Operator.Natural.IsValid()
-		switch c := s.Constraint.(type) {
-		case *sql.OnConstraint:
-			w.expr(c.X, with, in)
-			w.expects(c.X, boolean)
-		case *sql.UsingConstraint:
-			in.merged = true
+		in.merged = in.merged || s.Natural || s.Using != nil
+		w.expr(s.On, with, in)
+		w.expects(s.On, boolean)
+	case *syntax.ParenSource:
+		for _, inner := range s.List {
+			w.source(inner, with, in)
 		}
-	case *sql.ParenSource:
-		inner, ok := s.X.(*sql.SelectStatement)
-		if !ok {
-			w.source(s.X, with, in)
+	case *syntax.Derived:
+		if s.Lateral {
+			w.refuse(refusedLateral(s))
+			in.relations = append(in.relations, relation{name: s.Alias.Name.Text})
 			return
 		}
-		in.relations = append(in.relations, relation{w.statement.name(s.Alias).Value, w.inside(inner, with, in.outer)})
-	case *sql.SelectStatement:
-		in.relations = append(in.relations, relation{"", w.inside(s, with, in.outer)})
-	case *sql.QualifiedTableName:
+		in.relations = append(in.relations, relation{s.Alias.Name.Text, w.inside(s.Query, with, in.outer)})
+	case *syntax.Table:
 		w.table(s, with, in)
-	case *sql.QualifiedTableFunctionName:
-		if t := w.statement.name(s.Name); t.Matches("LATERAL") {
-			w.refuse(t.Unsupported("LATERAL").WithHint("aggregate by group, and join the result: … JOIN (SELECT x, COUNT(*) AS n FROM t GROUP BY x) AS c ON c.x = …"))
-		}
-		w.refuse(w.statement.name(s.Name).Unsupported("a table-valued function").WithHint("FROM takes public tables, sub-selects and VALUES"))
 	default:
-		w.refuse(w.statement.at(0).Unsupported("this form of FROM"))
+		w.refuse(at(s).Unsupported("a table-valued function").
+			WithHint("FROM takes public tables, sub-selects and VALUES"))
 	}
 }
 
+func refusedLateral(s *syntax.Derived) *sqlerr.Error {
+	return at(s).Unsupported("LATERAL").
+		WithHint("aggregate by group, and join the result: … JOIN (SELECT x, COUNT(*) AS n FROM t GROUP BY x) AS c ON c.x = …")
+}
+
 // table adds a table or common table expression.
-func (w *walker) table(s *sql.QualifiedTableName, with bodies, in *scope) {
-	t, alias := w.statement.name(s.Name), w.statement.name(s.Alias)
-	folded := query.FoldName(t.Value)
-	r := relation{name: t.Value}
-	if s.Alias != nil {
-		r.name = alias.Value
+func (w *walker) table(s *syntax.Table, with bodies, in *scope) {
+	t, other := lastOf(s.Path), len(s.Path) > 1
+	folded := query.FoldName(t.Text)
+	r := relation{name: t.Text}
+	if !s.Alias.Name.None() {
+		r.name = s.Alias.Name.Text
 	}
-	schema := w.statement.name(s.Schema)
 	expression := with[folded]
 	w.size++
 	switch {
-	case s.Schema != nil && !query.SameName(schema.Value, "main"):
-		w.refuse(schema.Unsupported("a table of another database").WithHint("SHOW TABLES lists the tables"))
-	case s.Index != nil:
-		w.refuse(t.Unsupported("INDEXED BY"))
-	case s.Schema == nil && expression != nil:
+	case other && !query.SameName(s.Path[0].Text, "main"):
+		w.refuse(at(s).Unsupported("a table of another database").WithHint("SHOW TABLES lists the tables"))
+	case !other && expression != nil:
 		if expression.size == 0 && !expression.open {
-			w.refuse(t.Unsupported("a common table expression that is used before it is defined").WithHint("write %s first", t.Text))
+			w.refuse(at(t).Unsupported("a common table expression that is used before it is defined").
+				WithHint("write %s first", t))
 		}
 		w.size += expression.size
 		r.columns = expression.columns
@@ -388,51 +409,38 @@ func (w *walker) table(s *sql.QualifiedTableName, with bodies, in *scope) {
 		r.columns = w.tables[folded]
 		if w.found != nil && !w.found[folded] {
 			w.found[folded], w.statement.names[folded] = true, true
-			w.statement.Tables = append(w.statement.Tables, syntax.Name{Text: t.Value, Position: t.Position})
+			w.statement.Tables = append(w.statement.Tables, syntax.Name{Text: t.Text, Position: t.Pos()})
 		}
 	}
 	in.relations = append(in.relations, r)
 }
 
-// list returns the columns of the select list or of VALUES.
-func (w *walker) list(s *sql.SelectStatement, with bodies, in *scope) []column {
-	if len(s.ValueLists) > 0 {
-		var columns []column
-		for i, row := range s.ValueLists {
-			kinds := w.exprs(row.Exprs, with, in)
-			next := make([]column, len(kinds))
-			for k := range kinds {
-				next[k].kind = kinds[k]
-			}
-			if i == 0 {
-				columns = next
-			} else {
-				columns = unite(columns, next)
-			}
+// values returns the columns of VALUES.
+func (w *walker) values(v *syntax.Values, with bodies, in *scope) (columns []column) {
+	for i, row := range v.Rows {
+		kinds := w.exprs(row.Items, with, in)
+		next := make([]column, len(kinds))
+		for k := range kinds {
+			next[k].kind = kinds[k]
 		}
-		return columns
+		if i == 0 {
+			columns = next
+		} else {
+			columns = unite(columns, next)
+		}
 	}
-	var columns []column
+	return columns
+}
+
+// list returns the columns of the select list.
+func (w *walker) list(b *syntax.Block, with bodies, in *scope) (columns []column) {
 	known := true
-	for _, c := range s.Columns {
-		if c.Star.IsValid() {
-			known = w.star("", in, &columns) && known
+	for _, item := range b.Items {
+		if star, ok := item.X.(*syntax.Star); ok {
+			known = w.star(qualifier(star.Of), in, &columns) && known
 			continue
 		}
-		if ref, ok := c.Expr.(*sql.QualifiedRef); ok && ref.Star.IsValid() {
-			known = w.star(w.statement.name(ref.Table).Value, in, &columns) && known
-			continue
-		}
-		named := column{w.statement.name(c.Alias).Value, w.expr(c.Expr, with, in)}
-		if c.Alias == nil {
-			switch e := c.Expr.(type) {
-			case *sql.Ident:
-				named.name = w.statement.name(e).Value
-			case *sql.QualifiedRef:
-				named.name = w.statement.name(e.Column).Value
-			}
-		}
-		columns = append(columns, named)
+		columns = append(columns, column{nameOf(item), w.expr(item.X, with, in)})
 	}
 	if !known {
 		return nil
@@ -455,7 +463,7 @@ func (w *walker) star(table string, in *scope, columns *[]column) bool {
 	return known
 }
 
-func (w *walker) exprs(list []sql.Expr, with bodies, in *scope) []kind {
+func (w *walker) exprs(list []syntax.Expr, with bodies, in *scope) []kind {
 	kinds := make([]kind, len(list))
 	for i, e := range list {
 		kinds[i] = w.expr(e, with, in)
@@ -463,132 +471,125 @@ func (w *walker) exprs(list []sql.Expr, with bodies, in *scope) []kind {
 	return kinds
 }
 
-func (w *walker) terms(list []*sql.OrderingTerm, with bodies, in *scope) {
+func (w *walker) terms(list []syntax.OrderTerm, with bodies, in *scope) {
 	for _, t := range list {
 		w.expr(t.X, with, in)
 	}
 }
 
-func (w *walker) window(d *sql.WindowDefinition, with bodies, in *scope) {
-	if d == nil {
-		return
-	}
-	w.exprs(d.Partitions, with, in)
-	w.terms(d.OrderingTerms, with, in)
-	if d.Frame != nil {
-		w.expr(d.Frame.X, with, in)
-		w.expr(d.Frame.Y, with, in)
+func (w *walker) window(o *syntax.Window, with bodies, in *scope) {
+	if o != nil {
+		w.exprs(windowed(o), with, in)
 	}
 }
 
 // expr returns the kind of an expression. It refuses expressions that it does not know.
-func (w *walker) expr(e sql.Expr, with bodies, in *scope) kind {
+func (w *walker) expr(e syntax.Expr, with bodies, in *scope) kind {
 	k := w.kind(e, with, in)
-	last, time := -1, k.plain() == moment
+	time := k.plain() == moment
 	switch e := e.(type) {
-	case *sql.Ident:
-		last = w.statement.of(e)
-	case *sql.QualifiedRef:
-		last = w.statement.of(e.Column)
-	case *sql.ParenExpr:
-		last = w.statement.index(e.Rparen)
-	case *sql.Call: // of other functions SQLite has the collation from their arguments
-		t := w.statement.name(e.Name)
-		last, time = w.statement.index(e.Rparen), t.Matches("DATE") || t.Matches("DATETIME")
+	case *syntax.Column, *syntax.Paren:
+	case *syntax.Call: // of other functions SQLite has the collation from their arguments
+		name := functionOf(e)
+		time = name == "date" || name == "datetime"
+	default:
+		return k
 	}
-	if w.edits != nil && last >= 0 && time {
-		w.edits[last] = w.statement.at(last).Text + " COLLATE moment"
+	if w.typed != nil && time {
+		w.typed[e] = true
 	}
 	return k
 }
 
-// kind is expr without its edits.
-func (w *walker) kind(e sql.Expr, with bodies, in *scope) kind {
+// kind is expr without its types.
+func (w *walker) kind(e syntax.Expr, with bodies, in *scope) kind {
 	switch e := e.(type) {
-	case nil:
+	case nil, *syntax.Star:
 		return unknown
-	case *sql.Ident:
-		return w.named("", w.statement.name(e), in)
-	case *sql.QualifiedRef:
-		return w.named(w.statement.name(e.Table).Value, w.statement.name(e.Column), in)
-	case *sql.NullLit:
-		return w.parameters[w.statement.at(w.statement.index(e.Pos)).Parameter-1].known()
-	case *sql.NumberLit:
-		if strings.ContainsAny(e.Value, ".eE") || len(e.Value) > 18 {
-			return real
-		}
-		return integer
-	case *sql.StringLit:
-		return text
-	case *sql.BlobLit, *sql.TimestampLit, *sql.BindExpr:
-		return unknown
-	case *sql.BoolLit:
-		return boolean
-	case *sql.ParenExpr:
-		if t := w.statement.at(w.statement.index(e.Rparen)); !t.Matches(")") { // the parser takes anything
-			w.refuse(t.Malformed("expected ) in the place of %s", syntax.Excerpt(t.Text, 40)))
-		}
+	case *syntax.Column:
+		return w.named(e, in)
+	case *syntax.Parameter:
+		return w.parameters[e.Number-1].known()
+	case *syntax.Literal:
+		return kindOfLiteral(e)
+	case *syntax.Paren:
 		return w.expr(e.X, with, in)
-	case *sql.ExprList:
-		w.exprs(e.Exprs, with, in)
+	case *syntax.Collate:
+		return w.expr(e.X, with, in)
+	case *syntax.Tuple:
+		w.exprs(e.Items, with, in)
 		return unknown
-	case *sql.Exists:
-		w.inside(e.Select, with, in)
+	case *syntax.GroupingSets:
+		w.exprs(e.Sets, with, in)
+		return unknown
+	case *syntax.Exists:
+		w.inside(e.Query, with, in)
 		return boolean
-	case *sql.Null:
-		w.expr(e.X, with, in)
-		return boolean
-	case sql.SelectExpr:
-		if first := w.statement.firstOf(e.SelectStatement); e.WithClause == nil && !w.statement.at(first-1).Matches("(") {
-			w.refuse(w.statement.at(first).Malformed("a SELECT without parentheses"))
+	case *syntax.Test:
+		k := w.expr(e.X, with, in)
+		if e.Is != "NULL" {
+			w.expects(e.X, cmp.Or(nonNull(k), boolean))
 		}
-		if columns := w.inside(e.SelectStatement, with, in); len(columns) == 1 {
+		return boolean
+	case *syntax.Subquery:
+		if columns := w.inside(e.Query, with, in); len(columns) == 1 {
 			return columns[0].kind
 		}
 		return unknown
-	case *sql.UnaryExpr:
-		k := w.expr(e.X, with, in)
-		if e.Op == sql.MINUS || e.Op == sql.BITNOT {
-			w.refuseMoments(e.OpPos, k)
-		}
-		switch {
-		case e.Op == sql.NOT:
-			w.expects(e.X, boolean)
-			return boolean
-		case k == null:
-			w.expects(e.X, real) // as in PostgreSQL
-			return real
-		case k.plain() == real && e.Op == sql.MINUS:
-			return k
-		case k.plain() == integer || e.Op == sql.BITNOT:
-			return integer
-		}
-		return unknown
-	case *sql.BinaryExpr:
+	case *syntax.Unary:
+		return w.unary(e, with, in)
+	case *syntax.Binary:
 		return w.binary(e, with, in)
-	case *sql.CastExpr:
+	case *syntax.Between:
+		k := w.expr(e.X, with, in)
+		for _, end := range []syntax.Expr{e.Low, e.High} {
+			k = w.compare(e.X, end, k, w.expr(end, with, in), e.Operator)
+		}
+		return boolean
+	case *syntax.In:
+		return w.in(e, with, in)
+	case *syntax.Cast:
 		w.expr(e.X, with, in)
-		k := w.cast(e.Type)
+		k := kindOfCast(e)
 		w.expects(e.X, k)
 		return k
-	case *sql.CaseExpr:
+	case *syntax.Case:
 		return w.cases(e, with, in)
-	case *sql.Call:
+	case *syntax.Call:
 		return w.call(e, with, in)
 	}
-	w.refuse(w.statement.at(0).Unsupported("this form of expression"))
+	w.refuse(w.statement.first().Unsupported("this form of expression"))
 	return unknown
 }
 
+func kindOfLiteral(l *syntax.Literal) kind {
+	switch l.Kind {
+	case syntax.KindString:
+		return text
+	case syntax.KindBlob:
+		return unknown
+	case syntax.KindWord:
+		if l.Value == "NULL" {
+			return null
+		}
+		return boolean
+	}
+	if strings.ContainsAny(l.Value, ".eE") || len(l.Value) > 18 {
+		return real
+	}
+	return integer
+}
+
 // named returns the kind of a column.
-func (w *walker) named(table string, t syntax.Token, in *scope) kind {
+func (w *walker) named(c *syntax.Column, in *scope) kind {
+	table, name := qualified(c)
 	for at := in; at != nil; at = at.outer {
 		for _, r := range at.relations {
 			if table != "" && !query.SameName(r.name, table) {
 				continue
 			}
 			for _, c := range r.columns {
-				if query.SameName(c.name, t.Value) {
+				if query.SameName(c.name, name.Text) {
 					return c.kind
 				}
 			}
@@ -600,9 +601,7 @@ func (w *walker) named(table string, t syntax.Token, in *scope) kind {
 	if table != "" {
 		return unknown
 	}
-	switch t.Upper {
-	case "TRUE", "FALSE":
-		return boolean
+	switch strings.ToUpper(name.Text) {
 	case "CURRENT_DATE":
 		return day
 	case "CURRENT_TIMESTAMP":
@@ -613,65 +612,102 @@ func (w *walker) named(table string, t syntax.Token, in *scope) kind {
 	return unknown
 }
 
+func (w *walker) unary(e *syntax.Unary, with bodies, in *scope) kind {
+	k := w.expr(e.X, with, in)
+	if e.Op == "-" || e.Op == "~" {
+		w.refuseMoments(e.Pos(), k)
+	}
+	switch {
+	case e.Op == "NOT":
+		w.expects(e.X, boolean)
+		return boolean
+	case k == null:
+		w.expects(e.X, real) // as in PostgreSQL
+		return real
+	case k.plain() == real && e.Op == "-":
+		return k
+	case k.plain() == integer || e.Op == "~":
+		return integer
+	}
+	return unknown
+}
+
 // binary returns the kind of x op y. The result of + - * / % is REAL if an operand is. One
 // of integers beyond 64 bits is REAL too, which Run corrects.
-func (w *walker) binary(e *sql.BinaryExpr, with bodies, in *scope) kind {
+func (w *walker) binary(e *syntax.Binary, with bodies, in *scope) kind {
 	x, y := w.expr(e.X, with, in), w.expr(e.Y, with, in)
-	if inner, ok := e.X.(*sql.BinaryExpr); ok && w.statement.ranges[w.statement.index(e.OpPos)] {
-		x = w.compared[inner] // the end of a BETWEEN
-	}
-	w.expectOperands(e, x, y)
+	w.expr(e.Escape, with, in)
 	switch e.Op {
-	case sql.PLUS, sql.MINUS, sql.STAR, sql.SLASH, sql.REM:
-		w.refuseMoments(e.OpPos, x, y)
+	case "AND", "OR":
+		w.expectAlike(boolean, e.X, e.Y)
+	case "+", "-", "*", "/", "%":
+		w.expectNumbers(e, x, y)
+		w.refuseMoments(e.Operator, x, y)
 		return arithmetic(x, y)
-	case sql.CONCAT:
-		return text
-	case sql.JSON_EXTRACT_JSON, sql.JSON_EXTRACT_SQL:
-		w.refuse(w.arrow().Unsupported("an operator on JSON"))
-		return unknown
-	case sql.EQ, sql.NE, sql.LT, sql.LE, sql.GT, sql.GE:
-		if a, b := x.plain(), y.plain(); a == moment && (b == integer || b == real) || b == moment && (a == integer || a == real) {
-			w.refuse(sqlerr.New(sqlerr.Invalid, "a date is compared with a number").WithHint("write the date in single quotes: '2024-12-31'").
-				At(w.statement.at(w.statement.index(e.OpPos)).Position))
-		}
-	case sql.BITAND, sql.BITOR, sql.LSHIFT, sql.RSHIFT:
+	case "&", "|", "<<", ">>":
+		w.expectNumbers(e, x, y)
 		return integer
+	case "||", "LIKE", "GLOB":
+		w.expectAlike(text, e.X, e.Y)
+		if e.Op == "||" {
+			return text
+		}
+	case "->", "->>":
+		w.refuse(syntax.Token{Position: e.Operator}.Unsupported("an operator on JSON"))
+		return unknown
+	case "IS", "IS DISTINCT FROM":
+		w.compare(e.X, e.Y, x, y, 0)
+	default:
+		w.compare(e.X, e.Y, x, y, e.Operator)
 	}
 	return boolean
 }
 
-// expectOperands has the operands of x op y expect their kinds.
-func (w *walker) expectOperands(e *sql.BinaryExpr, x, y kind) {
-	switch e.Op {
-	case sql.AND, sql.OR:
-		w.expectAlike(boolean, e.X, e.Y)
-	case sql.PLUS, sql.MINUS, sql.STAR, sql.SLASH, sql.REM, sql.BITAND, sql.BITOR, sql.LSHIFT, sql.RSHIFT:
-		if k := arithmetic(cmp.Or(nonNull(x), integer), cmp.Or(nonNull(y), integer)); k != unknown {
-			w.expectAlike(k, e.X, e.Y)
-		}
-	case sql.CONCAT, sql.LIKE, sql.NOTLIKE, sql.GLOB, sql.NOTGLOB:
-		w.expectAlike(text, e.X, e.Y)
-	default:
-		if list, ok := e.Y.(*sql.ExprList); ok {
-			for _, element := range list.Exprs {
-				if number, ok := element.(*sql.NumberLit); ok {
-					y = w.expr(number, nil, nil)
-				} else if _, ok := element.(*sql.StringLit); ok {
-					y = text
-				}
-			}
-		}
-		if _, literal := e.X.(*sql.StringLit); literal {
-			x = unknown
-		}
-		k := cmp.Or(nonNull(x), nonNull(y))
+// expectNumbers has the operands of an operator on numbers expect their kinds.
+func (w *walker) expectNumbers(e *syntax.Binary, x, y kind) {
+	if k := arithmetic(cmp.Or(nonNull(x), integer), cmp.Or(nonNull(y), integer)); k != unknown {
 		w.expectAlike(k, e.X, e.Y)
-		if w.compared == nil {
-			w.compared = make(map[*sql.BinaryExpr]kind)
-		}
-		w.compared[e] = k
 	}
+}
+
+// compare has the operands of a comparison expect their kinds, and returns what they agree on. A
+// date with a number is refused at the operator, if one is given.
+func (w *walker) compare(left, right syntax.Expr, x, y kind, operator int) kind {
+	isDate := func(a, b kind) bool { return a == moment && (b == integer || b == real) }
+	if a, b := x.plain(), y.plain(); operator > 0 && (isDate(a, b) || isDate(b, a)) {
+		w.refuse(sqlerr.New(sqlerr.Invalid, "a date is compared with a number").
+			WithHint("write the date in single quotes: '2024-12-31'").At(operator))
+	}
+	if isText(left) {
+		x = unknown
+	}
+	k := cmp.Or(nonNull(x), nonNull(y))
+	w.expectAlike(k, left, right)
+	return k
+}
+
+func isText(e syntax.Expr) bool {
+	l, ok := e.(*syntax.Literal)
+	return ok && l.Kind == syntax.KindString
+}
+
+// in has the operands of x IN (…) expect the kind of its last literal, where x has none.
+func (w *walker) in(e *syntax.In, with bodies, in *scope) kind {
+	x := w.expr(e.X, with, in)
+	list, ok := e.Set.(*syntax.Tuple)
+	if !ok {
+		w.expr(e.Set, with, in)
+		return boolean
+	}
+	w.exprs(list.Items, with, in)
+	y := unknown
+	for _, element := range list.Items {
+		if l, ok := element.(*syntax.Literal); ok && l.Kind != syntax.KindBlob && l.Kind != syntax.KindWord {
+			y = kindOfLiteral(l)
+		}
+	}
+	w.compare(e.X, list, x, y, 0)
+	return boolean
 }
 
 // known returns null for unknown.
@@ -692,9 +728,9 @@ func nonNull(k kind) kind {
 
 // refuseMoments refuses to compute with dates, at a place. To SQLite they are the numbers that
 // their texts begin with: a day after 2024-03-01 would be 2025.
-func (w *walker) refuseMoments(at sql.Pos, operands ...kind) {
+func (w *walker) refuseMoments(position int, operands ...kind) {
 	if slices.ContainsFunc(operands, func(k kind) bool { return k.plain() == moment }) {
-		w.refuse(w.statement.at(w.statement.index(at)).Unsupported("computing with a date, which is a text around aggregates,").
+		w.refuse(syntax.Token{Position: position}.Unsupported("computing with a date, which is a text around aggregates,").
 			WithHint("write date(x, '+1 day') for a later date, and julianday(x) - julianday(y) for the days between two"))
 	}
 }
@@ -719,25 +755,9 @@ func arithmetic(x, y kind) kind {
 	return unknown
 }
 
-// arrow returns the first operator on JSON.
-func (w *walker) arrow() syntax.Token {
-	for _, t := range w.statement.tokens {
-		if t.Matches("->") || t.Matches("->>") {
-			return t
-		}
-	}
-	return w.statement.at(0)
-}
-
-// cast returns the kind of CAST(… AS type).
-func (w *walker) cast(t *sql.Type) kind {
-	name := ""
-	if t != nil && t.Name != nil {
-		for _, placeholder := range strings.Fields(t.Name.Name) {
-			name += w.statement.token(placeholder).Upper + " "
-		}
-	}
-	switch sqlvalue.AffinityOf(strings.TrimSpace(name)) {
+// kindOfCast returns the kind of CAST(… AS type).
+func kindOfCast(c *syntax.Cast) kind {
+	switch sqlvalue.AffinityOf(strings.TrimSpace(strings.ToUpper(lastOf(c.Type.Path).Text + " " + c.Type.Word))) {
 	case sqlvalue.Integer:
 		return integer
 	case sqlvalue.Textual:
@@ -748,46 +768,42 @@ func (w *walker) cast(t *sql.Type) kind {
 	return unknown
 }
 
-func (w *walker) cases(e *sql.CaseExpr, with bodies, in *scope) kind {
-	operand, out := nonNull(w.expr(e.Operand, with, in)), null
-	for _, b := range e.Blocks {
-		k := nonNull(w.expr(b.Condition, with, in))
-		if e.Operand == nil {
-			w.expects(b.Condition, boolean)
+func (w *walker) cases(e *syntax.Case, with bodies, in *scope) kind {
+	operand, out := nonNull(w.expr(e.Of, with, in)), null
+	for _, when := range e.Whens {
+		k := nonNull(w.expr(when.If, with, in))
+		if e.Of == nil {
+			w.expects(when.If, boolean)
 		} else {
-			w.expectAlike(cmp.Or(operand, k), e.Operand, b.Condition)
+			w.expectAlike(cmp.Or(operand, k), e.Of, when.If)
 		}
-		out = agreed(out, w.expr(b.Body, with, in))
+		out = agreed(out, w.expr(when.Then, with, in))
 	}
-	if e.ElseExpr != nil {
-		out = agreed(out, w.expr(e.ElseExpr, with, in))
+	if e.Else != nil {
+		out = agreed(out, w.expr(e.Else, with, in))
 	}
 	w.expects(e, out)
 	return out
 }
 
 // call returns the kind of a function's values, and refuses a function that is not listed.
-func (w *walker) call(e *sql.Call, with bodies, in *scope) kind {
+func (w *walker) call(e *syntax.Call, with bodies, in *scope) kind {
 	kinds := w.exprs(e.Args, with, in)
-	if e.Filter != nil {
-		w.expr(e.Filter.X, with, in)
-	}
-	if e.Over != nil {
-		w.window(e.Over.Definition, with, in)
-	}
-	t := w.statement.name(e.Name)
-	k, ok := functions[strings.ToLower(t.Value)]
+	w.expr(e.Filter, with, in)
+	w.window(e.Over, with, in)
+	name := functionOf(e)
+	k, ok := functions[name]
 	if !ok {
-		w.refuse(refusedFunction(t, w.statement.about()))
+		w.refuse(refusedFunction(lastOf(e.Path), w.statement.about()))
 		return unknown
 	}
-	switch name := strings.ToLower(t.Value); name {
+	switch name {
 	case "sum", "avg", "total", "abs", "round", "sign":
-		w.refuseMoments(e.Name.NamePos, kinds...)
+		w.refuseMoments(e.Pos(), kinds...)
 	}
-	w.expectArguments(strings.ToLower(t.Value), k, e.Args, kinds)
+	w.expectArguments(name, k, e.Args, kinds)
 	switch {
-	case k == argument && len(kinds) > 0 && kinds[0] == null && numeric[strings.ToLower(t.Value)]:
+	case k == argument && len(kinds) > 0 && kinds[0] == null && numeric[name]:
 		return integer
 	case k == argument && len(kinds) > 0:
 		return kinds[0]
@@ -804,7 +820,7 @@ func (w *walker) call(e *sql.Call, with bodies, in *scope) kind {
 }
 
 // expectArguments has the arguments of a function expect their kinds.
-func (w *walker) expectArguments(name string, k kind, args []sql.Expr, kinds []kind) {
+func (w *walker) expectArguments(name string, k kind, args []syntax.Expr, kinds []kind) {
 	switch {
 	case k == either || name == "nullif":
 		w.expectAlike(together(kinds), args...)
@@ -841,12 +857,12 @@ func together(kinds []kind) kind {
 }
 
 // refusedFunction returns the error for a function that is not on the list.
-func refusedFunction(t syntax.Token, about string) *sqlerr.Error {
-	err := t.Unsupported("the function " + syntax.Excerpt(t.Value, 40) + " in " + about)
-	if t.Upper == "MARGIN" || t.Upper == "LOW" || t.Upper == "HIGH" {
-		return err.WithHint("it stands where its aggregate does: SELECT COUNT(*) AS n, %s(n) AS m FROM …", t.Upper)
+func refusedFunction(name syntax.Ident, about string) *sqlerr.Error {
+	err := at(name).Unsupported("the function " + syntax.Excerpt(name.Text, 40) + " in " + about)
+	if upper := strings.ToUpper(name.Text); upper == "MARGIN" || upper == "LOW" || upper == "HIGH" {
+		return err.WithHint("it stands where its aggregate does: SELECT COUNT(*) AS n, %s(n) AS m FROM …", upper)
 	}
-	if near := sqlerr.Closest(t.Value, maps.Keys(functions)); near != "" {
+	if near := sqlerr.Closest(name.Text, maps.Keys(functions)); near != "" {
 		return err.WithHint("did you mean %s?", near)
 	}
 	return err.WithHint("docs/sql/public.md lists the functions")
