@@ -24,7 +24,7 @@ var arrows = map[string][]string{
 	"driver":                  {"engine", "query", "sqlerr"},
 	"server":                  {"engine", "query", "scram", "server/pgcatalog", "sqlerr", "sqlfront/syntax"}, // tokens and trees: a text is read once
 	"server/pgcatalog":        {"sqlerr", "sqlfront/syntax"},                                                 // plain data comes in: it cannot reach the file
-	"engine":                  {"accounting", "catalog", "engine/internal/answer", "engine/internal/declare", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/draft", "internal/exporter", "internal/importer", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise/coin", "period", "query", "scram", "source", "sqlerr", "sqlfront", "sqlfront/syntax", "surround"},
+	"engine":                  {"accounting", "catalog", "engine/internal/answer", "engine/internal/declare", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/draft", "internal/exporter", "internal/importer", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise/coin", "period", "query", "scram", "source", "sqlerr", "sqlfront", "sqlfront/around", "sqlfront/syntax"},
 	"engine/internal/answer":  {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/slots", "engine/internal/view", "internal/places", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise/law", "period", "post", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"engine/internal/declare": {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/released", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise/law", "period", "query", "scram", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"engine/internal/pay":     {"accounting", "catalog", "engine/internal/view", "mechanisms/direct", "noise", "noise/law", "period", "source", "sqlerr"},
@@ -36,7 +36,7 @@ var arrows = map[string][]string{
 	"sqlfront/syntax":         {"query", "sqlerr"},
 	"sqlvalue":                {"query"},
 	"post":                    {"calendar", "query", "sqlvalue"},
-	"surround":                {"calendar", "internal/places", "post", "query", "sqlerr", "sqlfront/syntax", "sqlvalue"}, // no catalog and no source: it cannot reach the file
+	"sqlfront/around":         {"calendar", "internal/places", "post", "query", "sqlerr", "sqlfront/syntax", "sqlvalue"}, // no catalog and no source: it cannot reach the file
 	"source":                  {"calendar", "period", "query", "source/definition", "sqlerr", "sqlvalue"},
 	"source/definition":       {},
 	"internal/draft":          {"query", "sqlerr", "sqlfront/syntax"},
@@ -45,15 +45,16 @@ var arrows = map[string][]string{
 	"internal/places":         {"sqlerr"},
 	"internal/admissions":     {},
 	"internal/mutate":         {}, // it changes sources, and runs go
-	"internal/released":       {"accounting", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "post", "query", "sqlerr"},
+	"internal/sealed":         {"sqlerr"},
+	"internal/released":       {"internal/sealed", "accounting", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "post", "query", "sqlerr"},
 	"engine/internal/kind":    {"accounting", "catalog", "engine/internal/pay", "engine/internal/rows", "engine/internal/view", "internal/released", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"internal/seeds":          {}, // any test draws with them
 	"internal/typecheck":      {}, // it reads sources
 	"catalog":                 {"accounting", "catalog/internal/ledger", "period", "query", "sqlerr"},
 	"catalog/internal/ledger": {"accounting", "period"},
 	"mechanisms/direct":       {"noise", "noise/law", "query", "sqlerr"},
-	"mechanisms/marginals":    {"noise", "noise/coin", "noise/law", "query", "sqlerr"},
-	"mechanisms/projection":   {"noise", "noise/coin", "noise/law", "query", "sqlerr"},
+	"mechanisms/marginals":    {"internal/sealed", "noise", "noise/coin", "noise/law", "query", "sqlerr"},
+	"mechanisms/projection":   {"internal/sealed", "noise", "noise/coin", "noise/law", "query", "sqlerr"},
 	"mechanisms/smw":          {"noise", "noise/coin", "noise/law", "query", "sqlerr"},
 	"examples/ask":            {"."}, // an ordinary program over database/sql
 	"examples/office":         {"internal/admissions"},
@@ -102,11 +103,11 @@ var testArrows = map[string][]string{
 
 	"catalog":          {"internal/scratch"},
 	"driver":           {"internal/pgtest"},
-	"engine":           {"internal/pgtest", "internal/scratch", "mechanisms/marginals", "mechanisms/projection", "noise", "noise/law", "post", "server"}, // a server's clock is what a user has
+	"engine":           {"internal/sealed", "internal/pgtest", "internal/scratch", "mechanisms/marginals", "mechanisms/projection", "noise", "noise/law", "post", "server"}, // a server's clock is what a user has
 	"server":           {"internal/pgtest", "internal/scratch"},
 	"source/postgres":  {"internal/pgtest", "internal/scratch"},
 	"server/pgcatalog": {"internal/pgtest"},
-	"surround":         {"sqlfront"}, // which takes what is cut
+	"sqlfront/around":  {"sqlfront"}, // which takes what is cut
 
 	"accounting":             {"accounting/goldentest"},
 	"internal/audit":         {"accounting/goldentest"},
@@ -132,7 +133,7 @@ var kept = map[string][]string{
 	"github.com/google/differential-privacy": {},
 	"github.com/rogpeppe/go-internal":        {},
 	"github.com/xwb1989/sqlparser":           {"sqlfront", "sqlfront/syntax"},
-	"modernc.org/sqlite":                     {"catalog", "surround"},
+	"modernc.org/sqlite":                     {"catalog", "sqlfront/around"},
 	"github.com/jackc/pgx":                   {"clients/load", "clients/programs/pgx", "clients/programs/gorm", "clients/programs/hello", "server", "source/postgres"},
 	"github.com/gofrs/flock":                 {"catalog"},
 	"github.com/olekukonko/tablewriter":      {"cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal"},

@@ -111,7 +111,7 @@ var walls = []wall{
 		"engine/internal/declare/declare.go": "lists the values of a public column, for a domain",
 		"engine/internal/schemas/schemas.go": "copies public tables for SQLite in memory"}},
 	{"reaches around types", regexp.MustCompile(`"unsafe"|//go:linkname|"plugin"`), map[string]string{
-		"surround/database.go": "sets a limit of SQLite's"}},
+		"sqlfront/around/database.go": "sets a limit of SQLite's"}},
 }
 
 // breaches returns which walls the text of a file breaks, in words.

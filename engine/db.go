@@ -396,16 +396,16 @@ func (s *Session) exec(ctx context.Context, p *Prepared, args []query.Value) (r 
 	case nil:
 		return s.surround(ctx, p.surrounding, args)
 	case *syntax.Select:
-		if around := p.composed(statement); around != nil {
-			return s.surround(ctx, surrounding{around: around}, args)
+		if parsed := p.composed(statement); parsed != nil {
+			return s.surround(ctx, surrounding{around: parsed}, args)
 		}
 		if r, err = s.db.answers.Select(ctx, s.asker(), statement, args); err != nil {
 			return s.surroundInstead(ctx, p, args, err)
 		}
 		return r, nil
 	case *syntax.Explain:
-		if around := p.composed(statement.Select); around != nil {
-			return s.surround(ctx, surrounding{around: around}, args)
+		if parsed := p.composed(statement.Select); parsed != nil {
+			return s.surround(ctx, surrounding{around: parsed}, args)
 		}
 		st, err := s.db.answers.Explain(ctx, s.asker(), []answer.Selection{{Select: statement.Select, Args: args}})
 		if err != nil {

@@ -13,8 +13,8 @@ import (
 	"dpsql/noise"
 	"dpsql/noise/coin"
 	"dpsql/query"
+	"dpsql/sqlfront/around"
 	"dpsql/sqlfront/syntax"
-	"dpsql/surround"
 )
 
 // What the tests reach behind the exported names. They are package engine_test.
@@ -66,7 +66,7 @@ func (s *Session) Cores(ctx context.Context, p *Prepared) (cores []*syntax.Selec
 		st.around = p.composed(statement.Select)
 	}
 	if st.around == nil {
-		st.around, _ = surround.Parse(p.text)
+		st.around, _ = around.Parse(p.text)
 	}
 	v, err := s.current(ctx)
 	if err != nil || st.around == nil {

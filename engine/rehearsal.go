@@ -22,8 +22,8 @@ import (
 	"dpsql/source"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
+	"dpsql/sqlfront/around"
 	"dpsql/sqlfront/syntax"
-	"dpsql/surround"
 )
 
 // Rehearsal runs a script on a copy of the catalog in memory and adds up its cost. The
@@ -194,8 +194,8 @@ func (r *Rehearsal) query(ctx context.Context, text string, sel *syntax.Select, 
 	out, err := r.together(ctx, []answer.Selection{{Select: sel, Args: args}}, buys)
 	var refused answer.NotBound
 	if errors.As(err, &refused) {
-		if around, failed := surround.Parse(text); failed == nil {
-			return r.surround(ctx, surrounding{around, err}, args)
+		if parsed, failed := around.Parse(text); failed == nil {
+			return r.surround(ctx, surrounding{parsed, err}, args)
 		}
 	}
 	return out, err

@@ -15,15 +15,15 @@ import (
 	"dpsql/engine/internal/view"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/around"
 	"dpsql/sqlfront/syntax"
-	"dpsql/surround"
 )
 
 // surroundings is where statements about public tables, and what surrounds private
 // aggregates, run. It is made for the first of them.
 type surroundings struct {
 	once     sync.Once
-	database *surround.Database
+	database *around.Database
 }
 
 func (s *surroundings) close() {
@@ -32,16 +32,16 @@ func (s *surroundings) close() {
 	}
 }
 
-// surrounding is a statement as package surround understands it.
+// surrounding is a statement as package around understands it.
 type surrounding struct {
-	around *surround.Statement
+	around *around.Statement
 	why    error // why it is not a private aggregate
 }
 
 // prepareSurrounding parses a statement that is no private aggregate, for the reason why.
 // It may still be a statement about public tables: its tables say so when it runs.
 func prepareSurrounding(text string, why error) (*Prepared, error) {
-	around, err := surround.Parse(text)
+	parsed, err := around.Parse(text)
 	if err != nil {
 		if valued(text) {
 			why = err
@@ -52,7 +52,7 @@ func prepareSurrounding(text string, why error) (*Prepared, error) {
 	if err != nil {
 		return nil, public(context.Background(), err)
 	}
-	return &Prepared{text: text, parameters: parameters, surrounding: surrounding{around, why}}, nil
+	return &Prepared{text: text, parameters: parameters, surrounding: surrounding{parsed, why}}, nil
 }
 
 // valued reports whether a statement begins with VALUES, which no aggregate does.
@@ -64,15 +64,15 @@ func valued(text string) bool {
 // composed returns a SELECT whose text shows that it cannot be bound, as a statement with
 // surroundings. It is nil for any other. Binding it in vain took 0.3 ms where it joins a public
 // table, a fifth of what its answer takes (BenchmarkSurrounded).
-func (p *Prepared) composed(sel *syntax.Select) *surround.Statement {
+func (p *Prepared) composed(sel *syntax.Select) *around.Statement {
 	if !sel.Composed() {
 		return nil
 	}
-	around, err := surround.Parse(p.text)
+	parsed, err := around.Parse(p.text)
 	if err != nil {
 		return nil // binding says more
 	}
-	return around
+	return parsed
 }
 
 // surroundInstead runs a SELECT that the front end parses and cannot bind, as a statement with
@@ -83,11 +83,11 @@ func (s *Session) surroundInstead(ctx context.Context, p *Prepared, args []query
 	if !errors.As(why, &refused) {
 		return nil, why
 	}
-	around, err := surround.Parse(p.text)
+	parsed, err := around.Parse(p.text)
 	if err != nil {
 		return nil, why
 	}
-	return s.surround(ctx, surrounding{around, why}, args)
+	return s.surround(ctx, surrounding{parsed, why}, args)
 }
 
 func namesPrivate(v *view.View, tables []syntax.Name) bool {
@@ -96,7 +96,7 @@ func namesPrivate(v *view.View, tables []syntax.Name) bool {
 
 // surround runs a statement with private aggregates in it, or with public tables only. The
 // aggregates are answered together, as SELECTs of their own are. Whatever else it does reads
-// no private row: schemas.Copy reads public tables, and package surround sees these and the
+// no private row: schemas.Copy reads public tables, and package around sees these and the
 // answers.
 func (s *Session) surround(ctx context.Context, st surrounding, args []query.Value) (*Result, error) {
 	v, err := s.current(ctx)
@@ -181,7 +181,7 @@ func (s *Session) askFirst(ctx context.Context, v *view.View, st surrounding, ar
 	if err := s.bindable(ctx, v, c, args); err != nil {
 		return nil, nil, err
 	}
-	filled, err = s.db.cut(ctx, v, st, args, func(inner *surround.Statement) (*surround.Result, error) {
+	filled, err = s.db.cut(ctx, v, st, args, func(inner *around.Statement) (*around.Result, error) {
 		r, err := s.surround(ctx, surrounding{around: inner}, args)
 		if err != nil {
 			return nil, err
@@ -189,9 +189,9 @@ func (s *Session) askFirst(ctx context.Context, v *view.View, st surrounding, ar
 		if r.Answer != nil {
 			before = append(before, r)
 		}
-		out := &surround.Result{Rows: r.Rows}
+		out := &around.Result{Rows: r.Rows}
 		for _, c := range r.Columns {
-			out.Columns = append(out.Columns, surround.ResultColumn{Name: c.Name, Type: c.Type, SQL: c.SQL})
+			out.Columns = append(out.Columns, around.ResultColumn{Name: c.Name, Type: c.Type, SQL: c.SQL})
 		}
 		return out, nil
 	})
@@ -200,13 +200,13 @@ func (s *Session) askFirst(ctx context.Context, v *view.View, st surrounding, ar
 
 // check returns a function that refuses sub-selects as their answers would be refused, and
 // answers NULL to all others.
-func (s *Session) check(ctx context.Context, v *view.View, args []query.Value) surround.Asked {
-	return func(inner *surround.Statement) (*surround.Result, error) {
+func (s *Session) check(ctx context.Context, v *view.View, args []query.Value) around.Asked {
+	return func(inner *around.Statement) (*around.Result, error) {
 		c, err := s.db.cut(ctx, v, surrounding{around: inner}, args, s.check(ctx, v, args))
 		if err == nil {
 			err = s.bindable(ctx, v, c, args)
 		}
-		return &surround.Result{Columns: make([]surround.ResultColumn, 1), Rows: [][]any{{nil}}}, err
+		return &around.Result{Columns: make([]around.ResultColumn, 1), Rows: [][]any{{nil}}}, err
 	}
 }
 
@@ -247,7 +247,7 @@ func (c *divided) fill(answers answer.Answers, confidence float64) {
 			t.Hidden = append(t.Hidden, need.Name)
 			for n, row := range r.Rows {
 				var v any
-				if need.End == surround.Value {
+				if need.End == around.Value {
 					v = row[need.Column]
 				} else {
 					v = endOf(byShare[need.Share][n][need.Column], need.End)
@@ -259,8 +259,8 @@ func (c *divided) fill(answers answer.Answers, confidence float64) {
 }
 
 // endOf returns an end of an Interval or a Span, or nil.
-func endOf(interval any, end surround.End) any {
-	low := end == surround.Low
+func endOf(interval any, end around.End) any {
+	low := end == around.Low
 	switch i := interval.(type) {
 	case Interval:
 		if low {
@@ -278,23 +278,23 @@ func endOf(interval any, end surround.End) any {
 
 // divided is a statement that is cut: its private aggregates, and what reads them.
 type divided struct {
-	cores  []surround.Core
+	cores  []around.Core
 	asks   []answer.Selection // the cores, parsed
-	around *surround.Statement
-	from   surround.Source
+	around *around.Statement
+	from   around.Source
 	waits  int // where the first aggregate is that waits for the answers of others; 0 for none
 }
 
 // cut divides a statement by what is private now. Sub-selects of public tables inside its
 // aggregates are run, and those around other private aggregates are answered by asked; without
-// it nothing is charged, see surround.Database.Resolve.
-func (db *DB) cut(ctx context.Context, v *view.View, st surrounding, args []query.Value, asked surround.Asked) (*divided, error) {
-	db.around.once.Do(func() { db.around.database = new(surround.Database) })
-	c := &divided{around: st.around, from: surround.Source{User: v.UserID(), Version: v.State(), Copy: db.copyPublic}}
+// it nothing is charged, see around.Database.Resolve.
+func (db *DB) cut(ctx context.Context, v *view.View, st surrounding, args []query.Value, asked around.Asked) (*divided, error) {
+	db.around.once.Do(func() { db.around.database = new(around.Database) })
+	c := &divided{around: st.around, from: around.Source{User: v.UserID(), Version: v.State(), Copy: db.copyPublic}}
 	if !namesPrivate(v, st.around.Tables) {
 		return c, st.checkPublic(v, st.around.Tables)
 	}
-	cores, around, err := st.around.Cut(func(name syntax.Name) ([]string, bool) {
+	cores, left, err := st.around.Cut(func(name syntax.Name) ([]string, bool) {
 		t := v.Private(name.Text)
 		if t == nil {
 			return nil, false
@@ -308,16 +308,16 @@ func (db *DB) cut(ctx context.Context, v *view.View, st surrounding, args []quer
 	if err != nil {
 		return nil, st.refusal(err)
 	}
-	if err := st.checkPublic(v, around.Tables); err != nil {
+	if err := st.checkPublic(v, left.Tables); err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(cores, surround.Core.Waits); i >= 0 {
+	if i := slices.IndexFunc(cores, around.Core.Waits); i >= 0 {
 		c.waits = cores[i].Position
 	}
 	if c.cores, err = db.around.database.Resolve(ctx, cores, c.from, args, asked); err != nil {
 		return nil, err
 	}
-	c.around = around
+	c.around = left
 	for i := range c.cores {
 		core := &c.cores[i]
 		ask := answer.Selection{At: core.At}
@@ -346,7 +346,7 @@ func (st surrounding) refusal(err error) error {
 
 // compiled compiles the surroundings for cores with the given columns, and returns the columns
 // of the result.
-func (c *divided) compiled(ctx context.Context, db *DB, columns [][]Column, args []query.Value) ([]surround.ResultColumn, error) {
+func (c *divided) compiled(ctx context.Context, db *DB, columns [][]Column, args []query.Value) ([]around.ResultColumn, error) {
 	c.from.Cores = nil
 	for i := range columns {
 		c.from.Cores = append(c.from.Cores, tableOf(&c.cores[i], columns[i], nil))
@@ -358,20 +358,20 @@ func (c *divided) compiled(ctx context.Context, db *DB, columns [][]Column, args
 
 // tableOf returns the table of a core's rows. A key compares as the column does that it is
 // from, and every other column as an expression does.
-func tableOf(core *surround.Core, columns []Column, rows [][]any) *surround.Table {
-	t := &surround.Table{Name: core.Table, Rows: rows, Keys: core.Keys, Single: core.Single}
+func tableOf(core *around.Core, columns []Column, rows [][]any) *around.Table {
+	t := &around.Table{Name: core.Table, Rows: rows, Keys: core.Keys, Single: core.Single}
 	for i, c := range columns {
 		affinity := "BLOB"
 		if core.Columns[i].Of != "" {
 			affinity = c.Type
 		}
-		t.Columns = append(t.Columns, surround.Column{Name: core.Columns[i].Name, Affinity: affinity})
+		t.Columns = append(t.Columns, around.Column{Name: core.Columns[i].Name, Affinity: affinity})
 		t.Types = append(t.Types, c.SQL)
 	}
 	return t
 }
 
-func resultOf(r *surround.Result) *Result {
+func resultOf(r *around.Result) *Result {
 	out := &Result{Rows: r.Rows}
 	for _, c := range r.Columns {
 		out.Columns = append(out.Columns, Column(c))
@@ -416,21 +416,21 @@ func (st surrounding) checkPublic(v *view.View, tables []syntax.Name) error {
 }
 
 // copyPublic reads a public table.
-func (db *DB) copyPublic(ctx context.Context, name syntax.Name) (*surround.Table, error) {
+func (db *DB) copyPublic(ctx context.Context, name syntax.Name) (*around.Table, error) {
 	columns, rows, err := schemas.Copy(ctx, db.store, name.Text)
 	if err != nil {
 		return nil, sqlerr.Locate(err, name.Position)
 	}
-	t := &surround.Table{Name: name.Text, Rows: rows}
+	t := &around.Table{Name: name.Text, Rows: rows}
 	for _, c := range columns {
-		t.Columns = append(t.Columns, surround.Column(c))
+		t.Columns = append(t.Columns, around.Column(c))
 	}
 	return t, nil
 }
 
 // explained returns the rows of EXPLAIN for what SQLite runs: that it is free, and the types
 // of its columns, which are known before it runs.
-func (c *divided) explained(columns []surround.ResultColumn) [][]any {
+func (c *divided) explained(columns []around.ResultColumn) [][]any {
 	names, types := make([]string, len(c.around.Tables)), make([]string, len(columns))
 	for i, t := range c.around.Tables {
 		names[i] = t.Text

@@ -5,8 +5,8 @@ import (
 
 	"dpsql/engine/internal/answer"
 	"dpsql/query"
+	"dpsql/sqlfront/around"
 	"dpsql/sqlfront/syntax"
-	"dpsql/surround"
 )
 
 // Type is the type of a column of a result or of a parameter, by the name that PostgreSQL has for
@@ -115,8 +115,8 @@ var plain = map[Type]Type{Int8: Int8, Bool: Int8, Float8: Float8, Numeric: Float
 
 // describeSelect binds a SELECT that may be one private aggregate.
 func (s *Session) describeSelect(ctx context.Context, p *Prepared, sel answer.Selection) (description, error) {
-	if around := p.composed(sel.Select); around != nil {
-		return s.describeAround(ctx, surrounding{around: around}, sel.Args, sel.Described)
+	if parsed := p.composed(sel.Select); parsed != nil {
+		return s.describeAround(ctx, surrounding{around: parsed}, sel.Args, sel.Described)
 	}
 	v, err := s.current(ctx)
 	if err != nil {
@@ -132,11 +132,11 @@ func (s *Session) describeSelect(ctx context.Context, p *Prepared, sel answer.Se
 		}
 		return d, nil
 	}
-	around, err := surround.Parse(p.text)
+	parsed, err := around.Parse(p.text)
 	if err != nil {
 		return description{}, why
 	}
-	return s.describeAround(ctx, surrounding{around, why}, sel.Args, sel.Described)
+	return s.describeAround(ctx, surrounding{parsed, why}, sel.Args, sel.Described)
 }
 
 // describeAround binds the private aggregates of a statement, and compiles what is around them.
@@ -146,10 +146,10 @@ func (s *Session) describeAround(ctx context.Context, st surrounding, args []que
 		return description{}, err
 	}
 	d := description{parameters: make([]Type, len(args))}
-	inside := func(inner *surround.Statement) (*surround.Result, error) {
+	inside := func(inner *around.Statement) (*around.Result, error) {
 		of, err := s.describeAround(ctx, surrounding{around: inner}, args, described)
 		d.learn(of.parameters)
-		return &surround.Result{Columns: make([]surround.ResultColumn, 1), Rows: [][]any{{nil}}}, err
+		return &around.Result{Columns: make([]around.ResultColumn, 1), Rows: [][]any{{nil}}}, err
 	}
 	c, err := s.db.cut(ctx, v, st, args, inside)
 	if err != nil {
@@ -173,7 +173,7 @@ func (s *Session) describeAround(ctx context.Context, st surrounding, args []que
 	if err != nil {
 		return d, err
 	}
-	d.columns = resultOf(&surround.Result{Columns: compiled}).Columns
+	d.columns = resultOf(&around.Result{Columns: compiled}).Columns
 	if len(args) == 0 {
 		return d, nil
 	}

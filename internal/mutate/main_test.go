@@ -30,7 +30,7 @@ func TestListIsFound(t *testing.T) {
 	}
 	for _, p := range []string{"accounting", "catalog/internal/ledger", "engine/internal/answer", "engine/internal/pay", "engine/internal/rows",
 		"engine/internal/slots", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "period", "post", "scram",
-		"server", "surround"} {
+		"server", "sqlfront/around"} {
 		if !packages[p] {
 			t.Errorf("no mutant of %s is listed", p)
 		}

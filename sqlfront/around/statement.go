@@ -1,4 +1,4 @@
-// Package surround runs the SQL around private answers, and statements that name public
+// Package around runs the SQL around private answers, and statements that name public
 // tables only, such as SELECT * FROM diagnoses, or no table at all.
 //
 // SQLite runs them, in a database in memory that has copies of the public tables that the
@@ -17,7 +17,7 @@
 //
 // The cost of a statement depends on its text, on public tables and on released numbers. It
 // charges nothing, since its result is computed from public data.
-package surround
+package around
 
 import (
 	"maps"

@@ -1,4 +1,4 @@
-package surround
+package around
 
 import (
 	"fmt"

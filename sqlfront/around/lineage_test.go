@@ -1,4 +1,4 @@
-package surround_test
+package around_test
 
 import (
 	"context"
@@ -9,19 +9,19 @@ import (
 
 	"dpsql/internal/seeds"
 	"dpsql/post"
-	"dpsql/surround"
+	"dpsql/sqlfront/around"
 )
 
 // traced runs a statement twice: over noisy cores with intervals, and over the cores as they
 // are. Each number of the noisy cores lies in an interval that holds the true one.
-func traced(t testing.TB, text string, noise func() (by, low, high float64)) (noisy, exact *surround.Result) {
+func traced(t testing.TB, text string, noise func() (by, low, high float64)) (noisy, exact *around.Result) {
 	t.Helper()
 	plain, db := rowsDB(t), database(t)
-	s, err := surround.Parse(text)
+	s, err := around.Parse(text)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	cores, around, err := s.Cut(private)
+	cores, left, err := s.Cut(private)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -30,10 +30,10 @@ func traced(t testing.TB, text string, noise func() (by, low, high float64)) (no
 	for i, c := range from.Cores {
 		c.Keys, c.Single = cores[i].Keys, cores[i].Single
 	}
-	if exact, err = db.Run(context.Background(), around, from, nil); err != nil {
+	if exact, err = db.Run(context.Background(), left, from, nil); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	_, l, err := db.Compile(context.Background(), around, from, nil)
+	_, l, err := db.Compile(context.Background(), left, from, nil)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -71,14 +71,14 @@ func traced(t testing.TB, text string, noise func() (by, low, high float64)) (no
 		}
 		c.Rows = rows
 	}
-	if noisy, err = db.Run(context.Background(), around, from, nil); err != nil {
+	if noisy, err = db.Run(context.Background(), left, from, nil); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return noisy, exact
 }
 
 // held reports how many cells have intervals, and fails where one misses the exact value.
-func held(t testing.TB, text string, noisy, exact *surround.Result) (cells int) {
+func held(t testing.TB, text string, noisy, exact *around.Result) (cells int) {
 	t.Helper()
 	if len(noisy.Rows) != len(exact.Rows) {
 		t.Errorf("%s: %d rows, want %d", text, len(noisy.Rows), len(exact.Rows))

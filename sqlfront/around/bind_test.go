@@ -1,4 +1,4 @@
-package surround_test
+package around_test
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlfront"
+	"dpsql/sqlfront/around"
 	"dpsql/sqlfront/syntax"
-	"dpsql/surround"
 )
 
 // bindable is the private table of these tests as the front end has it.
@@ -17,7 +17,7 @@ type bindable struct{ u *query.Universe }
 func (bindable) Name() string                { return "visits" }
 func (b bindable) Universe() *query.Universe { return b.u }
 func (bindable) Public(name string) (*sqlfront.PublicRows, error) {
-	for _, t := range []*surround.Table{towns, risks} {
+	for _, t := range []*around.Table{towns, risks} {
 		if query.SameName(t.Name, name) {
 			p := &sqlfront.PublicRows{Rows: t.Rows}
 			for _, c := range t.Columns {
@@ -47,7 +47,7 @@ func TestCoresBind(t *testing.T) {
 	}
 	db := database(t)
 	for _, c := range cuttable {
-		s, err := surround.Parse(c.text)
+		s, err := around.Parse(c.text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package surround_test
+package around_test
 
 import (
 	"context"
@@ -15,21 +15,21 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/around"
 	"dpsql/sqlfront/syntax"
-	"dpsql/surround"
 )
 
 // towns and risks are the public tables of these tests.
 var (
-	towns = &surround.Table{Name: "towns", Columns: []surround.Column{{"name", "TEXT", "NOCASE"}, {"region", "TEXT", "BINARY"}, {"height", "INTEGER", "BINARY"}},
+	towns = &around.Table{Name: "towns", Columns: []around.Column{{"name", "TEXT", "NOCASE"}, {"region", "TEXT", "BINARY"}, {"height", "INTEGER", "BINARY"}},
 		Rows: [][]any{{"Ash", "north", int64(120)}, {"Elm", "north", int64(80)}, {"Oak", "south", int64(80)}, {"100%", "south", nil}}}
-	risks = &surround.Table{Name: "risks", Columns: []surround.Column{{"town", "TEXT", "BINARY"}, {"weight", "REAL", "BINARY"}, {"code", "BLOB", "BINARY"}},
+	risks = &around.Table{Name: "risks", Columns: []around.Column{{"town", "TEXT", "BINARY"}, {"weight", "REAL", "BINARY"}, {"code", "BLOB", "BINARY"}},
 		Rows: [][]any{{"ash", 0.1, int64(1)}, {"Elm", 0.35, "x"}, {"Oak", 1.0, 2.5}, {"Yew", nil, []byte{1, 0xAB}}}}
 )
 
 // source returns the source of the two tables.
-func source(version int) surround.Source {
-	return surround.Source{Version: version, Copy: func(_ context.Context, name syntax.Name) (*surround.Table, error) {
+func source(version int) around.Source {
+	return around.Source{Version: version, Copy: func(_ context.Context, name syntax.Name) (*around.Table, error) {
 		switch query.FoldName(name.Text) {
 		case "towns":
 			return towns, nil
@@ -40,15 +40,15 @@ func source(version int) surround.Source {
 	}}
 }
 
-func database(t testing.TB) *surround.Database {
+func database(t testing.TB) *around.Database {
 	t.Helper()
-	db := new(surround.Database)
+	db := new(around.Database)
 	t.Cleanup(db.Close)
 	return db
 }
 
-func run(db *surround.Database, text string, args ...query.Value) (*surround.Result, error) {
-	s, err := surround.Parse(text)
+func run(db *around.Database, text string, args ...query.Value) (*around.Result, error) {
+	s, err := around.Parse(text)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func TestColumnsBeforeRunning(t *testing.T) {
 	t.Parallel()
 	db, told := database(t), 0
 	for _, c := range answered {
-		s, err := surround.Parse("EXPLAIN " + c.text)
+		s, err := around.Parse("EXPLAIN " + c.text)
 		if err != nil || !s.Explain {
 			t.Fatalf("%s: %v, explain %t", c.text, err, s.Explain)
 		}
@@ -368,7 +368,7 @@ func TestEnds(t *testing.T) {
 	t.Parallel()
 	db := database(t)
 	ctx, cancel := context.WithCancel(context.Background())
-	s, err := surround.Parse(bombs[1])
+	s, err := around.Parse(bombs[1])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -388,16 +388,16 @@ func TestEnds(t *testing.T) {
 func TestCopiesOfAVersion(t *testing.T) {
 	t.Parallel()
 	db, copies := database(t), 0
-	s, err := surround.Parse(`SELECT COUNT(*) FROM towns`)
+	s, err := around.Parse(`SELECT COUNT(*) FROM towns`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for version := range 3 {
 		for range 4 {
 			from := source(version)
-			from.Copy = func(context.Context, syntax.Name) (*surround.Table, error) {
+			from.Copy = func(context.Context, syntax.Name) (*around.Table, error) {
 				copies++
-				return &surround.Table{Name: "towns", Columns: towns.Columns[:1], Rows: [][]any{{"x"}, {"y"}}[:min(2, version)]}, nil
+				return &around.Table{Name: "towns", Columns: towns.Columns[:1], Rows: [][]any{{"x"}, {"y"}}[:min(2, version)]}, nil
 			}
 			r, err := db.Run(context.Background(), s, from, nil)
 			if err != nil || r.Rows[0][0] != int64(min(2, version)) {
@@ -418,14 +418,14 @@ func FuzzParse(f *testing.F) {
 	db := database(f)
 	db.SetTime(50 * time.Millisecond)
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := surround.Parse(text)
+		s, err := around.Parse(text)
 		if err != nil {
 			if sqlerr.CodeOf(err) == sqlerr.Internal {
 				t.Errorf("%q: %v", text, err)
 			}
 			return
 		}
-		again, err := surround.Parse(s.Text())
+		again, err := around.Parse(s.Text())
 		if err != nil || again.Text() != s.Text() {
 			t.Errorf("%q became %q, which reads back as %v, %v", text, s.Text(), again, err)
 		}
@@ -447,7 +447,7 @@ func TestSideBySide(t *testing.T) {
 	for g := range 8 {
 		all.Go(func() {
 			for i := range 20 {
-				s, err := surround.Parse(answered[(g+i)%4+3].text)
+				s, err := around.Parse(answered[(g+i)%4+3].text)
 				if err != nil {
 					t.Error(err)
 					return

@@ -1,4 +1,4 @@
-package surround_test
+package around_test
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"dpsql/internal/seeds"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/around"
 	"dpsql/sqlfront/syntax"
-	"dpsql/surround"
 )
 
 var cuts = flag.Int("cuts", 60, "statements that TestCutGenerated writes")
@@ -62,11 +62,11 @@ func rowsDB(t testing.TB) *sql.DB {
 }
 
 // answerCores answers each core by SQLite, over the rows of visits.
-func answerCores(t testing.TB, plain *sql.DB, cores []surround.Core, args ...any) (tables []*surround.Table) {
+func answerCores(t testing.TB, plain *sql.DB, cores []around.Core, args ...any) (tables []*around.Table) {
 	t.Helper()
 	for _, core := range cores {
 		names, rows := read(t, plain, core.Text, args...)
-		table := &surround.Table{Name: core.Table, Rows: rows}
+		table := &around.Table{Name: core.Table, Rows: rows}
 		for i, c := range core.Columns {
 			if c.Name != names[i] {
 				t.Errorf("%s\ncolumn %d is %q, not %q", core.Text, i, names[i], c.Name)
@@ -77,7 +77,7 @@ func answerCores(t testing.TB, plain *sql.DB, cores []surround.Core, args ...any
 					affinity = v.affinity
 				}
 			}
-			table.Columns = append(table.Columns, surround.Column{Name: c.Name, Affinity: affinity})
+			table.Columns = append(table.Columns, around.Column{Name: c.Name, Affinity: affinity})
 		}
 		tables = append(tables, table)
 	}
@@ -183,12 +183,12 @@ func TestCutAgainstSQLite(t *testing.T) {
 	t.Parallel()
 	plain, db := rowsDB(t), database(t)
 	for _, c := range cuttable {
-		s, err := surround.Parse(c.text)
+		s, err := around.Parse(c.text)
 		if err != nil {
 			t.Errorf("%s\n%v", c.text, err)
 			continue
 		}
-		cores, around, err := s.Cut(private)
+		cores, left, err := s.Cut(private)
 		if err != nil {
 			t.Errorf("%s\n%v", c.text, err)
 			continue
@@ -205,13 +205,13 @@ func TestCutAgainstSQLite(t *testing.T) {
 		if got := strings.Join(texts, " | "); c.cores != "" && got != c.cores {
 			t.Errorf("%s\nhas the cores\n%s\nwant\n%s", c.text, got, c.cores)
 		}
-		if slices.ContainsFunc(around.Tables, func(n syntax.Name) bool { _, ok := private(n); return ok }) {
-			t.Errorf("%s\nsurroundings with private tables: %s", c.text, around.Text())
+		if slices.ContainsFunc(left.Tables, func(n syntax.Name) bool { _, ok := private(n); return ok }) {
+			t.Errorf("%s\nsurroundings with private tables: %s", c.text, left.Text())
 		}
 		from.Cores = answerCores(t, plain, cores)
-		got, err := db.Run(context.Background(), around, from, nil)
+		got, err := db.Run(context.Background(), left, from, nil)
 		if err != nil {
-			t.Errorf("%s\n%s\n%v", c.text, around.Text(), err)
+			t.Errorf("%s\n%s\n%v", c.text, left.Text(), err)
 			continue
 		}
 		names, rows := read(t, plain, c.text)
@@ -220,7 +220,7 @@ func TestCutAgainstSQLite(t *testing.T) {
 			gotNames = append(gotNames, col.Name)
 		}
 		if !slices.Equal(gotNames, names) || fmt.Sprint(got.Rows) != fmt.Sprint(rows) {
-			t.Errorf("%s\n%s\ngot  %q %v\nwant %q %v", c.text, around.Text(), gotNames, got.Rows, names, rows)
+			t.Errorf("%s\n%s\ngot  %q %v\nwant %q %v", c.text, left.Text(), gotNames, got.Rows, names, rows)
 		}
 	}
 }
@@ -230,17 +230,17 @@ func TestCutParameters(t *testing.T) {
 	t.Parallel()
 	plain, db := rowsDB(t), database(t)
 	text := `SELECT ?, COUNT(*) > ?, ?3 FROM visits WHERE age > ? AND sex = ? GROUP BY year HAVING COUNT(*) >= ?2 ORDER BY year`
-	s, err := surround.Parse(text)
+	s, err := around.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cores, around, err := s.Cut(private)
+	cores, left, err := s.Cut(private)
 	if err != nil || len(cores) != 1 || cores[0].Text != `SELECT year AS "year", COUNT(*) AS "a1" FROM visits WHERE age > ?4 AND sex = ?5 GROUP BY year` {
 		t.Fatalf("%v, %v", cores, err)
 	}
 	from := source(0)
 	from.Cores = answerCores(t, plain, cores, "x", 1, 2, 30, "F")
-	r, err := db.Run(context.Background(), around, from, []query.Value{query.Text("x"), query.Int(1), query.Int(2), query.Int(30), query.Text("F")})
+	r, err := db.Run(context.Background(), left, from, []query.Value{query.Text("x"), query.Int(1), query.Int(2), query.Int(30), query.Text("F")})
 	if _, want := read(t, plain, text, "x", 1, 2, 30, "F"); err != nil || fmt.Sprint(r.Rows) != fmt.Sprint(want) || len(want) != 3 {
 		t.Errorf("%v, %v, want %v", r, err, want)
 	}
@@ -250,7 +250,7 @@ func TestCutParameters(t *testing.T) {
 // compared.
 func TestCutGroupingSets(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ text, core, around string }{
+	for _, c := range []struct{ text, core, left string }{
 		{`SELECT year, sex AS s, COUNT(*), GROUPING(year) FROM visits GROUP BY ROLLUP (1, (s)) HAVING COUNT(*) > 3 ORDER BY year`,
 			`SELECT year AS "year", sex AS "sex", COUNT(*) AS "a1", GROUPING(year) AS "a2" FROM visits GROUP BY ROLLUP(year, ((sex)))`,
 			`SELECT "year" AS "year", "sex" AS s, "a1" AS "COUNT(*)", "a2" AS "GROUPING(year)" FROM "core 1" AS "visits" WHERE "a1" > 3 ORDER BY "year"`},
@@ -258,13 +258,13 @@ func TestCutGroupingSets(t *testing.T) {
 			`SELECT year AS "year", sex AS "sex", age / 10 AS "k3", town AS "town", COUNT(*) AS "a1" FROM visits GROUP BY GROUPING SETS ((year, sex), CUBE(age / 10), ()), town`,
 			`SELECT rank() OVER (ORDER BY "a1") AS "rank() OVER (ORDER BY COUNT(*))" FROM "core 1" AS "visits"`},
 	} {
-		s, err := surround.Parse(c.text)
+		s, err := around.Parse(c.text)
 		if err != nil {
 			t.Fatalf("%s: %v", c.text, err)
 		}
-		cores, around, err := s.Cut(private)
-		if err != nil || len(cores) != 1 || cores[0].Text != c.core || around.Text() != c.around {
-			t.Errorf("%s: %v\n%v\n%s", c.text, err, cores, around.Text())
+		cores, left, err := s.Cut(private)
+		if err != nil || len(cores) != 1 || cores[0].Text != c.core || left.Text() != c.left {
+			t.Errorf("%s: %v\n%v\n%s", c.text, err, cores, left.Text())
 		}
 	}
 }
@@ -303,7 +303,7 @@ func TestCutRefusals(t *testing.T) {
 		{`SELECT COUNT(*) FROM (SELECT a.age, a.town FROM visits a) x JOIN ‸towns a ON x.town = a.name`, "a means two tables"},
 	} {
 		before, _, _ := strings.Cut(c.text, "‸")
-		s, err := surround.Parse(strings.Replace(c.text, "‸", "", 1))
+		s, err := around.Parse(strings.Replace(c.text, "‸", "", 1))
 		if err != nil {
 			t.Errorf("%s: %v", c.text, err)
 			continue
@@ -320,11 +320,11 @@ func TestCutRefusals(t *testing.T) {
 func TestCutPositions(t *testing.T) {
 	t.Parallel()
 	text := `SELECT 'é', (SELECT age / 10 AS d FROM visits WHERE nope = ? GROUP BY d HAVING COUNT(*) > missing)`
-	s, err := surround.Parse(text)
+	s, err := around.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cores, around, err := s.Cut(private)
+	cores, left, err := s.Cut(private)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,8 +338,8 @@ func TestCutPositions(t *testing.T) {
 		t.Errorf("the core is at %d, want %d", got, want)
 	}
 	from := source(0)
-	from.Cores = []*surround.Table{{Name: cores[0].Table, Columns: []surround.Column{{Name: "k1"}, {Name: "a1"}}}}
-	_, err = database(t).Run(context.Background(), around, from, []query.Value{query.Int(1)})
+	from.Cores = []*around.Table{{Name: cores[0].Table, Columns: []around.Column{{Name: "k1"}, {Name: "a1"}}}}
+	_, err = database(t).Run(context.Background(), left, from, []query.Value{query.Int(1)})
 	if e, ok := err.(*sqlerr.Error); !ok || e.Position != at(text, "missing") {
 		t.Errorf("%v", err)
 	}
@@ -349,29 +349,29 @@ func TestCutPositions(t *testing.T) {
 func TestCoresOfOneRun(t *testing.T) {
 	t.Parallel()
 	db := database(t)
-	s, err := surround.Parse(`SELECT COUNT(*), (SELECT COUNT(*) FROM towns) FROM visits`)
+	s, err := around.Parse(`SELECT COUNT(*), (SELECT COUNT(*) FROM towns) FROM visits`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cores, around, err := s.Cut(private)
+	cores, left, err := s.Cut(private)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := range int64(3) {
 		from := source(0)
-		from.Cores = []*surround.Table{{Name: cores[0].Table, Columns: []surround.Column{{Name: "a1"}}, Types: []query.SQLType{query.SQLInt8}}}
-		columns, err := db.Columns(context.Background(), around, from, nil)
+		from.Cores = []*around.Table{{Name: cores[0].Table, Columns: []around.Column{{Name: "a1"}}, Types: []query.SQLType{query.SQLInt8}}}
+		columns, err := db.Columns(context.Background(), left, from, nil)
 		if err != nil || columns[0].Type != "INTEGER" {
 			t.Fatalf("%v, %v", columns, err)
 		}
 		from.Cores[0].Rows = [][]any{{n}}
-		if r, err := db.Run(context.Background(), around, from, nil); err != nil || fmt.Sprint(r.Rows) != fmt.Sprintf("[[%d 4]]", n) {
+		if r, err := db.Run(context.Background(), left, from, nil); err != nil || fmt.Sprint(r.Rows) != fmt.Sprintf("[[%d 4]]", n) {
 			t.Fatalf("%v, %v", r, err)
 		}
 		if _, err := db.RunText(context.Background(), `SELECT * FROM "`+cores[0].Table+`"`, []string{"towns"}, source(0)); err == nil {
 			t.Fatal("the rows of a core are still there")
 		}
-		if _, err := db.Run(context.Background(), around, source(0), nil); sqlerr.CodeOf(err) != sqlerr.Internal {
+		if _, err := db.Run(context.Background(), left, source(0), nil); sqlerr.CodeOf(err) != sqlerr.Internal {
 			t.Fatalf("without rows: %v", err)
 		}
 	}
@@ -400,13 +400,13 @@ func TestCutBombs(t *testing.T) {
 		`SELECT ` + strings.Repeat("(", 3000) + `COUNT(*)` + strings.Repeat(")", 3000) + ` FROM visits GROUP BY age`,
 		`SELECT COUNT(*) FROM ` + strings.Repeat("(SELECT * FROM ", 3000) + `visits` + strings.Repeat(")", 3000),
 	} {
-		s, err := surround.Parse(text)
+		s, err := around.Parse(text)
 		if err == nil {
-			var around *surround.Statement
-			if _, around, err = s.Cut(private); err == nil {
+			var left *around.Statement
+			if _, left, err = s.Cut(private); err == nil {
 				from := source(0)
-				from.Cores = []*surround.Table{{Name: "core 1", Columns: []surround.Column{{Name: "age"}, {Name: "a1"}}}}
-				_, err = database(t).Run(context.Background(), around, from, nil)
+				from.Cores = []*around.Table{{Name: "core 1", Columns: []around.Column{{Name: "age"}, {Name: "a1"}}}}
+				_, err = database(t).Run(context.Background(), left, from, nil)
 			}
 		}
 		if code := sqlerr.CodeOf(err); code != sqlerr.Unsupported && code != sqlerr.Invalid && code != sqlerr.Unknown {
@@ -420,7 +420,7 @@ func TestCutBombs(t *testing.T) {
 func TestCoreWalls(t *testing.T) {
 	t.Parallel()
 	db := database(t)
-	core := &surround.Table{Name: "core 1", Columns: []surround.Column{{Name: "n"}}, Rows: [][]any{{int64(7)}}}
+	core := &around.Table{Name: "core 1", Columns: []around.Column{{Name: "n"}}, Rows: [][]any{{int64(7)}}}
 	if _, err := run(db, `SELECT COUNT(*) FROM towns`); err != nil { // its copy stays on the connection
 		t.Fatal(err)
 	}
@@ -462,27 +462,27 @@ func FuzzCut(f *testing.F) {
 	db := database(f)
 	db.SetTime(50 * time.Millisecond)
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := surround.Parse(text)
+		s, err := around.Parse(text)
 		if err != nil {
 			return
 		}
-		cores, around, err := s.Cut(private)
+		cores, left, err := s.Cut(private)
 		if err != nil {
 			if sqlerr.CodeOf(err) == sqlerr.Internal {
 				t.Errorf("%q: %v", text, err)
 			}
 			return
 		}
-		for _, n := range around.Tables {
+		for _, n := range left.Tables {
 			if _, ok := private(n); ok {
-				t.Errorf("%q: the surroundings %q name %s", text, around.Text(), n.Text)
+				t.Errorf("%q: the surroundings %q name %s", text, left.Text(), n.Text)
 			}
 		}
 		from := source(0)
 		for _, core := range cores {
-			table := &surround.Table{Name: core.Table, Rows: [][]any{make([]any, len(core.Columns))}}
+			table := &around.Table{Name: core.Table, Rows: [][]any{make([]any, len(core.Columns))}}
 			for _, c := range core.Columns {
-				table.Columns = append(table.Columns, surround.Column{Name: c.Name})
+				table.Columns = append(table.Columns, around.Column{Name: c.Name})
 			}
 			for i := range len([]rune(core.Text)) {
 				if at := core.At(i + 1); at < 1 || at > len([]rune(text)) {
@@ -495,8 +495,8 @@ func FuzzCut(f *testing.F) {
 		if _, err := db.Resolve(context.Background(), cores, from, args, nil); sqlerr.CodeOf(err) == sqlerr.Internal {
 			t.Errorf("%q: %v", text, err)
 		}
-		if _, err := db.Run(context.Background(), around, from, args); sqlerr.CodeOf(err) == sqlerr.Internal {
-			t.Errorf("%q: %q: %v", text, around.Text(), err)
+		if _, err := db.Run(context.Background(), left, from, args); sqlerr.CodeOf(err) == sqlerr.Internal {
+			t.Errorf("%q: %q: %v", text, left.Text(), err)
 		}
 	})
 }
@@ -605,11 +605,11 @@ func TestCutGenerated(t *testing.T) {
 	w, answered := writer{rand.New(rand.NewPCG(seed, 0))}, 0
 	for range *cuts {
 		text := w.statement()
-		s, err := surround.Parse(text)
+		s, err := around.Parse(text)
 		if err != nil {
 			t.Fatalf("seed %d: %s\n%v", seed, text, err)
 		}
-		cores, around, err := s.Cut(private)
+		cores, left, err := s.Cut(private)
 		if err != nil {
 			t.Fatalf("seed %d: %s\n%v", seed, text, err)
 		}
@@ -618,13 +618,13 @@ func TestCutGenerated(t *testing.T) {
 			t.Fatalf("seed %d: %s\n%v", seed, text, err)
 		}
 		from.Cores = answerCores(t, plain, cores)
-		got, err := db.Run(context.Background(), around, from, nil)
+		got, err := db.Run(context.Background(), left, from, nil)
 		if err != nil {
-			t.Fatalf("seed %d: %s\n%s\n%v", seed, text, around.Text(), err)
+			t.Fatalf("seed %d: %s\n%s\n%v", seed, text, left.Text(), err)
 		}
 		_, rows := read(t, plain, text)
 		if !slices.Equal(sorted(got.Rows), sorted(rows)) {
-			t.Fatalf("seed %d: %s\n%s\ngot  %v\nwant %v", seed, text, around.Text(), got.Rows, rows)
+			t.Fatalf("seed %d: %s\n%s\ngot  %v\nwant %v", seed, text, left.Text(), got.Rows, rows)
 		}
 		answered += len(rows)
 	}
@@ -648,11 +648,11 @@ func sorted(rows [][]any) []string {
 func TestCoreTablesOfOtherStatements(t *testing.T) {
 	t.Parallel()
 	db, from := database(t), source(0)
-	from.Copy = func(_ context.Context, name syntax.Name) (*surround.Table, error) {
+	from.Copy = func(_ context.Context, name syntax.Name) (*around.Table, error) {
 		if name.Text != "core 1" {
 			return nil, sqlerr.New(sqlerr.Unknown, "there is no public table %s", name.Text)
 		}
-		return &surround.Table{Name: "core 1", Columns: []surround.Column{{"x", "TEXT", "BINARY"}}, Rows: [][]any{{"public"}}}, nil
+		return &around.Table{Name: "core 1", Columns: []around.Column{{"x", "TEXT", "BINARY"}}, Rows: [][]any{{"public"}}}, nil
 	}
 	plain := rowsDB(t)
 	for range 2 {
@@ -665,18 +665,18 @@ func TestCoreTablesOfOtherStatements(t *testing.T) {
 			{`SELECT COUNT(*) - (SELECT COUNT(*) FROM visits WHERE sex = 'F') FROM visits`, ""},
 			{`SELECT COUNT(*) FROM "core 1"`, "[[1]]"},
 		} {
-			s, err := surround.Parse(c.text)
+			s, err := around.Parse(c.text)
 			if err != nil {
 				t.Fatal(err)
 			}
-			cores, around, err := s.Cut(private)
+			cores, left, err := s.Cut(private)
 			if err != nil {
 				t.Fatalf("%s: %v", c.text, err)
 			}
 			from := from
 			if len(cores) > 0 {
 				from.Cores = answerCores(t, plain, cores)
-				if _, err = db.Columns(context.Background(), around, from, nil); err != nil {
+				if _, err = db.Columns(context.Background(), left, from, nil); err != nil {
 					t.Fatalf("%s: %v", c.text, err)
 				}
 			}
@@ -686,7 +686,7 @@ func TestCoreTablesOfOtherStatements(t *testing.T) {
 				want = fmt.Sprint(rows)
 			}
 			for range 2 {
-				if r, err := db.Run(context.Background(), around, from, nil); err != nil || fmt.Sprint(r.Rows) != want {
+				if r, err := db.Run(context.Background(), left, from, nil); err != nil || fmt.Sprint(r.Rows) != want {
 					t.Errorf("%s: %v, %v, want %s", c.text, r, err, want)
 				}
 			}
