@@ -36,6 +36,17 @@ const holdMiss = 1e-8
 // broken twins in svt_test.go have to.
 var times = flag.Int("times", 1, "run each mechanism so many times as often")
 
+// long runs the twins that take millions of runs to catch, and every position's noise. .ci/run gives it.
+var long = flag.Bool("long", false, "run the campaigns too")
+
+// campaign skips a test that takes seconds of processor time.
+func campaign(t *testing.T) {
+	t.Parallel()
+	if !*long {
+		t.Skip("a campaign: -long")
+	}
+}
+
 // keptRuns is how often a mechanism that keeps its claim runs on each database by
 // default, and keptGaps how often where a fault takes more runs to catch.
 const keptRuns, keptGaps = MinRuns, 2 * MinRuns

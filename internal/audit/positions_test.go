@@ -38,7 +38,7 @@ type stored struct {
 // The counts are binomial, and no more than 21,000 are compared, each with limits that it
 // exceeds with probability 4e-11 at most. So the test fails by chance with 1e-6 at most.
 func TestEveryStoredNumberHasItsNoise(t *testing.T) {
-	t.Parallel()
+	campaign(t)
 	const runs, tail, mostNumbers = 1200, 2e-11, 7000
 	numbers := 0
 	src := noise.NewSource()

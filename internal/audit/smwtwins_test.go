@@ -67,7 +67,7 @@ func (s script) chance(m model, more, tau int64) float64 {
 // for the price of one. With c firings its loss tends to ε₁ + cε₂ (as of Algorithm 1 of
 // Lyu, Su and Li 2017; the gaps cost nothing more), here 0.386·4 + 3·0.614·4 = 8.9.
 func TestTauReusedAfterFiring(t *testing.T) {
-	t.Parallel()
+	campaign(t)
 	m, s := newModel(t, 4), script{near: 4, slack: 1, far: 3, beyond: 0}
 	c := Case{
 		Name: "τ reused after firing, true loss 8.9", Unit: 1, Claim: Claim{Epsilon: 4}, Shows: []string{"fired", "from below"},
@@ -157,7 +157,7 @@ func TestSensitivityTwoAsOne(t *testing.T) {
 // budget is given back. The silent answers were seen, and cost up to ε₁ = 0.386·4 each
 // time. Three such runs and one that fires lose up to 3ε₁ + ε = 8.6.
 func TestRefundOnError(t *testing.T) {
-	t.Parallel()
+	campaign(t)
 	m, s := newModel(t, 4), script{near: 2, slack: 1, far: 1, beyond: 0}
 	const refunded = 3
 	run := func(attempts int) func(bool, *noise.Source) (Output, error) {
@@ -244,7 +244,7 @@ func TestVariantsOfLyuSuLi(t *testing.T) {
 // for one of them. Each is ρ-zCDP, and all of them together are 6ρ. The sum of the
 // counts that include the unit shows all of it.
 func TestPriorChargedAsOneTable(t *testing.T) {
-	t.Parallel()
+	campaign(t)
 	u, err := binary(priorColumns)
 	if err != nil {
 		t.Fatal(err)
@@ -298,7 +298,7 @@ func sums(l law.Law, n int) map[int64]float64 {
 // the draw is at most 0, τ was too, and each silent comparison costs up to ε₂/2,
 // without end. The ε₃ of a fresh count does not pay for that.
 func TestRemeasuredByTheComparedDraw(t *testing.T) {
-	t.Parallel()
+	campaign(t)
 	r := request(1, nearing+leaving, 1, 4*oneEpsilon)
 	r.Remeasure = true
 	p, err := smw.Plan(r)
@@ -371,7 +371,7 @@ func TestCountWithHalfTheNoise(t *testing.T) {
 // that τ is not far below 0, and the query and each of the triples then cost up to ε₂:
 // 0.386·2 + 5·0.614·2 = 6.9 in place of 2.
 func TestBroaderQueriesOfTheFiredRun(t *testing.T) {
-	t.Parallel()
+	campaign(t)
 	g, err := newGuarded(1, 1)
 	if err != nil {
 		t.Fatal(err)

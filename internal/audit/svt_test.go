@@ -235,7 +235,7 @@ func TestRunThatGoesOn(t *testing.T) {
 // TestRunThatShowsItsNoisyValue audits a run that returns g itself. It loses up to ε₂/2
 // with each comparison before, 5·2.46/2, and ε₂/2 for the firing: 7.4.
 func TestRunThatShowsItsNoisyValue(t *testing.T) {
-	t.Parallel()
+	campaign(t)
 	c, err := firstGapWith(1, showsNoisy)
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 // noise of one, shift 1 instead of √16, though a unit has rows in all of them. The audit
 // refutes what it claims, and not what the correct plan claims.
 func TestUnitsAsIfInOneGroup(t *testing.T) {
-	t.Parallel()
+	campaign(t)
 	const groups = 16
 	of := func(answers int64) direct.Plan {
 		p, ok := direct.PlanFor(direct.Request{Accuracy: 4, Confidence: 0.95, Sensitivity: 1, Answers: answers})
@@ -35,7 +35,7 @@ func TestUnitsAsIfInOneGroup(t *testing.T) {
 // TestMarginalsTwins has the faults of releases of marginals: the noise for one marginal where a
 // row is in 16; the noise for one row where a unit has five; and one of its cells without noise.
 func TestMarginalsTwins(t *testing.T) {
-	t.Parallel()
+	campaign(t)
 	caught := func(name string, columns int, unit int64) {
 		c, err := marginalsAs(name, columns, 1, unit)
 		if err != nil {
