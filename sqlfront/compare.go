@@ -172,6 +172,39 @@ func (b *binder) refuseOther(column int, v query.Value, k constant) error {
 		WithHint("%s = '%s' selects all of these", c.Name, query.Other).At(k.source.Position)
 }
 
+// refuseOthers refuses to compare what can be OTHER with a text that OTHER stands for, or with the
+// texts of another column, or by their order.
+func (b *binder) refuseOthers(operator string, x, y *expr, at sqlparser.Expr) error {
+	for _, p := range [][2]*expr{{x, y}, {y, x}} {
+		for _, column := range p[0].others {
+			known := p[1].full.isNumber() || p[1].column == column || p[1].isConstant() && b.isListed(column, p[1].full.lo)
+			if known && (p[1].column == column || operator == sqlparser.EqualStr || operator == sqlparser.NotEqualStr || operator == syntax.OperatorSame) {
+				continue
+			}
+			return b.g.StartToken(at).Unsupported("reading the texts of column "+b.u.Columns()[column].Name+", which has others than are listed,").
+				WithHint("compare it with the texts of its list, or with '%s'", query.Other)
+		}
+	}
+	return nil
+}
+
+// isListed reports whether a column has a text itself, and not OTHER in its place.
+func (b *binder) isListed(column int, v scalar) bool {
+	c := b.u.Columns()[column]
+	if !v.isText() {
+		return true
+	}
+	if !c.Form.IsNoCase() {
+		return c.Domain.Contains(query.Text(v.value.Str()))
+	}
+	for t := range c.Domain.NotNull().Each() {
+		if strings.EqualFold(t.Str(), v.value.Str()) {
+			return true
+		}
+	}
+	return false
+}
+
 // refuseReading refuses what reads the texts of a column with OR OTHER: a pattern or a function.
 func (b *binder) refuseReading(e sqlparser.SQLNode) error {
 	return sqlparser.Walk(func(n sqlparser.SQLNode) (bool, error) {

@@ -132,3 +132,39 @@ func TestOneMeaning(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherIsNoText: what can be OTHER of a column is compared with the texts of its list and with
+// 'OTHER' alone, whatever it comes through, since OTHER stands for texts that nobody knows here.
+func TestOtherIsNoText(t *testing.T) {
+	t.Parallel()
+	v := declare(t, "CREATE PRIVATE TABLE v (age INTEGER BETWEEN 0 AND 3, sex TEXT IN ('a', 'F'), kind TEXT IN ('a', 'b') OR OTHER OR NULL,"+
+		" folded TEXT COLLATE NOCASE IN ('Ash', 'elm') OR OTHER) FROM raw")
+	through := []string{"coalesce(%s, '')", "ifnull(%s, 'q')", "CASE WHEN age < 2 THEN %s ELSE 'q' END", "iif(age < 2, %s, sex)", "nullif(%s, 'OTHER')"}
+	compared := []string{"%s = %s", "%[2]s <> %[1]s", "%s IN (%s, 'OTHER')", "%s IS %s", "CASE %s WHEN %s THEN 1 END = 1", "nullif(%s, %s) IS NULL", "%s IN (%s, sex)"}
+	for _, c := range []struct{ column, listed, other string }{{"kind", "'a'", "'x'"}, {"folded", "'Ash'", "'oak'"}} {
+		for _, through := range append(through, "%s") {
+			x := fmt.Sprintf(through, c.column)
+			for i, form := range compared {
+				want := []string{"", "unsupported"}
+				if i == len(compared)-1 {
+					want[0] = "unsupported" // sex has others
+				}
+				for j, k := range []string{c.listed, c.other} {
+					if _, err := compile(v, "SELECT COUNT(*) FROM v WHERE "+fmt.Sprintf(form, x, k)); string(sqlerr.CodeOf(err)) != want[j] {
+						t.Errorf(form+": %v, want %q", x, k, err, want[j])
+					}
+				}
+			}
+			for _, form := range []string{"%s = sex", "sex IS NOT %s", "%s < 'b'", "%s BETWEEN 'a' AND 'b'"} {
+				if _, err := compile(v, "SELECT COUNT(*) FROM v WHERE "+fmt.Sprintf(form, x)); sqlerr.CodeOf(err) != sqlerr.Unsupported {
+					t.Errorf(form+": %v", x, err)
+				}
+			}
+		}
+	}
+	for _, where := range []string{"kind = kind", "CASE WHEN kind = 'a' THEN 'x' ELSE 'y' END = 'x'", "coalesce(kind, 'none') = 'OTHER'", "coalesce(kind, 'none') IS NULL"} {
+		if _, err := compile(v, "SELECT COUNT(*) FROM v WHERE "+where); err != nil {
+			t.Errorf("%s: %v", where, err)
+		}
+	}
+}

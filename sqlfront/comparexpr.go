@@ -57,6 +57,9 @@ func (b *binder) comparisonOf(operator string, left, right sqlparser.Expr) (*exp
 		}
 		return nil, err
 	}
+	if err := b.refuseOthers(operator, x, y, left); err != nil {
+		return nil, err
+	}
 	return comparedBy(operator, x, y), nil
 }
 
@@ -334,6 +337,9 @@ func (b *binder) element(x *expr, e sqlparser.Expr) (*expr, *expr, error) {
 	like, y, err := b.affine(x, &plain, e)
 	if x.noCase {
 		x = like
+	}
+	if err == nil {
+		err = b.refuseOthers(sqlparser.EqualStr, x, y, e)
 	}
 	return x, y, err
 }

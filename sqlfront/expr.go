@@ -26,6 +26,7 @@ type expr struct {
 	derived   bool       // can be a text that neither the statement nor a domain lists
 	time      temporal   // what it may be compared with if it is a date; else 0
 	noCase    bool       // of a column: COLLATE NOCASE
+	others    []int      // columns with OR OTHER whose text it can be
 	digits    bool       // every value but NULL is a text of digits, all of one length
 	size      uint64     // of a sum: bounds the magnitude of every part
 	full      bounds     // bounds of its value
@@ -46,6 +47,9 @@ func (b *binder) columnExpr(column int) *expr {
 	}
 	if c.Form.IsDate() {
 		x.time = isDay
+	}
+	if c.Form.HasOther() {
+		x.others = []int{column}
 	}
 	if c.Domain.Finite() {
 		x.full = boundsOf(c, 0, c.Domain.Size()-1)
@@ -74,6 +78,11 @@ func apply(of operation, args ...*expr) *expr {
 	x.full = of(full)
 	if x.full.known {
 		return constantOf(x.full)
+	}
+	if !x.full.isNumber() {
+		for _, a := range args {
+			x.others = append(x.others, a.others...)
+		}
 	}
 	return x
 }

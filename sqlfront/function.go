@@ -194,6 +194,9 @@ func (b *binder) specialExpr(name string, e *sqlparser.FuncExpr, args []*expr) (
 		if x.time != 0 || y.time != 0 {
 			x, y, err = b.alignTimes(x, y, e)
 		}
+		if err == nil {
+			err = b.refuseOthers(sqlparser.EqualStr, x, y, e)
+		}
 		if err != nil {
 			return nil, err
 		}
