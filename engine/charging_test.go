@@ -3,7 +3,6 @@ package engine_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/big"
 	"path/filepath"
@@ -489,7 +488,7 @@ func TestHypothesesDrawWhatTheyCharge(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return json.Unmarshal(payload, &published)
+			return published.Open(payload)
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -24,6 +24,7 @@ import (
 	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/released"
+	"dpsql/internal/sealed"
 	"dpsql/internal/seeds"
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
@@ -532,20 +533,20 @@ func plausible(t *testing.T, u *query.Universe, p smw.Params, h *smw.Hypothesis)
 // rows that it stands for, and states no margin below its threshold.
 func FuzzStoredHypothesis(f *testing.F) {
 	for _, c := range []*released.Class{{Free: 1}, {Free: -1, Workload: []string{"age{3: zip{'x': 1}}", "1"}}} {
-		h := released.HypothesisPayload{Version: 1, Class: c, Complete: true,
+		h := released.HypothesisPayload{Class: c, Complete: true,
 			Steps: []released.Step{{Query: "age{3: zip{'x': 1}}", Noisy: 70}, {Query: "age{NULL, 2..3: zip{'a', 'b': 1}}", Noisy: -4}}}
 		if err := json.Unmarshal(fuzzParams(f, 0, smw.Projection), &h.Params); err != nil {
 			f.Fatal(err)
 		}
-		payload, err := json.Marshal(h)
+		body, err := json.Marshal(h)
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(payload)
+		f.Add(body)
 	}
 	u := fuzzTable(f).Universe
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		h, err := released.DecodeHypothesis(u, payload)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		h, err := released.DecodeHypothesis(u, sealed.End(append(sealed.Begin(sealed.Hypothesis, 1, len(body)), body...)))
 		if !readable(t, err) {
 			return
 		}

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -43,7 +42,7 @@ func learnedBy(t *testing.T, s *engine.Session) (p released.HypothesisPayload) {
 		if err != nil {
 			return err
 		}
-		return json.Unmarshal(payload, &p)
+		return p.Open(payload)
 	})
 	if err != nil {
 		t.Fatal(err)

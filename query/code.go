@@ -19,13 +19,11 @@ type Run struct{ Start, Len uint64 }
 
 // Coder names the records of one universe. It is safe for concurrent use.
 type Coder struct {
-	u       *Universe
-	k0, k1  uint64
-	chained bool
-	wide    bool         // names are codes of two words
-	stride  []uint64     // the change of the code per ordinal of each column; 0 where it is hashed
-	tables  []*hashTable // the stored hashes of each column
-	mask    uint64       // the bits of the low half that belong to the hashes
+	u      *Universe
+	k0, k1 uint64
+	wide   bool         // names are codes of two words
+	stride []uint64     // the change of the code per ordinal of each column; 0 where it is hashed
+	tables []*hashTable // the stored hashes of each column
 }
 
 // NewCoder returns the coder of u. The key matters only where u is not coded.
@@ -45,7 +43,7 @@ type Coder struct {
 func NewCoder(u *Universe, key [16]byte) Coder {
 	c := newCoder(u, key)
 	if !u.Coded() {
-		c.stride, c.mask = strides(u.columns), 1<<62-1
+		c.stride = strides(u.columns)
 	}
 	return c
 }
@@ -69,24 +67,6 @@ func (u *Universe) Digits(x Element, digits []int) bool {
 		x, digits[i] = Element{high, low}, int(digit)
 	}
 	return x == Element{}
-}
-
-// SummedCoder returns the coder of stored releases of version 2. Where u is not
-// coded, it hashes all columns.
-func SummedCoder(u *Universe, key [16]byte) Coder {
-	c := newCoder(u, key)
-	if !u.Coded() {
-		c.stride, c.mask = make([]uint64, len(u.columns)), 1<<64-1
-	}
-	return c
-}
-
-// ChainedCoder returns the coder of stored releases of version 1. Where u is
-// not coded, an element is the hash of the record's whole encoding.
-func ChainedCoder(u *Universe, key [16]byte) Coder {
-	c := SummedCoder(u, key)
-	c.chained = !u.Coded()
-	return c
 }
 
 func newCoder(u *Universe, key [16]byte) Coder {
@@ -117,10 +97,7 @@ func (c Coder) Universe() *Universe { return c.u }
 // Code returns the name of a record, which has one value a column. It returns
 // false when the record lies outside the declared domains.
 func (c Coder) Code(tuple []Value) (Element, bool) {
-	switch {
-	case c.chained:
-		return c.chain(tuple)
-	case c.wide:
+	if c.wide {
 		return c.wideCode(tuple)
 	}
 	var sum Element
@@ -160,8 +137,11 @@ func (c Coder) wideCode(tuple []Value) (x Element, ok bool) {
 	return x, true
 }
 
+// hashBits are the bits of the low half of a name that belong to the hashes.
+const hashBits = 1<<62 - 1
+
 // name combines a sum of hashes and a code into an element.
-func (c Coder) name(sum Element, code uint64) Element { return Element{sum.Hi, sum.Lo&c.mask + code} }
+func (c Coder) name(sum Element, code uint64) Element { return Element{sum.Hi, sum.Lo&hashBits + code} }
 
 // TextsOf encodes what a record has in the columns without a domain. A record has one value a
 // column. Records of a cell have one encoding, since a cell is one record.
@@ -386,27 +366,6 @@ func (c Coder) hashText(column int, v Value) Element {
 	return c.hash(appendText(binary.BigEndian.AppendUint64(stack[:0], uint64(column)), v))
 }
 
-// chain returns the hash of a record's whole encoding.
-func (c Coder) chain(tuple []Value) (Element, bool) {
-	var stack [128]byte
-	buf := stack[:0]
-	for i, col := range c.u.columns {
-		if !col.Domain.Finite() {
-			if !col.Domain.Contains(tuple[i]) {
-				return Element{}, false
-			}
-			buf = appendText(buf, tuple[i])
-			continue
-		}
-		o, ok := col.Domain.Ordinal(tuple[i])
-		if !ok {
-			return Element{}, false
-		}
-		buf = binary.BigEndian.AppendUint64(buf, o)
-	}
-	return c.hash(buf), true
-}
-
 // appendText appends the canonical encoding of a value of an unbounded column.
 // The encodings are prefix-free.
 func appendText(buf []byte, v Value) []byte {
@@ -416,47 +375,4 @@ func appendText(buf []byte, v Value) []byte {
 	buf = append(buf, 1)
 	buf = binary.AppendUvarint(buf, uint64(len(v.s)))
 	return append(buf, v.s...)
-}
-
-// chainer enumerates a support along the diagram. Each step extends the
-// encoding of the record by one column, in place: records share the buffer
-// behind the prefix.
-type chainer struct {
-	c     Coder
-	yield func(Element, int64) bool
-}
-
-func (f chainer) walk(level int, n *node, prefix []byte) bool {
-	if n.isZero() {
-		return true
-	}
-	if level == len(f.c.u.columns) {
-		return f.yield(f.c.hash(prefix), n.weight)
-	}
-	d := f.c.u.columns[level].Domain
-	if n.level != level { // unconstrained; m is finite, so the column is too
-		return f.each(level, Range{0, d.Size() - 1}, n, prefix)
-	}
-	for _, cs := range n.cases {
-		if !f.walk(level+1, cs.to, appendText(prefix, cs.value)) {
-			return false
-		}
-	}
-	for _, s := range n.spans {
-		if !f.each(level, s.Range, s.to, prefix) {
-			return false
-		}
-	}
-	return true
-}
-
-func (f chainer) each(level int, r Range, to *node, prefix []byte) bool {
-	for o := r.First; ; o++ {
-		if !f.walk(level+1, to, binary.BigEndian.AppendUint64(prefix, o)) {
-			return false
-		}
-		if o == r.Last {
-			return true
-		}
-	}
 }

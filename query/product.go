@@ -255,11 +255,6 @@ func (b Box) each(x Element, f func(Element) bool) bool {
 // valid until the next box.
 func (c Coder) Boxes(q Query) iter.Seq2[Box, int64] {
 	return func(yield func(Box, int64) bool) {
-		if c.chained {
-			one := func(x Element, w int64) bool { return yield(Box{Start: x}, w) }
-			chainer{c: c, yield: one}.walk(0, q.root, make([]byte, 0, 256))
-			return
-		}
 		p := packer{c: c, yield: yield}
 		p.walk(0, q.root, Element{}, 0, p.some[:0])
 	}

@@ -107,7 +107,7 @@ func TestQueryAgainstRecordByRecord(t *testing.T) {
 		u := small(t)
 		q, f := predicate(t, u, 4)
 		all := tuples(u)
-		coder := rapid.SampledFrom([]query.Coder{query.NewCoder(u, [16]byte{1, 2, 3}), query.SummedCoder(u, [16]byte{1, 2, 3}), query.ChainedCoder(u, [16]byte{1, 2, 3})}).Draw(t, "coder")
+		coder := query.NewCoder(u, [16]byte{1, 2, 3})
 		want := make(map[query.Element]int64)
 		for _, x := range all {
 			w := int64(0)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"dpsql/internal/sealed"
 	"dpsql/mechanisms/smw"
 	"dpsql/post"
 	"dpsql/query"
@@ -83,7 +84,6 @@ func (Hypotheses) Adds() bool { return false }
 // and the queries that it promises margins for. While it is unfinished, Runs of its runs have begun,
 // and the statement that Built names goes on with it.
 type HypothesisPayload struct {
-	Version  int             `json:"version"`
 	Built    string          `json:"built,omitempty"`
 	Runs     int64           `json:"runs,omitempty"`
 	Params   MechanismParams `json:"params"`
@@ -113,13 +113,37 @@ type Hypothesis struct {
 	Published HypothesisPayload
 }
 
+// hypothesisVersion is the version of payloads of releases built by SMW, which are JSON.
+const hypothesisVersion = 1
+
+// Seal returns the payload as bytes.
+func (p *HypothesisPayload) Seal() ([]byte, error) {
+	body, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	return sealed.End(append(sealed.Begin(sealed.Hypothesis, hypothesisVersion, len(body)), body...)), nil
+}
+
+// Open reads what Seal returned. Errors: Corrupt, Unsupported.
+func (p *HypothesisPayload) Open(payload []byte) error {
+	body, err := sealed.Open(sealed.Hypothesis, hypothesisVersion, payload)
+	if err != nil {
+		return err
+	}
+	if json.Unmarshal(body, p) != nil || p.Class == nil || p.Params.Check() != nil {
+		return sqlerr.New(sqlerr.Corrupt, "a release built by SMW cannot be read")
+	}
+	return nil
+}
+
 func DecodeHypothesis(u *query.Universe, payload []byte) (*Hypothesis, error) {
 	h := &Hypothesis{}
 	p := &h.Published
-	if err := json.Unmarshal(payload, p); err != nil || p.Version != 1 || p.Class == nil || p.Params.Check() != nil {
-		return nil, sqlerr.New(sqlerr.Corrupt, "a release built by SMW cannot be read")
+	err := p.Open(payload)
+	if err != nil {
+		return nil, err
 	}
-	var err error
 	if h.Learned, err = p.Learn(u); err != nil {
 		return nil, err
 	}

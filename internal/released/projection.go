@@ -1,13 +1,13 @@
 package released
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
 
+	"dpsql/internal/sealed"
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
 	"dpsql/post"
@@ -102,10 +102,9 @@ func (p ReleaseAbout) Answers() (text string) {
 	return text
 }
 
-// fitMagic begins a payload that joins an identity release and a fit to its cells: the
-// magic, the length of the release in 64 bits, little-endian, the release, and the fit. Both
-// have checksums of their own.
-const fitMagic = "dpsqlfit"
+// joinVersion is the version of payloads that join an identity release and a fit to its cells: the
+// length of the release in 64 bits, little-endian, the release, and the fit.
+const joinVersion = 1
 
 // JoinFit joins the payload of an identity release and a fit to its cells.
 func JoinFit(release []byte, fit *marginals.Release) ([]byte, error) {
@@ -113,19 +112,23 @@ func JoinFit(release []byte, fit *marginals.Release) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := binary.LittleEndian.AppendUint64([]byte(fitMagic), uint64(len(release)))
-	return append(append(out, release...), fitted...), nil
+	out := sealed.Begin(sealed.Joined, joinVersion, 8+len(release)+len(fitted))
+	out = binary.LittleEndian.AppendUint64(out, uint64(len(release)))
+	return sealed.End(append(append(out, release...), fitted...)), nil
 }
 
 // DecodeProjection reads a projection release, and the fit to its cells if there is one.
 func DecodeProjection(u *query.Universe, payload []byte) (*projection.Release, *marginals.Release, error) {
-	rest, joined := bytes.CutPrefix(payload, []byte(fitMagic))
-	if !joined {
+	if !sealed.Is(sealed.Joined, payload) {
 		release, err := projection.Unmarshal(u, payload)
 		return release, nil, err
 	}
+	rest, err := sealed.Open(sealed.Joined, joinVersion, payload)
+	if err != nil {
+		return nil, nil, err
+	}
 	if len(rest) < 8 || binary.LittleEndian.Uint64(rest) > uint64(len(rest)-8) {
-		return nil, nil, sqlerr.New(sqlerr.Corrupt, "a stored release is damaged: it is cut short")
+		return nil, nil, sealed.Damaged("it is cut short")
 	}
 	length := binary.LittleEndian.Uint64(rest)
 	release, err := projection.Unmarshal(u, rest[8:8+length])

@@ -4,37 +4,26 @@ import (
 	"bytes"
 	"compress/flate"
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"math"
 	"slices"
 
+	"dpsql/internal/sealed"
 	"dpsql/noise/law"
 	"dpsql/query"
-	"dpsql/sqlerr"
 )
 
-// A stored release is
+// A stored release is, in an envelope of package sealed,
 //
-//	"dpsqlmrg"  version  header's length  header  body  SHA-256
+//	header's length  header  body
 //
-// with version as a 16-bit and the length as a 32-bit number; all numbers are
-// little-endian. The header is JSON. The body is compressed by DEFLATE: the cells of the
-// measured marginals as 64-bit integers, those of the table as 32-bit floats, and those of
-// each simulation as 16-bit integers; a release that is yet to be fitted has the first
-// alone. The checksum covers everything before it, and guards against accidents, not
-// against forgery. A reader refuses versions it does not know.
-//
-// Version 2 is that of an OnDemand. Its header has the seed, and its body the cells of the
-// measured marginals alone. Versions 3 and 4 are 1 and 2 with the published keys of the
-// columns that were declared without domain in the header.
-const (
-	magic           = "dpsqlmrg"
-	version         = 1
-	versionOnDemand = 2
-	keyed           = 2 // is added where there are published keys
-)
+// with the length as a 32-bit number; all numbers are little-endian. The header is JSON. The body
+// is compressed by DEFLATE: the cells of the measured marginals as 64-bit integers, those of the
+// table as 32-bit floats, and those of each simulation as 16-bit integers; a release that is yet
+// to be fitted has the first alone. An OnDemand is of a kind of its own. Its header has the seed,
+// and its body the cells of the measured marginals alone.
+const version = 1
 
 // header is what is stored of a release beside its numbers.
 type header struct {
@@ -77,7 +66,7 @@ func keysOf(u *query.Universe) (all []keys) {
 func (h header) universe(u *query.Universe) (*query.Universe, error) {
 	for _, k := range h.Keys {
 		if k.Column < 0 || k.Column >= len(u.Columns()) || u.Columns()[k.Column].Domain.Finite() || len(k.Key) != 16 || len(k.Names)%16 != 0 {
-			return nil, damaged("its published keys are not those of the table")
+			return nil, sealed.Damaged("its published keys are not those of the table")
 		}
 		var names []query.Element
 		for b := k.Names; len(b) > 0; b = b[16:] {
@@ -85,7 +74,7 @@ func (h header) universe(u *query.Universe) (*query.Universe, error) {
 		}
 		d, err := query.Published([16]byte(k.Key), names)
 		if err != nil {
-			return nil, damaged("its published keys are not in normal form")
+			return nil, sealed.Damaged("its published keys are not in normal form")
 		}
 		u = u.With(k.Column, d)
 	}
@@ -93,13 +82,7 @@ func (h header) universe(u *query.Universe) (*query.Universe, error) {
 }
 
 // IsOnDemand reports whether a stored release, if it is one, is an OnDemand.
-func IsOnDemand(data []byte) bool {
-	if len(data) < len(magic)+2 {
-		return false
-	}
-	v := binary.LittleEndian.Uint16(data[len(magic):])
-	return v == versionOnDemand || v == versionOnDemand+keyed
-}
+func IsOnDemand(data []byte) bool { return sealed.Is(sealed.OnDemand, data) }
 
 // MarshalBinary returns the release as bytes. It does not fail.
 func (r *Release) MarshalBinary() ([]byte, error) {
@@ -107,30 +90,26 @@ func (r *Release) MarshalBinary() ([]byte, error) {
 	for _, s := range r.simulated {
 		about.Steps = append(about.Steps, s.step)
 	}
-	return seal(version, about, r.numbers())
+	return seal(sealed.Marginals, about, r.numbers())
 }
 
 // MarshalBinary returns the release as bytes. It does not fail.
 func (o *OnDemand) MarshalBinary() ([]byte, error) {
 	p := o.Params()
 	about := header{Sizes: o.exact.shape.sizes, Sets: p.Sets, Law: p.Law.String(), Sigma2: p.Sigma2, Unbiased: p.Unbiased, Seed: o.seed[:], Keys: keysOf(o.exact.u)}
-	return seal(versionOnDemand, about, o.exact.numbers())
+	return seal(sealed.OnDemand, about, o.exact.numbers())
 }
 
 // seal writes a stored release.
-func seal(version uint16, about header, all []any) ([]byte, error) {
-	if about.Keys != nil {
-		version += keyed
-	}
+func seal(kind sealed.Kind, about header, all []any) ([]byte, error) {
 	h, err := json.Marshal(about)
 	if err != nil {
 		return nil, err
 	}
-	var out bytes.Buffer
-	out.WriteString(magic)
-	out.Write(binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint16(nil, version), uint32(len(h))))
+	out := bytes.NewBuffer(sealed.Begin(kind, version, 4+len(h)))
+	out.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(h))))
 	out.Write(h)
-	body, err := flate.NewWriter(&out, flate.BestSpeed)
+	body, err := flate.NewWriter(out, flate.BestSpeed)
 	if err != nil {
 		return nil, err
 	}
@@ -142,8 +121,7 @@ func seal(version uint16, about header, all []any) ([]byte, error) {
 	if err := body.Close(); err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(out.Bytes())
-	return append(out.Bytes(), sum[:]...), nil
+	return sealed.End(out.Bytes()), nil
 }
 
 // numbers returns the slices that the body consists of, in order.
@@ -168,7 +146,7 @@ const mostSimulations = 64
 // Published one. Bytes that do not verify, and a release over another universe, are corrupt; a
 // version of a later dpsql is unsupported.
 func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
-	h, u, body, err := open(u, data, version)
+	h, u, body, err := open(u, data, sealed.Marginals)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +155,7 @@ func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
 		return nil, err
 	}
 	if !FitsWhole(u) || len(h.Steps) > mostSimulations || h.Unfitted && len(h.Steps) > 0 {
-		return nil, damaged("its table is not that of the columns")
+		return nil, sealed.Damaged("its table is not that of the columns")
 	}
 	cells := product(h.Sizes)
 	r := &Release{noisy: noisy}
@@ -192,7 +170,7 @@ func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
 	}
 	for _, v := range r.table {
 		if !(v >= 0 && v <= math.MaxFloat32) {
-			return nil, damaged("a cell of its table is no count")
+			return nil, sealed.Damaged("a cell of its table is no count")
 		}
 	}
 	full, err := newRelease(context.Background(), u, p, noisy)
@@ -206,7 +184,7 @@ func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
 // UnmarshalOnDemand reads a release over u that is fitted on demand. Errors are those of
 // Unmarshal.
 func UnmarshalOnDemand(u *query.Universe, data []byte) (*OnDemand, error) {
-	h, u, body, err := open(u, data, versionOnDemand)
+	h, u, body, err := open(u, data, sealed.OnDemand)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +193,7 @@ func UnmarshalOnDemand(u *query.Universe, data []byte) (*OnDemand, error) {
 		return nil, err
 	}
 	if len(h.Seed) != len(seed{}) {
-		return nil, damaged("its seed is cut short")
+		return nil, sealed.Damaged("its seed is cut short")
 	}
 	if err := readNumbers(body, (&Release{noisy: noisy}).numbers()); err != nil {
 		return nil, err
@@ -231,11 +209,11 @@ func UnmarshalOnDemand(u *query.Universe, data []byte) (*OnDemand, error) {
 func (h header) measured(u *query.Universe) (p Params, noisy [][]int64, err error) {
 	law, err := law.Parse(h.Law)
 	if err != nil {
-		return p, nil, damaged("its law cannot be read")
+		return p, nil, sealed.Damaged("its law cannot be read")
 	}
 	p = Params{Sets: h.Sets, Law: law, Sigma2: h.Sigma2, Unbiased: h.Unbiased}
 	if p.check(u) != nil || !slices.Equal(h.Sizes, sizesOf(u)) {
-		return p, nil, damaged("its marginals are not those of the table")
+		return p, nil, sealed.Damaged("its marginals are not those of the table")
 	}
 	for _, set := range h.Sets {
 		noisy = append(noisy, make([]int64, product(within(h.Sizes, set))))
@@ -248,7 +226,7 @@ func readNumbers(body []byte, all []any) error {
 	from := flate.NewReader(bytes.NewReader(body))
 	for _, numbers := range all {
 		if binary.Read(from, binary.LittleEndian, numbers) != nil {
-			return damaged("its numbers are incomplete")
+			return sealed.Damaged("its numbers are incomplete")
 		}
 	}
 	return nil
@@ -256,31 +234,17 @@ func readNumbers(body []byte, all []any) error {
 
 // open verifies the envelope of a release over the columns of u, and returns the header, the
 // release's own universe and what follows the header.
-func open(u *query.Universe, data []byte, version uint16) (h header, own *query.Universe, body []byte, err error) {
-	const fixed = len(magic) + 2 + 4
-	end := len(data) - sha256.Size
-	if end < fixed || string(data[:len(magic)]) != magic {
-		return h, nil, nil, damaged("it does not begin as a release")
+func open(u *query.Universe, data []byte, kind sealed.Kind) (h header, own *query.Universe, body []byte, err error) {
+	if body, err = sealed.Open(kind, version, data); err != nil {
+		return h, nil, nil, err
 	}
-	if sha256.Sum256(data[:end]) != [sha256.Size]byte(data[end:]) {
-		return h, nil, nil, damaged("its checksum does not fit")
+	if len(body) < 4 {
+		return h, nil, nil, sealed.Damaged("it has no header")
 	}
-	v := binary.LittleEndian.Uint16(data[len(magic):])
-	if v != version && v != version+keyed {
-		return h, nil, nil, sqlerr.New(sqlerr.Unsupported, "the release has version %d of its format, which this dpsql does not know", v).
-			WithHint("use the dpsql that wrote it, or a later one")
-	}
-	size := uint64(binary.LittleEndian.Uint32(data[len(magic)+2:]))
-	if size > uint64(end-fixed) || json.Unmarshal(data[fixed:][:size], &h) != nil {
-		return h, nil, nil, damaged("its header cannot be read")
-	}
-	if (v == version+keyed) != (len(h.Keys) > 0) {
-		return h, nil, nil, damaged("its version is not that of its header")
+	size := uint64(binary.LittleEndian.Uint32(body))
+	if body = body[4:]; size > uint64(len(body)) || json.Unmarshal(body[:size], &h) != nil {
+		return h, nil, nil, sealed.Damaged("its header cannot be read")
 	}
 	own, err = h.universe(u)
-	return h, own, data[fixed+int(size) : end], err
-}
-
-func damaged(why string) error {
-	return sqlerr.New(sqlerr.Corrupt, "a stored release is damaged: %s", why)
+	return h, own, body[size:], err
 }

@@ -2,9 +2,9 @@ package marginals
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"testing"
 
+	"dpsql/internal/sealed"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -51,38 +51,48 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// FuzzUnmarshal reads arbitrary bytes behind a valid checksum.
+// bodyOf returns the body of a stored release.
+func bodyOf(t testing.TB, kind sealed.Kind, data []byte) []byte {
+	t.Helper()
+	body, err := sealed.Open(kind, version, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Clone(body)
+}
+
+// FuzzUnmarshal reads arbitrary bytes in a valid envelope.
 func FuzzUnmarshal(f *testing.F) {
 	u, r := small(f)
 	data, err := r.MarshalBinary()
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(data[:len(data)-sha256.Size])
+	f.Add(bodyOf(f, sealed.Marginals, data))
 	if data, err = newOnDemand(r, seed{}).MarshalBinary(); err != nil {
 		f.Fatal(err)
 	}
-	f.Add(data[:len(data)-sha256.Size])
+	f.Add(bodyOf(f, sealed.OnDemand, data))
 	declared, own := keyedUniverses(f)
 	if data, err = keyedRelease(f, own).MarshalBinary(); err != nil {
 		f.Fatal(err)
 	}
-	f.Add(data[:len(data)-sha256.Size])
+	f.Add(bodyOf(f, sealed.Marginals, data))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		sum := sha256.Sum256(data)
-		if r, err := Unmarshal(declared, append(bytes.Clone(data), sum[:]...)); err == nil {
+		whole := sealed.End(append(sealed.Begin(sealed.Marginals, version, len(data)), data...))
+		if r, err := Unmarshal(declared, whole); err == nil {
 			if again, err := r.MarshalBinary(); err != nil {
 				t.Error(err)
 			} else if _, err := Unmarshal(declared, again); err != nil {
 				t.Errorf("what was read and stored again: %v", err)
 			}
 		}
-		if o, err := UnmarshalOnDemand(u, append(bytes.Clone(data), sum[:]...)); err == nil {
+		if o, err := UnmarshalOnDemand(u, sealed.End(append(sealed.Begin(sealed.OnDemand, version, len(data)), data...))); err == nil {
 			if _, _, err := o.Over(t.Context(), []int{0, 1}, nil, true); err != nil && sqlerr.CodeOf(err) == sqlerr.Internal {
 				t.Error(err)
 			}
 		}
-		r, err := Unmarshal(u, append(bytes.Clone(data), sum[:]...))
+		r, err := Unmarshal(u, whole)
 		if err != nil {
 			return
 		}

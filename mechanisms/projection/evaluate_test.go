@@ -450,11 +450,8 @@ func TestAnswersAgainstNaive(t *testing.T) {
 			clipped(t, 1<<16, 8, laplace(t, 1, 1), 1e-3),
 			clipped(t, 1<<20+7, 8, laplace(t, 1, 1), 1e-3),
 		} {
-			checkAnswers(t, someRelease(t, u, p, version, src, random), sized(3, 12), random)
+			checkAnswers(t, someRelease(t, u, p, src, random), sized(3, 12), random)
 		}
-	}
-	for _, v := range []uint16{versionChained, versionSummed} { // whose names are hashed whole, and column by column
-		checkAnswers(t, someRelease(t, names, clipped(t, 1<<16, 8, laplace(t, 1, 1), 1e-3), v, src, random), sized(3, 12), random)
 	}
 }
 
@@ -464,22 +461,20 @@ func checkAnswers(t *testing.T, r *Release, n int, random *rand.Rand) {
 		q, confidence := someQuery(t, r.u, random), []float64{0.5, 0.95, 0.999}[i%3]
 		got, err := r.Answer(context.Background(), q, confidence)
 		if want := r.naiveAnswer(q, confidence); err != nil || got.Value != want.Value || math.Abs(got.Margin-want.Margin) > 1e-9*want.Margin {
-			t.Fatalf("version %d, %d rows, %d published, m = %v, weights to %d: %v, %v, want %v",
-				r.matrix.version, r.p.Rows, r.Published(), q.Size(), q.MaxWeight(), got, err, want)
+			t.Fatalf("%d rows, %d published, m = %v, weights to %d: %v, %v, want %v",
+				r.p.Rows, r.Published(), q.Size(), q.MaxWeight(), got, err, want)
 		}
 	}
 }
 
 // someRelease is of a few thousand cells of up to 60 rows, half of them about
 // the first values of the columns, where someQuery asks.
-func someRelease(t *testing.T, u *query.Universe, p Params, v uint16, src *noise.Source, random *rand.Rand) *Release {
+func someRelease(t *testing.T, u *query.Universe, p Params, src *noise.Source, random *rand.Rand) *Release {
 	t.Helper()
 	b, err := NewBuilder(u, p, coin.NewSource())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.matrix.version, b.matrix.sketch.chained = v, v == versionChained
-	b.coder = b.matrix.newCoder(u)
 	cells := make(map[query.Element]int64)
 	for i := range 3000 {
 		tuple := make([]query.Value, len(u.Columns()))

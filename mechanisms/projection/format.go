@@ -5,27 +5,21 @@ import (
 	"encoding/binary"
 	"math"
 
+	"dpsql/internal/sealed"
 	"dpsql/noise/law"
 	"dpsql/query"
-	"dpsql/sqlerr"
 )
 
-// A stored release is
+// A stored release is, in an envelope of package sealed,
 //
-//	"dpsqlprj"  version  sections  { name  length  payload }…  SHA-256
+//	sections  { name  length  payload }…
 //
-// with version and the number of sections as 16-bit numbers, lengths as 64-bit
-// numbers and names of four bytes. All numbers are little-endian. The checksum
-// covers everything before it. It guards against accidents, not against
-// forgery. The sections below come in this order, HEAV only if heavy cells are
-// published and TEXT only if these have texts. Versions differ in how they name the records of a
-// universe without codes. A reader refuses versions and sections it does not
+// with the number of sections as a 16-bit number, lengths as 64-bit numbers and names of four
+// bytes. All numbers are little-endian. The sections below come in this order, HEAV only if heavy
+// cells are published and TEXT only if these have texts. A reader refuses sections it does not
 // know, so a section can be added without a new version.
 const (
-	magic          = "dpsqlprj"
-	version        = 3
-	versionSummed  = 2
-	versionChained = 1 // the earliest version that can be read
+	version = 1
 
 	sectionParams = "PARM"
 	sectionMatrix = "MATR"
@@ -34,11 +28,7 @@ const (
 	sectionTexts  = "TEXT"
 )
 
-// The sizes of the parts of the envelope.
-const (
-	headerSize        = len(magic) + 4
-	sectionHeaderSize = 4 + 8
-)
+const sectionHeaderSize = 4 + 8
 
 type section struct {
 	name    string
@@ -59,20 +49,18 @@ func (r *Release) MarshalBinary() ([]byte, error) {
 	if r.texts {
 		sections = append(sections, section{sectionTexts, r.encodeTexts()})
 	}
-	size := headerSize + sha256.Size
+	size := 2
 	for _, s := range sections {
 		size += sectionHeaderSize + len(s.payload)
 	}
-	out := append(make([]byte, 0, size), magic...)
-	out = binary.LittleEndian.AppendUint16(out, r.matrix.version)
+	out := sealed.Begin(sealed.Projection, version, size)
 	out = binary.LittleEndian.AppendUint16(out, uint16(len(sections)))
 	for _, s := range sections {
 		out = append(out, s.name...)
 		out = binary.LittleEndian.AppendUint64(out, uint64(len(s.payload)))
 		out = append(out, s.payload...)
 	}
-	sum := sha256.Sum256(out)
-	return append(out, sum[:]...), nil
+	return sealed.End(out), nil
 }
 
 // Unmarshal reads a release over u that MarshalBinary wrote. It refuses as
@@ -80,7 +68,7 @@ func (r *Release) MarshalBinary() ([]byte, error) {
 // unsupported a version or a section of a later dpsql. It copies what it keeps
 // of data, and takes no more memory than a small multiple of its length.
 func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
-	sections, v, err := openEnvelope(data)
+	sections, err := open(data)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +77,7 @@ func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
 	if err := r.decodeParams(sections[sectionParams]); err != nil {
 		return nil, err
 	}
-	m, err := decodeMatrix(u, r.p, v, sections[sectionMatrix])
+	m, err := decodeMatrix(u, r.p, sections[sectionMatrix])
 	if err != nil {
 		return nil, err
 	}
@@ -109,21 +97,16 @@ func Unmarshal(u *query.Universe, data []byte) (*Release, error) {
 	return out, nil
 }
 
-// openEnvelope verifies the envelope and returns the payloads by name, and the version.
-func openEnvelope(data []byte) (sections map[string][]byte, v uint16, err error) {
-	end := len(data) - sha256.Size
-	if end < headerSize || string(data[:len(magic)]) != magic {
-		return nil, 0, damaged("it does not begin as a release")
+// open returns the payloads of a stored release by name.
+func open(data []byte) (map[string][]byte, error) {
+	body, err := sealed.Open(sealed.Projection, version, data)
+	if err != nil {
+		return nil, err
 	}
-	if sha256.Sum256(data[:end]) != [sha256.Size]byte(data[end:]) {
-		return nil, 0, damaged("its checksum does not fit")
+	if len(body) < 2 {
+		return nil, sealed.Damaged("it has no sections")
 	}
-	if v = binary.LittleEndian.Uint16(data[len(magic):]); v < versionChained || v > version {
-		return nil, 0, errNewer("version %d", v)
-	}
-	count := int(binary.LittleEndian.Uint16(data[len(magic)+2:]))
-	sections, err = split(data[headerSize:end], count)
-	return sections, v, err
+	return split(body[2:], int(binary.LittleEndian.Uint16(body)))
 }
 
 // split cuts the body into its sections. They must be those of this version.
@@ -132,32 +115,22 @@ func split(body []byte, count int) (map[string][]byte, error) {
 	order := []string{sectionParams, sectionMatrix, sectionCells, sectionHeavy, sectionTexts}
 	for i := range count {
 		if len(body) < sectionHeaderSize {
-			return nil, damaged("a section is cut short")
+			return nil, sealed.Damaged("a section is cut short")
 		}
 		name, size := string(body[:4]), binary.LittleEndian.Uint64(body[4:])
 		body = body[sectionHeaderSize:]
 		switch {
 		case i >= len(order) || name != order[i]:
-			return nil, errNewer("a section %q in place %d", name, i+1)
+			return nil, sealed.Newer("a section %q in place %d", name, i+1)
 		case size > uint64(len(body)):
-			return nil, damaged("a section is cut short")
+			return nil, sealed.Damaged("a section is cut short")
 		}
 		sections[name], body = body[:size], body[size:]
 	}
 	if len(body) > 0 || len(sections) < len(order)-2 {
-		return nil, damaged("its sections are incomplete")
+		return nil, sealed.Damaged("its sections are incomplete")
 	}
 	return sections, nil
-}
-
-func damaged(what string) error {
-	return sqlerr.New(sqlerr.Corrupt, "the stored release does not verify: %s", what).
-		WithHint("restore the file from a backup, or drop the release and build it again at a new charge")
-}
-
-func errNewer(format string, args ...any) error {
-	return sqlerr.New(sqlerr.Unsupported, "the stored release has "+format+", which this dpsql does not know", args...).
-		WithHint("open it with a newer dpsql")
 }
 
 // transforms lists the transforms by their number in the format.
@@ -192,21 +165,21 @@ func (r *Release) encodeParams() []byte {
 
 func (r *Release) decodeParams(b []byte) error {
 	if len(b) < paramsSize || len(b) > paramsSize+maxLaw || b[0] == 0 || int(b[0]) >= len(transforms) || b[1] > 1 {
-		return damaged("its parameters cannot be read")
+		return sealed.Damaged("its parameters cannot be read")
 	}
 	r.p.Transform = transforms[b[0]]
 	r.p.Bulk = b[1] == 1
 	r.p.Rows = binary.LittleEndian.Uint64(b[2:])
 	r.p.Independence = int(binary.LittleEndian.Uint16(b[10:]))
 	if digestOf(r.u) != [sha256.Size]byte(b[12:]) {
-		return damaged("it is over other columns or domains")
+		return sealed.Damaged("it is over other columns or domains")
 	}
 	var err error
 	if r.p.Law, err = law.Parse(string(b[paramsSize:])); err != nil {
-		return damaged("its noise law cannot be read")
+		return sealed.Damaged("its noise law cannot be read")
 	}
 	if r.p.check(r.u) != nil || r.p.Transform != Dense && r.p.Independence != 0 {
-		return damaged("its parameters contradict each other")
+		return sealed.Damaged("its parameters contradict each other")
 	}
 	return nil
 }
@@ -250,24 +223,23 @@ func (m *matrix) words() []*uint64 {
 	return ws
 }
 
-func decodeMatrix(u *query.Universe, p Params, v uint16, b []byte) (matrix, error) {
-	m := matrix{version: v}
+func decodeMatrix(u *query.Universe, p Params, b []byte) (m matrix, err error) {
 	switch p.Transform {
 	case Sparse:
-		m.sketch = &countSketch{rows: p.Rows, coded: u.Coded(), chained: v == versionChained}
+		m.sketch = &countSketch{rows: p.Rows, coded: u.Coded()}
 	case Dense:
 		m.signs = make(signs, p.Independence)
 	}
 	ws := m.words()
 	if len(b) != len(m.key)+8*len(ws) {
-		return matrix{}, damaged("its matrix has another size")
+		return matrix{}, sealed.Damaged("its matrix has another size")
 	}
 	copy(m.key[:], b)
 	for i, w := range ws {
 		*w = binary.LittleEndian.Uint64(b[len(m.key)+8*i:])
 	}
 	if m.sketch != nil && !m.sketch.reduced() {
-		return matrix{}, damaged("a coefficient of its matrix is out of range")
+		return matrix{}, sealed.Damaged("a coefficient of its matrix is out of range")
 	}
 	return m, nil
 }
@@ -315,22 +287,22 @@ func (r *Release) decodeHeavy(b []byte, present bool) error {
 		return nil
 	}
 	if len(b) < heavyHead || b[0] == 0 || int(b[0]) >= len(forms) {
-		return damaged("its heavy cells cannot be read")
+		return sealed.Damaged("its heavy cells cannot be read")
 	}
 	h := Heavy{Form: forms[b[0]], Clip: int64(binary.LittleEndian.Uint64(b[1:])), Threshold: int64(binary.LittleEndian.Uint64(b[9:]))}
 	text := int(binary.LittleEndian.Uint16(b[17:]))
 	if text > maxLaw || len(b) < heavyHead+text {
-		return damaged("its heavy cells cannot be read")
+		return sealed.Damaged("its heavy cells cannot be read")
 	}
 	if text > 0 {
 		var err error
 		if h.NameLaw, err = law.Parse(string(b[19 : 19+text])); err != nil {
-			return damaged("the noise law of its heavy cells cannot be read")
+			return sealed.Damaged("the noise law of its heavy cells cannot be read")
 		}
 	}
 	r.p.Heavy = h
 	if r.p.Transform != Sparse || h.check() != nil {
-		return damaged("the parameters of its heavy cells contradict each other")
+		return sealed.Damaged("the parameters of its heavy cells contradict each other")
 	}
 	return r.decodeCells(binary.LittleEndian.Uint64(b[19+text:]), b[heavyHead+text:])
 }
@@ -341,7 +313,7 @@ func (r *Release) decodeCells(count uint64, b []byte) error {
 		size = 16
 	}
 	if uint64(len(b))%uint64(size) != 0 || count != uint64(len(b)/size) {
-		return damaged("its heavy cells are cut short")
+		return sealed.Damaged("its heavy cells are cut short")
 	}
 	r.heavy = make(heavyCells, count)
 	for i := range r.heavy {
@@ -353,7 +325,7 @@ func (r *Release) decodeCells(count uint64, b []byte) error {
 		c.x.Lo, c.noisy = binary.LittleEndian.Uint64(b), int64(binary.LittleEndian.Uint64(b[8:]))
 		b = b[16:]
 		if i > 0 && byName(r.heavy[i-1], *c) >= 0 || !r.possible(*c) {
-			return damaged("its heavy cells are not in normal form")
+			return sealed.Damaged("its heavy cells are not in normal form")
 		}
 	}
 	return nil
@@ -373,22 +345,22 @@ func (r *Release) decodeTexts(b []byte) error {
 		return nil
 	}
 	if !r.p.HasTexts(r.u) {
-		return damaged("it has texts, and none of its columns can")
+		return sealed.Damaged("it has texts, and none of its columns can")
 	}
 	for i, c := range r.heavy {
 		values, rest, ok := r.u.CutTexts(b)
 		if !ok {
-			return damaged("the texts of its heavy cells cannot be read")
+			return sealed.Damaged("the texts of its heavy cells cannot be read")
 		}
 		if len(values) == len(r.u.Columns()) {
 			if x, _ := r.coder.Code(values); x != c.x {
-				return damaged("the texts of its heavy cells are not theirs")
+				return sealed.Damaged("the texts of its heavy cells are not theirs")
 			}
 		}
 		r.heavy[i].texts, b = string(b[:len(b)-len(rest)]), rest
 	}
 	if len(b) > 0 {
-		return damaged("the texts of its heavy cells are too long")
+		return sealed.Damaged("the texts of its heavy cells are too long")
 	}
 	return nil
 }
@@ -437,17 +409,17 @@ func encodeVector(v vector) []byte {
 // encodeVector writes.
 func decodeVector(n uint64, b []byte) (vector, error) {
 	if len(b) == 0 {
-		return nil, damaged("its sketch is missing")
+		return nil, sealed.Damaged("its sketch is missing")
 	}
 	width := int(b[0])
 	b = b[1:]
 	switch width {
 	default:
-		return nil, damaged("its sketch has words of an unknown size")
+		return nil, sealed.Damaged("its sketch has words of an unknown size")
 	case 1, 2, 4, 8:
 	}
 	if n > uint64(len(b))/uint64(width) {
-		return nil, damaged("its sketch is cut short")
+		return nil, sealed.Damaged("its sketch is cut short")
 	}
 	v := newVector(n, width)
 	words, large := b[:n*uint64(width)], b[n*uint64(width):]
@@ -458,19 +430,19 @@ func decodeVector(n uint64, b []byte) (vector, error) {
 		x := wordAt(words, i, width)
 		if x == lowest(width) {
 			if len(large) < 8 {
-				return nil, damaged("its sketch is cut short")
+				return nil, sealed.Damaged("its sketch is cut short")
 			}
 			x, large = int64(binary.LittleEndian.Uint64(large)), large[8:]
 			if isWord(x, width) {
-				return nil, damaged("its sketch is not in normal form")
+				return nil, sealed.Damaged("its sketch is not in normal form")
 			}
 		}
 		if !v.add(i, x) {
-			return nil, damaged("a coordinate of its sketch is out of range")
+			return nil, sealed.Damaged("a coordinate of its sketch is out of range")
 		}
 	}
 	if len(large) > 0 {
-		return nil, damaged("its sketch is too long")
+		return nil, sealed.Damaged("its sketch is too long")
 	}
 	return v, nil
 }
@@ -495,17 +467,17 @@ func decodeBytes(c *compact[int8], words, large []byte) (vector, error) {
 			continue
 		}
 		if len(large) < 8 {
-			return nil, damaged("its sketch is cut short")
+			return nil, sealed.Damaged("its sketch is cut short")
 		}
 		x := int64(binary.LittleEndian.Uint64(large))
 		large = large[8:]
 		if isWord(x, 1) || x == math.MinInt64 {
-			return nil, damaged("its sketch is not in normal form")
+			return nil, sealed.Damaged("its sketch is not in normal form")
 		}
 		c.large[uint64(i)] = x
 	}
 	if len(large) > 0 {
-		return nil, damaged("its sketch is too long")
+		return nil, sealed.Damaged("its sketch is too long")
 	}
 	return c, nil
 }

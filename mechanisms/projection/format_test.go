@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/internal/sealed"
 	"dpsql/noise"
 	"dpsql/noise/coin"
 	"dpsql/query"
@@ -35,14 +36,6 @@ func stored(t testing.TB) map[string]*Release {
 	if err != nil {
 		t.Fatal(err)
 	}
-	early := *uncoded // under the names that releases of version 1 have
-	early.matrix.version, early.matrix.sketch = versionChained, &countSketch{}
-	*early.matrix.sketch = *uncoded.matrix.sketch
-	early.matrix.sketch.chained = true
-	early.coder = early.matrix.newCoder(text)
-	summed := *uncoded // and those of version 2
-	summed.matrix.version = versionSummed
-	summed.coder = summed.matrix.newCoder(text)
 	return map[string]*Release{
 		"identity":       build(t, u, Params{Transform: Identity, Rows: 40, Law: laplace(t, 1, 1), Bulk: true}, src, d.cells()),
 		"sparse":         build(t, u, Params{Transform: Sparse, Rows: 17, Law: laplace(t, 5, 2)}, src, d.cells()),
@@ -50,8 +43,6 @@ func stored(t testing.TB) map[string]*Release {
 		"widest":         build(t, u, Params{Transform: Sparse, Rows: 7, Law: laplace(t, 1e12, 1)}, src, d.cells()),
 		"dense":          build(t, u, Params{Transform: Dense, Rows: 70, Law: laplace(t, 9, 1), Independence: 4}, src, d.cells()),
 		"no codes":       uncoded,
-		"version 1":      &early,
-		"version 2":      &summed,
 		"clip":           build(t, u, clipped(t, 17, 20, laplace(t, 1, 1), 0.1), src, d.cells()),
 		"named":          build(t, u, naming(t, 17, 0.1), src, d.cells()),
 		"clip, no codes": heavyText(t, text, src, false),
@@ -122,10 +113,10 @@ func TestRoundTrip(t *testing.T) {
 // texts returns parameters as a text: laws are pointers.
 func texts(p Params) string { return fmt.Sprintf("%+v", p) }
 
-// The bytes of version 1, of a release written out by hand.
+// The bytes of a release written out by hand.
 func TestGoldenBytes(t *testing.T) {
 	u := line(t, 40)
-	m := matrix{version: versionChained, sketch: &countSketch{
+	m := matrix{sketch: &countSketch{
 		bucket: polynomial{1, 2, 3, 4}, sign: polynomial{5, 6, 7, 8}, key: [2]uint64{9, 10}, rows: 4, coded: true}}
 	copy(m.key[:], "0123456789abcdef")
 	v := newVector(4, 1)
@@ -135,15 +126,13 @@ func TestGoldenBytes(t *testing.T) {
 	r := newRelease(u, Params{Transform: Sparse, Rows: 4, Law: laplace(t, 5, 2), Bulk: true}, m, v, nil, false)
 	universe := sha256.Sum256([]byte("\x01\x00\x00\x00\x00\x00\x00\x00x" + string([]byte{byte(query.TypeInteger)}) +
 		"\x10\x00\x00\x00\x00\x00\x00\x00BETWEEN 0 AND 39"))
-	body := "dpsqlprj" + "\x01\x00" + "\x03\x00" +
+	body := "\x03\x00" +
 		"PARM" + number(53) + "\x02\x01" + number(4) + "\x00\x00" + string(universe[:]) + "dlap(5/2)" +
 		"MATR" + number(96) + "0123456789abcdef" +
 		number(1) + number(5) + number(2) + number(6) + number(3) + number(7) + number(4) + number(8) + number(9) + number(10) +
 		"CELL" + number(21) + "\x01" + "\xfd\x7f\x80\x80" + number(-128) + number(1000)
-	if got := marshal(t, r); string(got[:len(got)-32]) != body {
-		t.Errorf("got\n%swant\n%s", hex.Dump(got), hex.Dump([]byte(body)))
-	} else if sha256.Sum256([]byte(body)) != [32]byte(got[len(got)-32:]) {
-		t.Error("the checksum is not the SHA-256 of what stands before it")
+	if got, want := marshal(t, r), seal([]byte(body)); !bytes.Equal(got, want) {
+		t.Errorf("got\n%swant\n%s", hex.Dump(got), hex.Dump(want))
 	}
 }
 
@@ -179,10 +168,19 @@ func TestDamageIsNoticed(t *testing.T) {
 	}
 }
 
-// seal puts the right checksum under a body.
+// seal puts a body into its envelope.
 func seal(body []byte) []byte {
-	sum := sha256.Sum256(body)
-	return append(slices.Clone(body), sum[:]...)
+	return sealed.End(append(sealed.Begin(sealed.Projection, version, len(body)), body...))
+}
+
+// bodyOf returns the body of a stored release.
+func bodyOf(t testing.TB, data []byte) []byte {
+	t.Helper()
+	body, err := sealed.Open(sealed.Projection, version, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Clone(body)
 }
 
 // Bytes with a good checksum are checked as hard: they may come from a later
@@ -190,8 +188,7 @@ func seal(body []byte) []byte {
 func TestSealedNonsense(t *testing.T) {
 	releases := stored(t)
 	change := func(r *Release, at string, offset int, to string) []byte {
-		data := marshal(t, r)
-		body := data[:len(data)-32]
+		body := bodyOf(t, marshal(t, r))
 		i := bytes.Index(body, []byte(at)) + offset
 		return seal(append(body[:i:i], append([]byte(to), body[i+len(to):]...)...))
 	}
@@ -203,11 +200,11 @@ func TestSealedNonsense(t *testing.T) {
 		data []byte
 		code sqlerr.Code
 	}{
-		{"version 4", sparse, change(sparse, "dpsqlprj", 8, "\x04"), sqlerr.Unsupported},
+		{"version 2", sparse, sealed.End(append(sealed.Begin(sealed.Projection, 2, 0), bodyOf(t, marshal(t, sparse))...)), sqlerr.Unsupported},
 		{"unknown section", sparse, change(sparse, "CELL", 0, "HEAV"), sqlerr.Unsupported},
 		{"repeated section", sparse, change(sparse, "CELL", 0, "MATR"), sqlerr.Unsupported},
-		{"a section less", sparse, change(sparse, "dpsqlprj", 10, "\x02"), sqlerr.Corrupt},
-		{"a section more", sparse, change(sparse, "dpsqlprj", 10, "\x04"), sqlerr.Corrupt},
+		{"a section less", sparse, change(sparse, "PARM", -2, "\x02"), sqlerr.Corrupt},
+		{"a section more", sparse, change(sparse, "PARM", -2, "\x04"), sqlerr.Corrupt},
 		{"heavy cells of another form", clip, change(clip, "HEAV", payload, "\x03"), sqlerr.Corrupt},
 		{"heavy cells named by no law", clip, change(clip, "HEAV", payload, "\x02"), sqlerr.Corrupt},
 		{"a clip of 0", clip, change(clip, "HEAV", payload+1, number(0)), sqlerr.Corrupt},
@@ -257,8 +254,7 @@ func TestAnotherUniverseIsRefused(t *testing.T) {
 // A short text that claims 2^32 rows must not be given the memory for them.
 func TestUnmarshalDoesNotOverAllocate(t *testing.T) {
 	r := stored(t)["sparse"]
-	data := marshal(t, r)
-	body := data[:len(data)-32]
+	body := bodyOf(t, marshal(t, r))
 	i := bytes.Index(body, []byte("PARM")) + sectionHeaderSize
 	binary.LittleEndian.PutUint64(body[i+2:], MaxRows)
 	bad := seal(body)
@@ -277,8 +273,7 @@ func TestUnmarshalDoesNotOverAllocate(t *testing.T) {
 func FuzzUnmarshal(f *testing.F) {
 	universes := []*query.Universe{line(f, 40), infinite(f)}
 	for _, r := range stored(f) {
-		data := marshal(f, r)
-		f.Add(data[:len(data)-32])
+		f.Add(bodyOf(f, marshal(f, r)))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if _, err := Unmarshal(universes[0], body); err == nil {

@@ -1,10 +1,7 @@
 package projection
 
 import (
-	"encoding/binary"
 	"math/bits"
-
-	"github.com/dchest/siphash"
 
 	"dpsql/noise/coin"
 	"dpsql/query"
@@ -89,7 +86,6 @@ type countSketch struct {
 	key          [2]uint64  // of the inner hash of names above 2^61 − 1
 	rows         uint64
 	coded        bool
-	chained      bool // of a release stored under version 1
 }
 
 func drawCountSketch(rows uint64, coded bool, random *coin.Source) (*countSketch, error) {
@@ -112,8 +108,7 @@ func drawCountSketch(rows uint64, coded bool, random *coin.Source) (*countSketch
 // reduced reports whether all numbers that are taken modulo 2^61 − 1 are below
 // it.
 func (c *countSketch) reduced() bool {
-	linear := !c.coded && !c.chained
-	return c.bucket.reduced() && c.sign.reduced() && (!linear || max(c.key[0], c.key[1]) < prime)
+	return c.bucket.reduced() && c.sign.reduced() && (c.coded || max(c.key[0], c.key[1]) < prime)
 }
 
 // at returns the row and the sign of the only entry in the column of x.
@@ -123,11 +118,8 @@ func (c *countSketch) at(x query.Element) signedRow {
 
 // point returns the number below 2^61 − 1 that stands for a name.
 func (c *countSketch) point(x query.Element) uint64 {
-	switch {
-	case c.coded:
+	if c.coded {
 		return x.Lo
-	case c.chained:
-		return c.hashed(x)
 	}
 	return c.inner(x)
 }
@@ -151,36 +143,21 @@ func (c *countSketch) inner(x query.Element) uint64 {
 // fold returns x modulo 2^61 − 1.
 func fold(x uint64) uint64 { return addMod(x&prime, x>>61) }
 
-// hashed is inner for releases of version 1. It uses a keyed hash.
-func (c *countSketch) hashed(x query.Element) uint64 {
-	var name [16]byte
-	binary.LittleEndian.PutUint64(name[:], x.Lo)
-	binary.LittleEndian.PutUint64(name[8:], x.Hi)
-	return siphash.Hash(c.key[0], c.key[1], name[:]) % prime
-}
-
 // matrix is the public description of A. It is drawn before any cell is seen.
 type matrix struct {
-	key     [16]byte     // of the coder, for a universe without codes
-	version uint16       // of the stored format
-	sketch  *countSketch // Sparse
-	signs   signs        // Dense
+	key    [16]byte     // of the coder, for a universe without codes
+	sketch *countSketch // Sparse
+	signs  signs        // Dense
 }
 
 // newCoder returns the coder that names elements.
 func (m *matrix) newCoder(u *query.Universe) query.Coder {
-	switch m.version {
-	case versionChained:
-		return query.ChainedCoder(u, m.key)
-	case versionSummed:
-		return query.SummedCoder(u, m.key)
-	}
 	return query.NewCoder(u, m.key)
 }
 
 // drawMatrix draws the description of a matrix for the parameters.
 func drawMatrix(u *query.Universe, p Params, random *coin.Source) (matrix, error) {
-	m := matrix{version: version}
+	var m matrix
 	if err := random.Bytes(m.key[:]); err != nil {
 		return matrix{}, err
 	}

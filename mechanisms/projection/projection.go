@@ -198,9 +198,9 @@ func (r *Release) Published() int { return len(r.heavy) }
 
 // Keys returns the names of the heavy cells of a release over one column without domain,
 // ascending, and the key of the coder: what query.Published takes. It is false for other
-// releases, and for those that an earlier version named otherwise.
+// releases.
 func (r *Release) Keys() (key [16]byte, names []query.Element, ok bool) {
-	if columns := r.u.Columns(); len(columns) != 1 || columns[0].Domain.Finite() || r.p.Heavy.Form == Whole || r.matrix.version != version {
+	if columns := r.u.Columns(); len(columns) != 1 || columns[0].Domain.Finite() || r.p.Heavy.Form == Whole {
 		return key, nil, false
 	}
 	for _, c := range r.heavy {
@@ -210,7 +210,7 @@ func (r *Release) Keys() (key [16]byte, names []query.Element, ok bool) {
 }
 
 // Texts returns the texts that the heavy cells have in a column without a domain, sorted, each
-// once. It is false for a release without texts, such as those of an earlier dpsql.
+// once. It is false for a release without texts.
 func (r *Release) Texts(column int) (texts []query.Value, ok bool) {
 	columns := r.u.Columns()
 	if !r.texts || columns[column].Domain.Finite() {

@@ -30,30 +30,30 @@ DESC Visits;
 --> 'zip' | 'TEXT' | 'any text or NULL' | NULL | 'single rows' | 'raw_visits' | NULL
 SHOW RELEASES;
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
---> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, identity, 840 rows, dlap(1) noise from the table sampler' | '1' | '0' | 65536 | 988 | '(time)' | NULL
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, identity, 840 rows, dlap(1) noise from the table sampler' | '1' | '0' | 65536 | 1000 | '(time)' | NULL
 --> under sparse:
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
---> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, sparse, 65536 rows, dlap(1) noise from the table sampler' | '1' | '0' | 65536 | 65764 | '(time)' | NULL
---> 'zips' | 'visits' | 'age, zip' | 'projection, sparse, 65536 rows, dlap(2) noise from the table sampler' | '0.5' | '0' | 65536 | 65764 | '(time)' | NULL
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, sparse, 65536 rows, dlap(1) noise from the table sampler' | '1' | '0' | 65536 | 65776 | '(time)' | NULL
+--> 'zips' | 'visits' | 'age, zip' | 'projection, sparse, 65536 rows, dlap(2) noise from the table sampler' | '0.5' | '0' | 65536 | 65776 | '(time)' | NULL
 --> under sparse, clip:
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
---> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, sparse, 65536 rows, 3 heavy cells published above clip 20, dlap(1) noise from the table sampler' | '1' | '1e-7' | 65536 | 65851 | '(time)' | NULL
---> 'zips' | 'visits' | 'age, zip' | 'projection, sparse, 65536 rows, dlap(2) noise from the table sampler' | '0.5' | '0' | 65536 | 65764 | '(time)' | NULL
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, sparse, 65536 rows, 3 heavy cells published above clip 20, dlap(1) noise from the table sampler' | '1' | '1e-7' | 65536 | 65863 | '(time)' | NULL
+--> 'zips' | 'visits' | 'age, zip' | 'projection, sparse, 65536 rows, dlap(2) noise from the table sampler' | '0.5' | '0' | 65536 | 65776 | '(time)' | NULL
 --> under sparse, named:
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
---> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, sparse, 65536 rows, 3 heavy cells named, dlap(1/18) noise from the table sampler' | '20' | '1e-7' | 65536 | 65863 | '(time)' | NULL
---> 'zips' | 'visits' | 'age, zip' | 'projection, sparse, 65536 rows, dlap(2) noise from the table sampler' | '0.5' | '0' | 65536 | 65764 | '(time)' | NULL
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, sparse, 65536 rows, 3 heavy cells named, dlap(1/18) noise from the table sampler' | '20' | '1e-7' | 65536 | 65875 | '(time)' | NULL
+--> 'zips' | 'visits' | 'age, zip' | 'projection, sparse, 65536 rows, dlap(2) noise from the table sampler' | '0.5' | '0' | 65536 | 65776 | '(time)' | NULL
 --> under dense:
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
---> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, dense, 512 rows, dgauss(680253277/65536) noise from the exact sampler' | '1' | '2.5e-7' | 65536 | 1924 | '(time)' | NULL
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, dense, 512 rows, dgauss(680253277/65536) noise from the exact sampler' | '1' | '2.5e-7' | 65536 | 1936 | '(time)' | NULL
 --> under marginals:
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
---> 'cells' | 'visits' | 'sex, age, town, score' | '1 marginals of 840 cells, unbiased, dgauss(3136131255/134217728) noise' | '1' | '1e-7' | 840 | 2278 | '(time)' | NULL
+--> 'cells' | 'visits' | 'sex, age, town, score' | '1 marginals of 840 cells, unbiased, dgauss(3136131255/134217728) noise' | '1' | '1e-7' | 840 | 2290 | '(time)' | NULL
 --> under smw, classes; smw, uniform; direct:
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
 --> under smw release:
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
---> 'cells' | 'visits' | 'sex, age, town, score' | 'smw, conjunctions, free columns: 3 at most, 0 updates, complete' | '490.05' | '4.95e-7' | 280 | 5108 | '(time)' | NULL
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'smw, conjunctions, free columns: 3 at most, 0 updates, complete' | '490.05' | '4.95e-7' | 280 | 5150 | '(time)' | NULL
 SHOW MECHANISMS;
 --> mechanism | table | columns | epsilon | runs | comparisons | max_support | prior | within | guaranteed alpha | paper's alpha | created
 --> under smw, classes:

@@ -151,7 +151,7 @@ func (p *hypothesisPlan) Build(ctx context.Context, s *Site, name string) (warni
 	done := *p
 	done.Cost, done.MaxSupport = left, plan.MaxSupport
 	return done.draw(ctx, s, done.Release(name, hypotheses{}.Name()), plan,
-		released.HypothesisPayload{Version: 1, Params: plan.MechanismParams, Class: p.class, Built: p.built})
+		released.HypothesisPayload{Params: plan.MechanismParams, Class: p.class, Built: p.built})
 }
 
 // draw pays, unless r is paid for, and reads the cells once.

@@ -2,7 +2,6 @@ package kind
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -174,7 +173,7 @@ func scaledClass(c *released.Class, p smw.Params) (iter.Seq[query.Query], error)
 // the finished one goes a line of cost 0. Its mark beside the file refuses an older copy, which would
 // draw the runs again.
 func putHypothesis(ctx context.Context, s *Site, t *view.Table, r *catalog.Release, h released.HypothesisPayload, unfinished bool) error {
-	payload, err := json.Marshal(h)
+	payload, err := h.Seal()
 	if err != nil {
 		return err
 	}
