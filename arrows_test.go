@@ -20,24 +20,24 @@ import (
 var arrows = map[string][]string{
 	".":                       {"driver"},
 	"cmd/dpsql":               {"cmd/dpsql/internal/host", "cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/audit", "internal/exporter", "query", "server", "sqlerr", "sqlfront/syntax"},
-	"internal/audit":          {"accounting", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "period", "query", "source", "sqlerr"},
+	"internal/audit":          {"accounting", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "internal/period", "query", "source", "sqlerr"},
 	"driver":                  {"engine", "query", "sqlerr"},
-	"server":                  {"engine", "query", "scram", "server/pgcatalog", "sqlerr", "sqlfront/syntax"}, // tokens and trees: a text is read once
-	"server/pgcatalog":        {"sqlerr", "sqlfront/syntax"},                                                 // plain data comes in: it cannot reach the file
-	"engine":                  {"accounting", "catalog", "engine/internal/answer", "engine/internal/declare", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/draft", "internal/exporter", "internal/importer", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise/coin", "period", "query", "scram", "source", "sqlerr", "sqlfront", "sqlfront/around", "sqlfront/syntax"},
-	"engine/internal/answer":  {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/slots", "engine/internal/view", "internal/places", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise/law", "period", "post", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
-	"engine/internal/declare": {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/released", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise/law", "period", "query", "scram", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
-	"engine/internal/pay":     {"accounting", "catalog", "engine/internal/view", "mechanisms/direct", "noise", "noise/law", "period", "source", "sqlerr"},
-	"engine/internal/rows":    {"catalog", "engine/internal/pay", "engine/internal/schemas", "engine/internal/view", "mechanisms/smw", "noise/coin", "period", "query", "source", "source/postgres", "sqlerr"},
+	"server":                  {"engine", "query", "internal/scram", "server/pgcatalog", "sqlerr", "sqlfront/syntax"}, // tokens and trees: a text is read once
+	"server/pgcatalog":        {"sqlerr", "sqlfront/syntax"},                                                          // plain data comes in: it cannot reach the file
+	"engine":                  {"accounting", "catalog", "engine/internal/answer", "engine/internal/declare", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/draft", "internal/exporter", "internal/importer", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise/coin", "internal/period", "query", "internal/scram", "source", "sqlerr", "sqlfront", "sqlfront/around", "sqlfront/syntax"},
+	"engine/internal/answer":  {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/slots", "engine/internal/view", "internal/places", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise/law", "internal/period", "sqlfront/post", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
+	"engine/internal/declare": {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/released", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise/law", "internal/period", "query", "internal/scram", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
+	"engine/internal/pay":     {"accounting", "catalog", "engine/internal/view", "mechanisms/direct", "noise", "noise/law", "internal/period", "source", "sqlerr"},
+	"engine/internal/rows":    {"catalog", "engine/internal/pay", "engine/internal/schemas", "engine/internal/view", "mechanisms/smw", "noise/coin", "internal/period", "query", "source", "source/postgres", "sqlerr"},
 	"engine/internal/schemas": {"catalog", "engine/internal/view", "internal/places", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"engine/internal/slots":   {"internal/places", "sqlerr"},
-	"engine/internal/view":    {"accounting", "catalog", "internal/released", "period", "query", "source", "sqlerr", "sqlfront/syntax"},
-	"sqlfront":                {"calendar", "period", "post", "query", "sqlerr", "sqlfront/syntax", "sqlvalue"},
+	"engine/internal/view":    {"accounting", "catalog", "internal/released", "internal/period", "query", "source", "sqlerr", "sqlfront/syntax"},
+	"sqlfront":                {"internal/calendar", "internal/period", "sqlfront/post", "query", "sqlerr", "sqlfront/syntax", "internal/sqlvalue"},
 	"sqlfront/syntax":         {"query", "sqlerr"},
-	"sqlvalue":                {"query"},
-	"post":                    {"calendar", "query", "sqlvalue"},
-	"sqlfront/around":         {"calendar", "internal/places", "post", "query", "sqlerr", "sqlfront/syntax", "sqlvalue"}, // no catalog and no source: it cannot reach the file
-	"source":                  {"calendar", "period", "query", "source/definition", "sqlerr", "sqlvalue"},
+	"internal/sqlvalue":       {"query"},
+	"sqlfront/post":           {"internal/calendar", "query", "internal/sqlvalue"},
+	"sqlfront/around":         {"internal/calendar", "internal/places", "sqlfront/post", "query", "sqlerr", "sqlfront/syntax", "internal/sqlvalue"}, // no catalog and no source: it cannot reach the file
+	"source":                  {"internal/calendar", "internal/period", "query", "source/definition", "sqlerr", "internal/sqlvalue"},
 	"source/definition":       {},
 	"internal/draft":          {"query", "sqlerr", "sqlfront/syntax"},
 	"internal/importer":       {"query", "sqlerr"},
@@ -46,12 +46,12 @@ var arrows = map[string][]string{
 	"internal/admissions":     {},
 	"internal/mutate":         {}, // it changes sources, and runs go
 	"internal/sealed":         {"sqlerr"},
-	"internal/released":       {"internal/sealed", "accounting", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "post", "query", "sqlerr"},
+	"internal/released":       {"internal/sealed", "accounting", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "sqlfront/post", "query", "sqlerr"},
 	"engine/internal/kind":    {"accounting", "catalog", "engine/internal/pay", "engine/internal/rows", "engine/internal/view", "internal/released", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"internal/seeds":          {}, // any test draws with them
 	"internal/typecheck":      {}, // it reads sources
-	"catalog":                 {"accounting", "catalog/internal/ledger", "period", "query", "sqlerr"},
-	"catalog/internal/ledger": {"accounting", "period"},
+	"catalog":                 {"accounting", "catalog/internal/ledger", "internal/period", "query", "sqlerr"},
+	"catalog/internal/ledger": {"accounting", "internal/period"},
 	"mechanisms/direct":       {"noise", "noise/law", "query", "sqlerr"},
 	"mechanisms/marginals":    {"internal/sealed", "noise", "noise/coin", "noise/law", "query", "sqlerr"},
 	"mechanisms/projection":   {"internal/sealed", "noise", "noise/coin", "noise/law", "query", "sqlerr"},
@@ -59,7 +59,7 @@ var arrows = map[string][]string{
 	"examples/ask":            {"."}, // an ordinary program over database/sql
 	"examples/office":         {"internal/admissions"},
 	"examples/plot":           {".", "sqlerr"},
-	"bench":                   {"accounting", "bench/baseline", "bench/report", "bench/workload", "engine", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "post", "query", "internal/pgtest"},
+	"bench":                   {"accounting", "bench/baseline", "bench/report", "bench/workload", "engine", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "sqlfront/post", "query", "internal/pgtest"},
 	"bench/baseline":          {"mechanisms/smw", "noise", "noise/law", "query"},
 	"bench/report":            {},
 	"bench/workload":          {"query"},
@@ -74,17 +74,17 @@ var arrows = map[string][]string{
 	"noise":                   {"noise/law", "sqlerr"},
 	"noise/coin":              {"noise", "noise/law", "sqlerr"},
 	"noise/law":               {"sqlerr"},
-	"query":                   {"calendar", "sqlerr"},
-	"calendar":                {},
-	"period":                  {"calendar", "query", "sqlerr"},
-	"scram":                   {"sqlerr"},
+	"query":                   {"internal/calendar", "sqlerr"},
+	"internal/calendar":       {},
+	"internal/period":         {"internal/calendar", "query", "sqlerr"},
+	"internal/scram":          {"sqlerr"},
 	"sqlerr":                  {},
 
 	"cmd/dpsql/internal/host":     {"sqlerr"},
 	"cmd/dpsql/internal/render":   {"engine", "internal/exporter", "sqlerr"},
 	"cmd/dpsql/internal/terminal": {"engine", "query", "sqlerr", "sqlfront/syntax"},
 
-	"source/postgres": {"calendar", "period", "query", "source", "sqlerr"},
+	"source/postgres": {"internal/calendar", "internal/period", "query", "source", "sqlerr"},
 	// It starts servers for tests and for bench: no other line names it.
 	"internal/pgtest": {},
 	// It keeps files of tests in memory.
@@ -103,7 +103,7 @@ var testArrows = map[string][]string{
 
 	"catalog":          {"internal/scratch"},
 	"driver":           {"internal/pgtest"},
-	"engine":           {"internal/sealed", "internal/pgtest", "internal/scratch", "mechanisms/marginals", "mechanisms/projection", "noise", "noise/law", "post", "server"}, // a server's clock is what a user has
+	"engine":           {"internal/sealed", "internal/pgtest", "internal/scratch", "mechanisms/marginals", "mechanisms/projection", "noise", "noise/law", "sqlfront/post", "server"}, // a server's clock is what a user has
 	"server":           {"internal/pgtest", "internal/scratch"},
 	"source/postgres":  {"internal/pgtest", "internal/scratch"},
 	"server/pgcatalog": {"internal/pgtest"},
@@ -123,10 +123,10 @@ var testArrows = map[string][]string{
 // kept says which packages may use an import from outside the module, or one
 // below it, in code that is shipped. None means tests only.
 var kept = map[string][]string{
-	"log":                                    {"examples/ask", "server", "cmd/dpsql"},                     // what is logged is read by others than who asked: server logs no value
-	"math/rand":                              {"bench/workload", "internal/admissions", "internal/seeds"}, // draw data, never noise
-	"crypto/rand":                            {"noise", "scram", "server", "cmd/dpsql/internal/host"},     // noise, salts, keys to cancel by, certificates
-	"github.com/xdg-go":                      {"scram"},
+	"log":                                    {"examples/ask", "server", "cmd/dpsql"},                          // what is logged is read by others than who asked: server logs no value
+	"math/rand":                              {"bench/workload", "internal/admissions", "internal/seeds"},      // draw data, never noise
+	"crypto/rand":                            {"noise", "internal/scram", "server", "cmd/dpsql/internal/host"}, // noise, salts, keys to cancel by, certificates
+	"github.com/xdg-go":                      {"internal/scram"},
 	"gonum.org/v1/gonum":                     {"bench/report"},
 	"gonum.org/v1/plot":                      {"examples/plot"}, // heavy: the product's go.mod is without it
 	"pgregory.net/rapid":                     {"internal/seeds"},

@@ -13,7 +13,7 @@ import (
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
 	"dpsql/noise/law"
-	"dpsql/post"
+	"dpsql/sqlfront/post"
 )
 
 // ages has how many of every so many rows of Adult have each age, less 16, of 85.

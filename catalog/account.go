@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"dpsql/accounting"
-	"dpsql/period"
+	"dpsql/internal/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )

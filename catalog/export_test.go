@@ -10,7 +10,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog/internal/ledger"
-	"dpsql/period"
+	"dpsql/internal/period"
 	"dpsql/query"
 )
 

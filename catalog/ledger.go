@@ -11,7 +11,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog/internal/ledger"
-	"dpsql/period"
+	"dpsql/internal/period"
 	"dpsql/sqlerr"
 )
 

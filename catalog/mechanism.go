@@ -9,7 +9,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog/internal/ledger"
-	"dpsql/period"
+	"dpsql/internal/period"
 	"dpsql/sqlerr"
 )
 

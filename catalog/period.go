@@ -3,7 +3,7 @@ package catalog
 import (
 	"slices"
 
-	"dpsql/period"
+	"dpsql/internal/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )

@@ -10,7 +10,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
-	"dpsql/period"
+	"dpsql/internal/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )

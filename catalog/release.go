@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"dpsql/accounting"
-	"dpsql/period"
+	"dpsql/internal/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )

@@ -12,7 +12,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
-	"dpsql/period"
+	"dpsql/internal/period"
 	"dpsql/sqlerr"
 )
 

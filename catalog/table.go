@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"dpsql/accounting"
-	"dpsql/period"
+	"dpsql/internal/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )

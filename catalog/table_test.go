@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"dpsql/catalog"
-	"dpsql/period"
+	"dpsql/internal/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )

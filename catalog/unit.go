@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"dpsql/accounting"
-	"dpsql/period"
+	"dpsql/internal/period"
 )
 
 // UnitCost returns what the answers that were charged to an account so far cost a unit that

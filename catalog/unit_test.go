@@ -8,7 +8,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
-	"dpsql/period"
+	"dpsql/internal/period"
 )
 
 // unitCost returns what a unit with rows in some periods has.

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"dpsql/accounting"
-	"dpsql/period"
+	"dpsql/internal/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )

@@ -11,7 +11,7 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine/internal/view"
-	"dpsql/period"
+	"dpsql/internal/period"
 	"dpsql/sqlfront/syntax"
 )
 

@@ -13,8 +13,8 @@ import (
 	"dpsql/internal/seeds"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise/law"
-	"dpsql/post"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/post"
 )
 
 // shop makes a database with 300 rows, and a public table of a's names. Every combination

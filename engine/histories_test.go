@@ -17,9 +17,9 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine"
+	"dpsql/internal/period"
 	"dpsql/internal/seeds"
 	"dpsql/noise"
-	"dpsql/period"
 	"dpsql/sqlerr"
 )
 

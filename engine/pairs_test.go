@@ -8,8 +8,8 @@ import (
 	"dpsql/internal/seeds"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise/law"
-	"dpsql/post"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/post"
 )
 
 // TestPairsAreSevenCharges checks that the aggregates of two columns cost the count, the two

@@ -9,7 +9,7 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine"
-	"dpsql/period"
+	"dpsql/internal/period"
 	"dpsql/sqlerr"
 )
 

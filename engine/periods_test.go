@@ -11,7 +11,7 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine"
-	"dpsql/period"
+	"dpsql/internal/period"
 	"dpsql/sqlerr"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"dpsql/catalog"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/scram"
 	"dpsql/query"
-	"dpsql/scram"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )

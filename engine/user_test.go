@@ -14,7 +14,7 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine"
-	"dpsql/scram"
+	"dpsql/internal/scram"
 	"dpsql/sqlerr"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dpsql/calendar"
+	"dpsql/internal/calendar"
 	"dpsql/sqlerr"
 )
 

@@ -15,8 +15,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"dpsql/internal/scram"
 	"dpsql/query"
-	"dpsql/scram"
 	"dpsql/sqlerr"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"dpsql/period"
+	"dpsql/internal/period"
 	"dpsql/query"
 	"dpsql/source"
 

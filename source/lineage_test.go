@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"dpsql/internal/period"
 	"dpsql/internal/seeds"
-	"dpsql/period"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"dpsql/calendar"
-	"dpsql/period"
+	"dpsql/internal/calendar"
+	"dpsql/internal/period"
 	"dpsql/query"
 )
 

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
 	"dpsql/source/definition"
 	"dpsql/sqlerr"
-	"dpsql/sqlvalue"
 )
 
 // PublicColumn is a column of a public table or view, with how SQLite compares its values.

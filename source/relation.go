@@ -5,9 +5,9 @@ import (
 	"math/bits"
 	"slices"
 
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
 	"dpsql/source/definition"
-	"dpsql/sqlvalue"
 )
 
 // relation is what a view, or a part of one, reads: the rows of a leaf, or those pairs

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"unicode"
 
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
 	"dpsql/source/definition"
-	"dpsql/sqlvalue"
 )
 
 // scope resolves the names of a SELECT: first in its tables, then in its own aliases,

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
 	"dpsql/sqlerr"
-	"dpsql/sqlvalue"
 )
 
 // comparesStored reports for each column whether its stored values compare with values

@@ -6,10 +6,10 @@ import (
 
 	"github.com/xwb1989/sqlparser"
 
-	"dpsql/post"
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
+	"dpsql/sqlfront/post"
 	"dpsql/sqlfront/syntax"
-	"dpsql/sqlvalue"
 )
 
 // outputs compiles the clauses behind WHERE: the groups, and the expressions over

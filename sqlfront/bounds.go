@@ -3,8 +3,8 @@ package sqlfront
 import (
 	"math"
 
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
-	"dpsql/sqlvalue"
 )
 
 // bounds encloses a value while some columns are known by ranges only. If known

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"dpsql/sqlvalue"
+	"dpsql/internal/sqlvalue"
 )
 
 // samples draws bounds, and values within.

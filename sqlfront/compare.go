@@ -7,10 +7,10 @@ import (
 
 	"github.com/xwb1989/sqlparser"
 
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
-	"dpsql/sqlvalue"
 )
 
 // relations are the comparison operators as the parser writes them.

@@ -5,10 +5,10 @@ import (
 
 	"github.com/xwb1989/sqlparser"
 
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
-	"dpsql/sqlvalue"
 )
 
 // comparison compiles every operator that compares.

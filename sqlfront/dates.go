@@ -9,11 +9,11 @@ import (
 
 	"github.com/xwb1989/sqlparser"
 
-	"dpsql/calendar"
+	"dpsql/internal/calendar"
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
-	"dpsql/sqlvalue"
 )
 
 // temporal says whether an expression is a date. Its values are then texts that sort as

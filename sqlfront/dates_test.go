@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"dpsql/calendar"
+	"dpsql/internal/calendar"
 	"dpsql/internal/seeds"
 	"dpsql/query"
 	"dpsql/sqlerr"

@@ -3,9 +3,9 @@ package sqlfront
 import (
 	"github.com/xwb1989/sqlparser"
 
-	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/post"
 	"dpsql/sqlfront/syntax"
 )
 

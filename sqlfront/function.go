@@ -7,11 +7,11 @@ import (
 
 	"github.com/xwb1989/sqlparser"
 
-	"dpsql/calendar"
+	"dpsql/internal/calendar"
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
-	"dpsql/sqlvalue"
 )
 
 // function is one of SQLite's functions on values.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/xwb1989/sqlparser"
 
-	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/post"
 	"dpsql/sqlfront/syntax"
 )
 

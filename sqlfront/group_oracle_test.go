@@ -9,10 +9,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
+	"dpsql/sqlfront/post"
 )
 
 // sample is a table of some rows, with repeats, that SQLite holds too.

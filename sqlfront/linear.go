@@ -5,9 +5,9 @@ import (
 
 	"github.com/xwb1989/sqlparser"
 
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
 	"dpsql/sqlfront/syntax"
-	"dpsql/sqlvalue"
 )
 
 // line is factor times a private REAL or NUMERIC column, plus an offset. It is computed

@@ -10,9 +10,9 @@ import (
 
 	"github.com/xwb1989/sqlparser"
 
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
 	"dpsql/sqlfront/syntax"
-	"dpsql/sqlvalue"
 )
 
 // operand is one side of a comparison: a column or a constant.

@@ -6,11 +6,11 @@ import (
 
 	"github.com/xwb1989/sqlparser"
 
-	"dpsql/post"
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/post"
 	"dpsql/sqlfront/syntax"
-	"dpsql/sqlvalue"
 )
 
 // expr compiles an expression over keys and aggregates. aliases says whether a name

@@ -3,8 +3,8 @@ package sqlfront
 import (
 	"github.com/xwb1989/sqlparser"
 
-	"dpsql/post"
 	"dpsql/query"
+	"dpsql/sqlfront/post"
 	"dpsql/sqlfront/syntax"
 )
 

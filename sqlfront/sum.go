@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"dpsql/sqlvalue"
+	"dpsql/internal/sqlvalue"
 )
 
 // term is a summand, with its sign.

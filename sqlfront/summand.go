@@ -7,10 +7,10 @@ import (
 
 	"github.com/xwb1989/sqlparser"
 
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
-	"dpsql/sqlvalue"
 )
 
 // summand is the argument of an aggregate: an expression over the columns of a row.

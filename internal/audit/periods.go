@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"dpsql/accounting"
+	"dpsql/internal/period"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
 	"dpsql/noise/coin"
 	"dpsql/noise/law"
-	"dpsql/period"
 	"dpsql/query"
 	"dpsql/source"
 )

@@ -29,7 +29,7 @@ func TestListIsFound(t *testing.T) {
 		seen[m.id()] = true
 	}
 	for _, p := range []string{"accounting", "catalog/internal/ledger", "engine/internal/answer", "engine/internal/pay", "engine/internal/rows",
-		"engine/internal/slots", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "period", "post", "scram",
+		"engine/internal/slots", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "internal/period", "sqlfront/post", "internal/scram",
 		"server", "sqlfront/around"} {
 		if !packages[p] {
 			t.Errorf("no mutant of %s is listed", p)

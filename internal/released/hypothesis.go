@@ -8,9 +8,9 @@ import (
 
 	"dpsql/internal/sealed"
 	"dpsql/mechanisms/smw"
-	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/post"
 )
 
 // The priors of mechanisms.

@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"dpsql/mechanisms/marginals"
-	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/post"
 )
 
 // Marginals opens releases of marginals.

@@ -10,9 +10,9 @@ import (
 	"dpsql/internal/sealed"
 	"dpsql/mechanisms/marginals"
 	"dpsql/mechanisms/projection"
-	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/post"
 )
 
 // Projections opens the releases that projection builds.

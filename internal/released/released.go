@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"dpsql/mechanisms/marginals"
-	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/post"
 )
 
 // An Opener opens the releases of one kind, and reads what is stored about them.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dpsql/calendar"
+	"dpsql/internal/calendar"
 	"dpsql/query"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"dpsql/internal/period"
 	"dpsql/internal/seeds"
-	"dpsql/period"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"dpsql/calendar"
+	"dpsql/internal/calendar"
 	"dpsql/query"
 	"dpsql/source"
 )

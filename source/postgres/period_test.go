@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"dpsql/internal/period"
 	"dpsql/internal/seeds"
-	"dpsql/period"
 	"dpsql/query"
 	"dpsql/source"
 )

@@ -3,7 +3,7 @@ package postgres
 import (
 	"math"
 
-	"dpsql/calendar"
+	"dpsql/internal/calendar"
 	"dpsql/query"
 )
 

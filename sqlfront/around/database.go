@@ -17,7 +17,7 @@ import (
 	sqlite "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"dpsql/calendar"
+	"dpsql/internal/calendar"
 	"dpsql/internal/places"
 	"dpsql/query"
 	"dpsql/sqlerr"

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/post"
 	"dpsql/sqlfront/syntax"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"dpsql/internal/seeds"
-	"dpsql/post"
 	"dpsql/sqlfront/around"
+	"dpsql/sqlfront/post"
 )
 
 // traced runs a statement twice: over noisy cores with intervals, and over the cores as they

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
-	"dpsql/sqlvalue"
 )
 
 // kind is the type of an expression's values, NULL aside. The zero value means that it is

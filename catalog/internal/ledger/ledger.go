@@ -37,7 +37,7 @@ import (
 	"sync"
 
 	"dpsql/accounting"
-	"dpsql/period"
+	"dpsql/internal/period"
 )
 
 // Line is a line of the ledger as it is stored. The hash covers exactly these

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"dpsql/catalog/internal/ledger"
-	"dpsql/period"
+	"dpsql/internal/period"
 )
 
 // three returns a chain of three lines, and the lines.

@@ -7,7 +7,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog/internal/ledger"
-	"dpsql/period"
+	"dpsql/internal/period"
 )
 
 // TestSpendingAddsByPeriod compares the sums of random charges to ranges of periods with those

@@ -25,10 +25,10 @@ import (
 	"dpsql/internal/places"
 	"dpsql/internal/released"
 	"dpsql/mechanisms/direct"
-	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
+	"dpsql/sqlfront/post"
 	"dpsql/sqlfront/syntax"
 )
 

@@ -12,9 +12,9 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/period"
 	"dpsql/internal/released"
 	"dpsql/mechanisms/direct"
-	"dpsql/period"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )

@@ -10,10 +10,10 @@ import (
 	"dpsql/internal/released"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise/law"
-	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
+	"dpsql/sqlfront/post"
 )
 
 // places returns the scale of a distribution, as the first ordinal and their number: the places are the values that the column has in the query's

@@ -9,9 +9,9 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/period"
 	"dpsql/internal/released"
 	"dpsql/mechanisms/smw"
-	"dpsql/period"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )

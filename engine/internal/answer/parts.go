@@ -10,12 +10,12 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/period"
 	"dpsql/internal/released"
-	"dpsql/period"
-	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
+	"dpsql/sqlfront/post"
 	"dpsql/sqlfront/syntax"
 )
 

@@ -8,9 +8,9 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/released"
-	"dpsql/post"
 	"dpsql/query"
 	"dpsql/sqlfront"
+	"dpsql/sqlfront/post"
 )
 
 // uncounted returns the candidate of a release or mechanism that cannot answer a question,

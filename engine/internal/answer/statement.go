@@ -15,9 +15,9 @@ import (
 	"dpsql/engine/internal/view"
 	"dpsql/internal/places"
 	"dpsql/internal/released"
-	"dpsql/post"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
+	"dpsql/sqlfront/post"
 )
 
 // Statement is a statement between planning and its result. It has one SELECT, or several

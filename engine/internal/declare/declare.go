@@ -18,7 +18,7 @@ import (
 	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
-	"dpsql/period"
+	"dpsql/internal/period"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"

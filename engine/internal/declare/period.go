@@ -9,7 +9,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/view"
-	"dpsql/period"
+	"dpsql/internal/period"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"

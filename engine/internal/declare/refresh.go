@@ -15,7 +15,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/view"
-	"dpsql/period"
+	"dpsql/internal/period"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )

@@ -8,7 +8,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/view"
-	"dpsql/scram"
+	"dpsql/internal/scram"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )

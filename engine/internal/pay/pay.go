@@ -18,10 +18,10 @@ import (
 	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/period"
 	"dpsql/mechanisms/direct"
 	"dpsql/noise"
 	"dpsql/noise/law"
-	"dpsql/period"
 	"dpsql/source"
 	"dpsql/sqlerr"
 )

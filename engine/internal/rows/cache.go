@@ -11,8 +11,8 @@ import (
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/period"
 	"dpsql/noise/coin"
-	"dpsql/period"
 	"dpsql/query"
 	"dpsql/source"
 )

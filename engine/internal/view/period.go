@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"dpsql/catalog"
-	"dpsql/period"
+	"dpsql/internal/period"
 	"dpsql/query"
 	"dpsql/sqlfront/syntax"
 )

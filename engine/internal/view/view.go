@@ -17,8 +17,8 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/catalog"
+	"dpsql/internal/period"
 	"dpsql/internal/released"
-	"dpsql/period"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"

@@ -4,9 +4,9 @@ import (
 	"math"
 	"math/big"
 
-	"dpsql/calendar"
+	"dpsql/internal/calendar"
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
-	"dpsql/sqlvalue"
 )
 
 // Span is an interval of dates or timestamps, as they are shown.

@@ -4,8 +4,8 @@ import (
 	"math"
 	"math/bits"
 
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
-	"dpsql/sqlvalue"
 )
 
 // Distribution is a private answer about how the values of a column are distributed over

@@ -18,8 +18,8 @@ import (
 	"math"
 	"slices"
 
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
-	"dpsql/sqlvalue"
 )
 
 // Answer is a private answer to one linear query.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/big"
 
-	"dpsql/sqlvalue"
+	"dpsql/internal/sqlvalue"
 )
 
 // bounds encloses the true value of a number: the range that it takes while each

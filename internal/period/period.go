@@ -13,7 +13,7 @@ import (
 	"time"
 	_ "time/tzdata" // a time zone is part of a declaration, whatever the machine has installed
 
-	"dpsql/calendar"
+	"dpsql/internal/calendar"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )

@@ -7,10 +7,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"dpsql/calendar"
+	"dpsql/internal/calendar"
 	"dpsql/internal/seeds"
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
-	"dpsql/sqlvalue"
 )
 
 // ordered is a column of 100 values, with the numbers that rows of them have.

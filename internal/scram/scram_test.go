@@ -12,7 +12,7 @@ import (
 
 	xdg "github.com/xdg-go/scram"
 
-	"dpsql/scram"
+	"dpsql/internal/scram"
 	"dpsql/sqlerr"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	_ "dpsql/internal/seeds"
 
-	. "dpsql/sqlvalue"
+	. "dpsql/internal/sqlvalue"
 )
 
 var operators = []Operator{Plus, Minus, Times, Over, Modulo, BitAnd, BitOr, ShiftLeft, ShiftRight}

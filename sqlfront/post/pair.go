@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/big"
 
-	"dpsql/sqlvalue"
+	"dpsql/internal/sqlvalue"
 )
 
 // Statistic is what a Pair computes, as PostgreSQL defines it.

@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
-	"dpsql/sqlvalue"
 )
 
 // noisy is an answer with one half-width at every confidence.

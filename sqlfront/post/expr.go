@@ -5,9 +5,9 @@ import (
 	"math/big"
 	"strconv"
 
-	"dpsql/calendar"
+	"dpsql/internal/calendar"
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
-	"dpsql/sqlvalue"
 )
 
 // Expr is an expression over a group's keys and answers: Constant, Key, Folded, Sum,

@@ -3,7 +3,7 @@ package post_test
 import (
 	"testing"
 
-	"dpsql/post"
+	"dpsql/sqlfront/post"
 )
 
 // TestDivideByNothing: no interval of quotients is given where a divisor may be 0, however near to an end.
