@@ -58,11 +58,8 @@ var shardStatements = []string{
 }
 
 // TestShards checks on three servers, a coordinator and two shards, what the documentation
-// promises for rows on several servers. It runs with -long.
+// promises for rows on several servers.
 func TestShards(t *testing.T) {
-	if !*long {
-		t.Skip("three servers, which stop and start: -long")
-	}
 	t.Parallel()
 	w := newWarehouse(t)
 	t.Run("equal", w.equal)

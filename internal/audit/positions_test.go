@@ -296,6 +296,9 @@ func measured(u *query.Universe, p marginals.Params, src *noise.Source) (*margin
 	return m.Perturb(src)
 }
 
+// envelope is how many bytes package sealed puts before a body.
+const envelope = 8 + 4 + 2 + 8
+
 // marginalCells returns the n cells that a release of marginals stores, less the true count of
 // each, which is one number for all cells of a marginal.
 func marginalCells(r encoding.BinaryMarshaler, n int, truth []int64, sizes []int) ([]int64, error) {
@@ -303,9 +306,9 @@ func marginalCells(r encoding.BinaryMarshaler, n int, truth []int64, sizes []int
 	if err != nil {
 		return nil, err
 	}
-	const head = 8 + 2 + 4
-	header := binaries.LittleEndian.Uint32(data[10:])
-	body := flate.NewReader(bytes.NewReader(data[head+header:]))
+	data = data[envelope:]
+	header := binaries.LittleEndian.Uint32(data)
+	body := flate.NewReader(bytes.NewReader(data[4+header:]))
 	all := make([]int64, n)
 	if err := binaries.Read(body, binaries.LittleEndian, all); err != nil {
 		return nil, err
@@ -344,7 +347,7 @@ func sketchOf(r *projection.Release) (all []int64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for data = data[12:]; ; {
+	for data = data[envelope+2:]; ; {
 		name, size := string(data[:4]), binaries.LittleEndian.Uint64(data[4:])
 		payload := data[12 : 12+size]
 		data = data[12+size:]

@@ -75,8 +75,8 @@ SELECT [basetable0].[chapter], COUNT(*) AS [a0] FROM ([visits] AS [t1] LEFT OUTE
 SELECT COUNT_BIG([t0].[days]) AS [a0], AVG(CAST([t0].[days] AS FLOAT)) AS [a1], STDEVP([t0].[days]) AS [a2] FROM [visits] AS [t0];
 --> answers
 SELECT [semijoin1].[c1] AS [year], SUM([semijoin1].[a0]) AS [n] FROM (SELECT [year] AS [c1], [sex] AS [c2], COUNT(*) AS [a0] FROM [visits] GROUP BY [year], [sex]) AS [semijoin1] INNER JOIN ((SELECT 'F' AS [c2]) UNION ALL (SELECT 'M' AS [c2])) AS [filter] ON [semijoin1].[c2] = [filter].[c2] GROUP BY [semijoin1].[c1];
---> refused unsupported at 192: SELECT without FROM is outside the dialect
---> hint: write SELECT COUNT(*) FROM table
+--> refused unsupported at 212: UNION is outside the dialect
+--> hint: ask for each count in a statement of its own
 --: SELECT [semijoin1].[c1] AS [year], SUM([semijoin1].[a0]) AS [n] FROM (SELECT [year] AS [c1], [sex] AS [c2], COUNT(*) AS [a0] FROM [visits] GROUP BY [year], [sex]) AS [semijoin1] INNER JOIN (SELECT 'F' AS [c2] UNION ALL SELECT 'M' AS [c2]) AS [filter] ON [semijoin1].[c2] = [filter].[c2] GROUP BY [semijoin1].[c1];
 SELECT width_bucket(age, 0, 120, 12) AS bucket, COUNT(*) AS n FROM visits GROUP BY 1 ORDER BY 1;
 --> refused unsupported at 8: the function width_bucket() in GROUP BY is outside the dialect
