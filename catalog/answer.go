@@ -28,11 +28,18 @@ const (
 	AnswerDistribution AnswerKind = "distribution" // of a column: its noisy numbers stand in Law
 )
 
+// QuerySum is the SHA-256 of a query's canonical text. An answer is stored under it, and not
+// under the text, so that what it takes in the file does not grow with the query.
+type QuerySum [sha256.Size]byte
+
+// SumOf returns the sum of a query, given as canonical text.
+func SumOf(query string) QuerySum { return sha256.Sum256([]byte(query)) }
+
 // Answer is a stored answer. It was paid for once and serves again at no cost.
 type Answer struct {
 	ID          int64
 	TableID     int64
-	Query       string // canonical text
+	Query       QuerySum
 	Kind        AnswerKind
 	Via         string // the mechanism's name, or "direct"
 	MechanismID int64  // 0 for a direct answer
@@ -60,9 +67,8 @@ func (tx *Tx) PutAnswer(a *Answer) error {
 	if a.CreatedAt.IsZero() {
 		a.CreatedAt = tx.stamp()
 	}
-	sum := sumOf(a.Query)
-	a.ID, err = tx.insert(`INSERT INTO dpsql_answers (table_id, sha256, query, kind, via, mechanism, estimate, law, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.TableID, sum, a.Query, string(a.Kind), a.Via,
+	a.ID, err = tx.insert(`INSERT INTO dpsql_answers (table_id, sha256, kind, via, mechanism, estimate, law, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, a.TableID, a.Query[:], string(a.Kind), a.Via,
 		mechanism, a.Estimate, string(law), formatTime(a.CreatedAt))
 	if err != nil {
 		return err
@@ -73,39 +79,33 @@ func (tx *Tx) PutAnswer(a *Answer) error {
 		return err
 	}
 	_, err = tx.exec(`INSERT INTO dpsql_answer_counts (table_id, sha256, answers) VALUES (?, ?, 1)
-		ON CONFLICT DO UPDATE SET answers = answers + 1`, a.TableID, sum)
+		ON CONFLICT DO UPDATE SET answers = answers + 1`, a.TableID, a.Query[:])
 	return err
 }
 
 func (a *Answer) encoding() ledger.Encoding {
-	return ledger.Encode("answer").Numbers(a.ID, a.TableID).Texts(a.Query, string(a.Kind), a.Via).
+	return ledger.Encode("answer").Numbers(a.ID, a.TableID).Texts(string(a.Query[:]), string(a.Kind), a.Via).
 		Numbers(a.MechanismID, a.Estimate).Texts(string(a.Law), formatTime(a.CreatedAt))
 }
 
-const selectAnswer = `SELECT id, table_id, query, kind, via, COALESCE(mechanism, 0), estimate, law, created_at, digest
+const selectAnswer = `SELECT id, table_id, sha256, kind, via, COALESCE(mechanism, 0), estimate, law, created_at, digest
 	FROM dpsql_answers `
-
-// sumOf returns the SHA-256 by which the answers to a query are found.
-func sumOf(query string) []byte {
-	sum := sha256.Sum256([]byte(query))
-	return sum[:]
-}
 
 // Answers lists the stored answers to a query on a table, given as canonical
 // text, oldest first. Answers of a dropped table are found only under its old id.
 // Errors: Corrupt when one is missing.
 func (tx *Tx) Answers(table int64, query string) ([]Answer, error) {
-	sum := sumOf(query)
-	all, err := list(tx, scanAnswer, selectAnswer+`WHERE table_id = ? AND sha256 = ? ORDER BY id`, table, sum)
+	sum := SumOf(query)
+	all, err := list(tx, scanAnswer, selectAnswer+`WHERE table_id = ? AND sha256 = ? ORDER BY id`, table, sum[:])
 	if err != nil {
 		return nil, err
 	}
 	for i := range all {
-		if all[i].TableID != table || all[i].Query != query { // no two texts have one SHA-256
+		if all[i].TableID != table || all[i].Query != sum {
 			return nil, corrupt("the stored answers of the catalog are not where they belong")
 		}
 	}
-	count, err := find(tx, scanNumber, `SELECT answers FROM dpsql_answer_counts WHERE table_id = ? AND sha256 = ?`, table, sum)
+	count, err := find(tx, scanNumber, `SELECT answers FROM dpsql_answer_counts WHERE table_id = ? AND sha256 = ?`, table, sum[:])
 	if err == nil && count != nil && *count > int64(len(all)) {
 		err = corrupt("a stored answer to the query is missing")
 	}
@@ -143,7 +143,8 @@ func (s *Store) Unanswered(ctx context.Context, table int64, queries []string) [
 func (s *Store) lookUp(ctx context.Context, table int64, queries []string) []bool {
 	sums := make([]string, len(queries))
 	for i, q := range queries {
-		sums[i] = hex.EncodeToString(sumOf(q))
+		sum := SumOf(q)
+		sums[i] = hex.EncodeToString(sum[:])
 	}
 	list := `["` + strings.Join(sums, `","`) + `"]`
 	unanswered := make([]bool, len(queries))
@@ -173,11 +174,15 @@ func (s *Store) lookUp(ctx context.Context, table int64, queries []string) []boo
 
 func scanAnswer(row record) (a Answer, err error) {
 	var law, at string
-	var digest []byte
-	err = row.Scan(&a.ID, &a.TableID, &a.Query, &a.Kind, &a.Via, &a.MechanismID, &a.Estimate, &law, &at, &digest)
+	var sum, digest []byte
+	err = row.Scan(&a.ID, &a.TableID, &sum, &a.Kind, &a.Via, &a.MechanismID, &a.Estimate, &law, &at, &digest)
 	if err != nil {
 		return a, err
 	}
+	if len(sum) != len(a.Query) {
+		return a, corrupt("the record of a stored answer has no sum of its query")
+	}
+	a.Query = QuerySum(sum)
 	a.Law = json.RawMessage(law)
 	if a.CreatedAt, err = parseTime(at); err != nil {
 		return a, err

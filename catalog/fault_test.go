@@ -323,7 +323,7 @@ func (w *workload) step(tx *catalog.Tx) error {
 		_, err := tx.AppendHistory(id, fmt.Sprint("q", w.random.IntN(9)), w.random.Int64N(9))
 		return err
 	case 9, 10, 11:
-		return tx.PutAnswer(&catalog.Answer{TableID: w.table, Query: fmt.Sprint("q", w.random.IntN(9)), Kind: catalog.AnswerFired, Via: "m", MechanismID: id})
+		return tx.PutAnswer(&catalog.Answer{TableID: w.table, Query: catalog.SumOf(fmt.Sprint("q", w.random.IntN(9))), Kind: catalog.AnswerFired, Via: "m", MechanismID: id})
 	}
 	m, err := tx.MechanismByID(id)
 	if err != nil {

@@ -39,7 +39,7 @@ func firing(tx *catalog.Tx) error {
 	if _, err := tx.AppendHistory(one.ID, "q", 1); err != nil {
 		return err
 	}
-	return tx.PutAnswer(&catalog.Answer{TableID: one.TableID, Query: "q", Kind: catalog.AnswerFired, Via: "m", MechanismID: one.ID})
+	return tx.PutAnswer(&catalog.Answer{TableID: one.TableID, Query: catalog.SumOf("q"), Kind: catalog.AnswerFired, Via: "m", MechanismID: one.ID})
 }
 
 var fired template

@@ -144,7 +144,7 @@ func TestExportRelease(t *testing.T) {
 		if err := tx.AddMechanism(&catalog.Mechanism{Name: "MARKERMECH", TableID: table.ID}, []byte(marker)); err != nil {
 			return err
 		}
-		if err := tx.PutAnswer(&catalog.Answer{TableID: table.ID, Query: marker, Kind: catalog.AnswerDirect}); err != nil {
+		if err := tx.PutAnswer(&catalog.Answer{TableID: table.ID, Via: marker, Kind: catalog.AnswerDirect}); err != nil {
 			return err
 		}
 		return tx.Charge(a.ID, nil, catalog.KindReleases, marker, marker, epsilon(1, 0))

@@ -56,7 +56,7 @@ func makeStock(t *testing.T, path string) {
 			func() error { return tx.AddMechanism(&catalog.Mechanism{Name: "n", TableID: table}, nil) },
 			func() error { return tx.DropMechanism("n") },
 			func() error {
-				return tx.PutAnswer(&catalog.Answer{TableID: table, Query: "age{7: 1}", Kind: catalog.AnswerDirect, Via: "direct", Estimate: 3})
+				return tx.PutAnswer(&catalog.Answer{TableID: table, Query: catalog.SumOf("age{7: 1}"), Kind: catalog.AnswerDirect, Via: "direct", Estimate: 3})
 			},
 			func() error {
 				return tx.AddSource(&catalog.Source{Name: "warehouse", Kind: catalog.Postgres, DSNEnv: "WAREHOUSE_DSN", Timeout: 30 * time.Second})

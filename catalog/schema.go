@@ -151,7 +151,6 @@ CREATE TABLE dpsql_answers (
 	id         INTEGER PRIMARY KEY,
 	table_id   INTEGER NOT NULL REFERENCES dpsql_objects (id),
 	sha256     BLOB NOT NULL,
-	query      TEXT NOT NULL,
 	kind       TEXT NOT NULL,
 	via        TEXT NOT NULL,
 	mechanism  INTEGER REFERENCES dpsql_objects (id),

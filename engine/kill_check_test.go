@@ -42,7 +42,7 @@ func (w *witness) checkAsked(db *engine.DB, v *view.View, now *picture, s said) 
 	w.compared[key] = true
 	switch s.Margin {
 	case unfired:
-		return key, nil
+		return fmt.Sprintf("%s|%s|%d", m.name, sumOf(q), s.Value), nil
 	case fired:
 		if !now.history[key] {
 			return "", fmt.Errorf("%s: %d was printed after a firing that the history does not have", s.Text, s.Value)
@@ -165,7 +165,7 @@ func (p *picture) readRecords(ctx context.Context, tx *catalog.Tx) error {
 		WHERE kind IN ('release', 'mechanism', 'private table')
 		UNION ALL SELECT 'counted', '' FROM dpsql_objects WHERE kind = 'private table' AND body -> '$.nhat' IS NOT NULL
 		UNION ALL SELECT 'history', m.name || '|' || h.query || '|' || h.noisy FROM dpsql_history h JOIN dpsql_objects m ON m.id = h.mechanism
-		UNION ALL SELECT kind, CASE WHEN kind IN ('direct', 'values', 'distribution') THEN '' ELSE via || '|' END || query || '|' || estimate FROM dpsql_answers`)
+		UNION ALL SELECT kind, CASE WHEN kind IN ('direct', 'values', 'distribution') THEN '' ELSE via || '|' END || hex(sha256) || '|' || estimate FROM dpsql_answers`)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -334,6 +335,12 @@ func canonical(v *view.View, text string) (string, error) {
 	return b.Queries[0].String(), nil
 }
 
+// sumOf returns the sum of a query as readRecords writes it.
+func sumOf(query string) string {
+	sum := catalog.SumOf(query)
+	return strings.ToUpper(hex.EncodeToString(sum[:]))
+}
+
 // checkDirect checks that a printed answer is stored, and that there are as many charges
 // of its cost as such answers.
 func (w *witness) checkDirect(v *view.View, now *picture, s said) error {
@@ -344,12 +351,12 @@ func (w *witness) checkDirect(v *view.View, now *picture, s said) error {
 	stored := false
 	switch s.Kind {
 	case "order": // of age, whose quantile is no estimate
-		beginning := "order of column 1: " + q + "|"
+		beginning := sumOf("order of column 1: "+q) + "|"
 		stored = slices.ContainsFunc(now.direct, func(have string) bool { return strings.HasPrefix(have, beginning) })
 	case "values":
-		stored = now.has(now.direct, fmt.Sprintf("values of column 2: %s|%d", q, s.Value))
+		stored = now.has(now.direct, fmt.Sprintf("%s|%d", sumOf("values of column 2: "+q), s.Value))
 	default:
-		stored = now.has(now.direct, fmt.Sprintf("%s|%d", q, s.Value))
+		stored = now.has(now.direct, fmt.Sprintf("%s|%d", sumOf(q), s.Value))
 	}
 	if !stored {
 		return fmt.Errorf("%s: the answer %d was printed and is not stored", s.Text, s.Value)

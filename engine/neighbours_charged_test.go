@@ -245,7 +245,7 @@ func TestBoughtOrdersLookAlike(t *testing.T) {
 			shown = append(shown, text+"\n"+seen(s, []string{"at", "hash", "created"}, text))
 		}
 		var stored string // to the last noisy number
-		if err := plain(t, s).QueryRow(`SELECT group_concat(kind || query || estimate || law) FROM dpsql_answers`).Scan(&stored); err != nil {
+		if err := plain(t, s).QueryRow(`SELECT group_concat(kind || hex(sha256) || estimate || law) FROM dpsql_answers`).Scan(&stored); err != nil {
 			t.Fatal(err)
 		}
 		return append(shown, stored)

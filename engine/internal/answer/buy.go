@@ -247,10 +247,10 @@ func (r Request) counts() int64 {
 	return 1
 }
 
-// bytes bounds what a direct answer takes in the file: 260 without its text, and at most 21 for each number
-// of a distribution (TestStoredBytes). It follows from the query and declarations alone.
+// bytes bounds what a direct answer takes in the file: 260 bytes, and at most 21 for each number of a
+// distribution (TestStoredBytes). It follows from the question and declarations alone.
 func (r Request) bytes() int64 {
-	n := int64(len(r.text())) + 300
+	n := int64(300)
 	if r.Question == sqlfront.Order {
 		n += 21 * r.counts()
 	}
@@ -389,7 +389,7 @@ func (p price) Stored(r Request, value int64) (catalog.Answer, error) {
 		return p.storedDistribution(r, slices.Repeat([]int64{value}, int(r.scaleOf().places().Places)))
 	}
 	law, err := json.Marshal(p.Law.String())
-	return catalog.Answer{TableID: r.Table.ID, Query: r.text(), Kind: boughtKinds[r.Question], Via: "direct", Estimate: value, Law: law}, err
+	return catalog.Answer{TableID: r.Table.ID, Query: catalog.SumOf(r.text()), Kind: boughtKinds[r.Question], Via: "direct", Estimate: value, Law: law}, err
 }
 
 // boughtKinds are the kinds of direct answers.

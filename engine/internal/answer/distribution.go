@@ -337,7 +337,7 @@ func (p price) storedDistribution(r Request, noisy []int64) (catalog.Answer, err
 	s := r.scaleOf()
 	law, err := json.Marshal(measured{s, p.Law.String(), noisy})
 	n, _ := s.places().Split(noisy, s.places().Places-1)
-	return catalog.Answer{TableID: r.Table.ID, Query: r.text(), Kind: catalog.AnswerDistribution, Via: "direct", Estimate: int64(math.Round(n)), Law: law}, err
+	return catalog.Answer{TableID: r.Table.ID, Query: catalog.SumOf(r.text()), Kind: catalog.AnswerDistribution, Via: "direct", Estimate: int64(math.Round(n)), Law: law}, err
 }
 
 // distributionStored returns a stored distribution, and the margin of its ranks.

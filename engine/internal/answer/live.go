@@ -196,7 +196,7 @@ func (db *Database) agree(l *live, r Request, asked smw.Scaled, h int64) (releas
 }
 
 func (l *live) stored(r Request, of catalog.AnswerKind, asked smw.Scaled, value int64) catalog.Answer {
-	return catalog.Answer{TableID: r.Table.ID, Query: r.text(), Kind: of, Via: l.record.Name, MechanismID: l.record.ID,
+	return catalog.Answer{TableID: r.Table.ID, Query: catalog.SumOf(r.text()), Kind: of, Via: l.record.Name, MechanismID: l.record.ID,
 		Estimate: asked.Count(value), Law: kind.ScaledLaw(l.law(of), asked)}
 }
 
