@@ -12,6 +12,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/period"
+	"dpsql/internal/released"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -114,10 +115,10 @@ func pair(epsilon, delta float64) string {
 // roundedUp writes a bound to three significant digits, and never less than it is.
 func roundedUp(x float64) string {
 	if x <= 0 || math.IsInf(x, 0) || math.IsNaN(x) {
-		return view.Rounded(x)
+		return released.Rounded(x)
 	}
 	unit := math.Pow(10, math.Floor(math.Log10(x))-2)
-	return view.Rounded(math.Ceil(x/unit*(1-1e-12)) * unit)
+	return released.Rounded(math.Ceil(x/unit*(1-1e-12)) * unit)
 }
 
 // atMost returns what a unit with rows in k periods can ever have: (kε, kδ), if all is answered

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"dpsql/catalog"
-	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/declare"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/exporter"
+	"dpsql/internal/released"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -229,7 +229,7 @@ func (c *cells) ask(ctx context.Context, out exporter.Writer, set []int, where [
 	if err != nil {
 		return err
 	}
-	if r.Answer.Cost != (answer.Cost{}) {
+	if r.Answer.Cost != (released.Cost{}) {
 		return sqlerr.New(sqlerr.Internal, "a cell of a release was charged for")
 	}
 	first := 0

@@ -111,26 +111,26 @@ type (
 	// Result is the result of one statement: Columns and Rows (of int64, float64,
 	// string or nil) if it has any, an Answer if the rows are a private answer,
 	// Warnings, and the time Elapsed, which the analyst role is not told.
-	Result = answer.Result
+	Result = released.Result
 	// Column is a column of a result: its Name, and its Type INTEGER, REAL or TEXT.
-	Column = answer.Column
+	Column = released.Column
 	// Answer describes how a differentially private answer came about: its Margins and
 	// Intervals, shaped as the rows, at a Confidence, the releases and mechanisms it is
 	// from, its Support and its Cost.
-	Answer = answer.Answer
+	Answer = released.Answer
 	// Interval is a closed interval of numbers, from Low to High.
-	Interval = answer.Interval
+	Interval = released.Interval
 	// Span is an interval of dates or timestamps, as they are shown.
-	Span = answer.Span
+	Span = released.Span
 	// Unknown says why a number has no interval.
-	Unknown = answer.Unknown
+	Unknown = released.Unknown
 	// Bound says how people write a MARGIN, LOW or HIGH: with the places of Margin, rounded
 	// up, or Down.
-	Bound = answer.Bound
+	Bound = released.Bound
 	// Kept describes which rows of a unit an answer counts.
-	Kept = answer.Kept
+	Kept = released.Kept
 	// Cost is the charge for a statement.
-	Cost = answer.Cost
+	Cost = released.Cost
 	// Settings are the values of SET: Mechanism, Accuracy, Confidence, Clamp,
 	// Unverified and Margins.
 	Settings = released.Settings

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/declare"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/released"
@@ -36,7 +35,7 @@ func (s *Session) outlook(ctx context.Context, st *syntax.ExplainCreate, v *view
 	if len(o.Foreseen) == 0 && o.Refused == nil && o.Open == "" {
 		note = released.JoinNotes(note, "its margins are known when it is built")
 	}
-	out := answer.Explanation(ranges, []any{o.Name, o.Using, view.ColumnNames(o.Table, o.Columns), nil, nil, view.Amount(o.Cost), note})
+	out := released.Explanation(ranges, []any{o.Name, o.Using, view.ColumnNames(o.Table, o.Columns), nil, nil, view.Amount(o.Cost), note})
 	if o.Size != "" {
 		out.Explain([]any{"size", nil, nil, nil, nil, nil, released.JoinNotes(o.Size, o.Outlook)})
 	}
@@ -47,7 +46,7 @@ func (s *Session) outlook(ctx context.Context, st *syntax.ExplainCreate, v *view
 		}
 		switch {
 		case ranges == "TEXT":
-			margin = answer.MarginRange(f.Margins)
+			margin = released.MarginRange(f.Margins)
 		case len(f.Margins) > 0:
 			margin = f.Margins[0]
 		}
@@ -156,11 +155,11 @@ func advisedInBrief(a *declare.Advice, i int) (rows [][]any) {
 	for n, asked := range a.Statements {
 		note := asked.Why
 		for _, other := range a.Proposals[1:] {
-			if margin := answer.MarginRange(other.Margins[n]); margin != nil {
+			if margin := released.MarginRange(other.Margins[n]); margin != nil {
 				note = released.JoinNotes(note, fmt.Sprintf("%s %s", other.Name, margin))
 			}
 		}
-		rows = append(rows, []any{fmt.Sprintf("statement %d", asked.Number), syntax.Excerpt(asked.Text, 60), answer.MarginRange(p.Margins[n]), note})
+		rows = append(rows, []any{fmt.Sprintf("statement %d", asked.Number), syntax.Excerpt(asked.Text, 60), released.MarginRange(p.Margins[n]), note})
 	}
 	return rows
 }

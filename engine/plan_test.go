@@ -155,18 +155,6 @@ func TestUsedUpMechanismsAreReplanned(t *testing.T) {
 	}
 }
 
-func TestBrief(t *testing.T) {
-	for list, want := range map[string]string{
-		"all": "all", "age, sex": "age, sex", "education-num, marital-status": "education-num, +1",
-		"a, b, c, d, e, f, g, h, i": "a, b, c, d, e, f, +3", "one-very-long-name-of-a-column": "one-very-long-name-of-a-column",
-		"race, sex, income>50": "race, sex, income>50", "race, sex, income>50K": "race, sex, +1",
-	} {
-		if got := answer.BriefList(list); got != want {
-			t.Errorf("%s: %s, want %s", list, got, want)
-		}
-	}
-}
-
 // TestCaution buys answers until the account is nearly empty. Once the next answer takes
 // more than a tenth of the rest, EXPLAIN and the purchase announce it. A stored answer is
 // never announced.

@@ -348,7 +348,7 @@ func (r *Rehearsal) leaves(format string, args ...any) {
 
 // planned returns the row of a statement that is not a SELECT.
 func planned(name, kind, cost, note string) *Result {
-	return answer.Explanation("REAL", []any{name, kind, nil, nil, nil, cost, note})
+	return released.Explanation("REAL", []any{name, kind, nil, nil, nil, cost, note})
 }
 
 const doneNote = "exists: nothing to do"
@@ -430,7 +430,7 @@ func (r *Rehearsal) grant(ctx context.Context, st *syntax.Grant) (*Result, error
 	if err := r.copy.declaration().Grant(ctx, st); err != nil {
 		return nil, err
 	}
-	out := answer.Explanation("REAL")
+	out := released.Explanation("REAL")
 	for _, u := range st.Users {
 		for _, t := range st.Tables {
 			out.Explain([]any{u.Text, "user", nil, nil, nil, "0", noteOf(st.Revoke, "may no longer ask ", "may ask ") + t.Text})
@@ -795,7 +795,7 @@ func (r *Rehearsal) Total() *Result {
 			}
 			spent := accounting.Amount{Epsilon: left.Epsilon - then.Epsilon, Delta: left.Delta - then.Delta, Rho: left.Rho - then.Rho}
 			out.Rows = append(out.Rows, []any{names, account, unit, of(left).String(), of(spent).String(), of(then).String(), words})
-			out.Brief.Rows = append(out.Brief.Rows, []any{answer.BriefList(names), account + " " + unit, view.Rounded(of(spent).Float()), view.Rounded(of(then).Float()), brief})
+			out.Brief.Rows = append(out.Brief.Rows, []any{released.BriefList(names), account + " " + unit, released.Rounded(of(spent).Float()), released.Rounded(of(then).Float()), brief})
 		}
 		caps := accounting.Amount{Epsilon: a.Caps.ReleaseEpsilon, Delta: a.Caps.ReleaseDelta, Rho: a.Caps.InteractiveRho}
 		then := a.Remaining()

@@ -104,7 +104,7 @@ func (s *Session) mayList(st *syntax.Show) error {
 func columns(namesAndTypes ...string) []Column {
 	var all []Column
 	for i := 0; i < len(namesAndTypes); i += 2 {
-		all = append(all, answer.ColumnOf(namesAndTypes[i], namesAndTypes[i+1]))
+		all = append(all, released.ColumnOf(namesAndTypes[i], namesAndTypes[i+1]))
 	}
 	return all
 }
@@ -113,7 +113,7 @@ func columns(namesAndTypes ...string) []Column {
 func texts(names ...string) []Column {
 	columns := make([]Column, len(names))
 	for i, n := range names {
-		columns[i] = answer.ColumnOf(n, "TEXT")
+		columns[i] = released.ColumnOf(n, "TEXT")
 	}
 	return columns
 }
@@ -218,7 +218,7 @@ func describe(v *view.View, t *view.Table, full bool) *Result {
 		Brief: &Result{Columns: columns("column", "TEXT", "type", "TEXT", "domain", "TEXT", "size", "INTEGER", "unit", "TEXT")}}
 	limits := v.LimitsText(t)
 	if limits != "" {
-		r.Brief.Columns = append(r.Brief.Columns, answer.ColumnOf("limits", "TEXT"))
+		r.Brief.Columns = append(r.Brief.Columns, released.ColumnOf("limits", "TEXT"))
 	}
 	for i, c := range t.Columns {
 		row := []any{c.Name, c.TypeName(), strings.TrimSpace("any text or NULL " + c.DomainText()), nil, t.UnitText(), placeOf(t), textOrNull(limits)}
@@ -296,7 +296,7 @@ func showReleases(v *view.View) *Result {
 		r.Rows = append(r.Rows, []any{rel.Name, rel.Table, over, made.Whole,
 			rel.Epsilon.String(), rel.Delta.String(), support, rel.Size, rel.CreatedAt.Format(time.RFC3339), span})
 		if rel.Template == 0 {
-			r.Brief.Rows = append(r.Brief.Rows, []any{rel.Name, rel.Table, answer.BriefList(over), made.Brief,
+			r.Brief.Rows = append(r.Brief.Rows, []any{rel.Name, rel.Table, released.BriefList(over), made.Brief,
 				briefAmount(accounting.Amount{Epsilon: rel.Epsilon, Delta: rel.Delta})})
 		}
 	}
@@ -304,7 +304,7 @@ func showReleases(v *view.View) *Result {
 		m := &v.Templates[i]
 		over, parts := view.ColumnNames(v.TableByID(m.TableID), m.Columns), showParts(v, m)
 		r.Rows = append(r.Rows, []any{m.Name, m.Table, over, m.Using + ", each period", nil, nil, nil, nil, m.CreatedAt.Format(time.RFC3339), parts.whole})
-		r.Brief.Rows = append(r.Brief.Rows, []any{m.Name, m.Table, answer.BriefList(over), m.Using + ", " + parts.brief, parts.cost})
+		r.Brief.Rows = append(r.Brief.Rows, []any{m.Name, m.Table, released.BriefList(over), m.Using + ", " + parts.brief, parts.cost})
 	}
 	byName := func(a, b []any) int { return strings.Compare(a[0].(string), b[0].(string)) }
 	slices.SortStableFunc(r.Rows, byName)
@@ -354,7 +354,7 @@ func showMechanisms(v *view.View) (*Result, error) {
 		runs, compared := fmt.Sprintf("%d of %d", m.RunsStarted, m.Updates), fmt.Sprintf("%d of %d", m.Comparisons, p.Queries)
 		r.Rows = append(r.Rows, []any{m.Name, m.Table, over, m.Epsilon.String(), runs, compared, int64(p.MaxSupport),
 			p.PriorText(), p.Threshold + p.Bound, guaranteed(p), paperAlpha(m, p.Params, v.Accounts[t.Account]), m.CreatedAt.Format(time.RFC3339)})
-		r.Brief.Rows = append(r.Brief.Rows, []any{m.Name, m.Table, answer.BriefList(over), view.Rounded(m.Epsilon.Float()), runs, compared, p.PriorText(), p.Threshold + p.Bound})
+		r.Brief.Rows = append(r.Brief.Rows, []any{m.Name, m.Table, released.BriefList(over), released.Rounded(m.Epsilon.Float()), runs, compared, p.PriorText(), p.Threshold + p.Bound})
 	}
 	return r, nil
 }
@@ -391,7 +391,7 @@ func (db *DB) showBudget(v *view.View, s Settings) *Result {
 				return
 			}
 			r.Rows = append(r.Rows, []any{names, account, unit, total.String(), spent.String(), left.String(), words})
-			r.Brief.Rows = append(r.Brief.Rows, []any{answer.BriefList(names), account + " " + unit, view.Rounded(total.Float()), view.Rounded(left.Float()), brief})
+			r.Brief.Rows = append(r.Brief.Rows, []any{released.BriefList(names), account + " " + unit, released.Rounded(total.Float()), released.Rounded(left.Float()), brief})
 		}
 		epsilons, deltas := percent(left.Epsilon, a.Caps.ReleaseEpsilon), percent(left.Delta, a.Caps.ReleaseDelta)
 		if a.Partition != nil {
@@ -431,7 +431,7 @@ func (db *DB) showQuotas(v *view.View, s Settings) *Result {
 			}
 		}
 		r.Rows = append(r.Rows, []any{t.Name, "quota", "ρ", g.Quota.Rho.String(), g.Spent.String(), g.Left().String(), words})
-		r.Brief.Rows = append(r.Brief.Rows, []any{t.Name, "quota ρ", view.Rounded(g.Quota.Rho.Float()), view.Rounded(g.Left().Float()), strings.ReplaceAll(words, " more direct", " direct")})
+		r.Brief.Rows = append(r.Brief.Rows, []any{t.Name, "quota ρ", released.Rounded(g.Quota.Rho.Float()), released.Rounded(g.Left().Float()), strings.ReplaceAll(words, " more direct", " direct")})
 	}
 	return r
 }
@@ -469,7 +469,7 @@ func percent[T accounting.Epsilon | accounting.Delta](left, total T) string {
 // interactiveWords describes the interactive account of some tables in words: what is left,
 // and also what the account is.
 func (db *DB) interactiveWords(a view.Account, tables []*view.Table, s Settings) (left, all string) {
-	about := fmt.Sprintf("ρ = %s is ε = %v at δ = %v", view.Short(a.Caps.InteractiveRho.Float()), a.Caps.InteractiveEpsilon, a.Caps.InteractiveDelta)
+	about := fmt.Sprintf("ρ = %s is ε = %v at δ = %v", released.Short(a.Caps.InteractiveRho.Float()), a.Caps.InteractiveEpsilon, a.Caps.InteractiveDelta)
 	limits, answers := a.Limits.String(), db.answersLeft(a, tables, s)
 	return released.JoinNotes(strings.ReplaceAll(answers, " more direct", " direct"), limits), released.JoinNotes(released.JoinNotes(answers, about), limits)
 }
@@ -527,9 +527,9 @@ func (s *Session) showLedger(ctx context.Context) (*Result, error) {
 			}
 		}
 		if len(partitions) > 0 {
-			r.Brief.Columns = append(r.Brief.Columns, answer.ColumnOf("periods", "TEXT"))
+			r.Brief.Columns = append(r.Brief.Columns, released.ColumnOf("periods", "TEXT"))
 		}
-		r.Brief.Columns = append(r.Brief.Columns, answer.ColumnOf("cost", "TEXT"))
+		r.Brief.Columns = append(r.Brief.Columns, released.ColumnOf("cost", "TEXT"))
 		came := make(map[int64]string) // of a charge, by its line
 		for _, e := range entries {
 			if line, state := catalog.Waits(e); s.told() {
@@ -544,7 +544,7 @@ func (s *Session) showLedger(ctx context.Context) (*Result, error) {
 			r.Rows = append(r.Rows, []any{e.Seq, e.At.Format(time.RFC3339), bases[e.Account], string(e.Kind), e.Action, e.Object,
 				amountText(e.Amount.Epsilon), amountText(e.Amount.Delta), amountText(e.Amount.Rho), fmt.Sprintf("%x", e.Hash[:8]), over})
 			action, _, _ := strings.Cut(e.Action, ":") // what follows are the terms of a budget
-			brief := []any{e.Seq, e.At.Format("2006-01-02 15:04"), answer.BriefList(bases[e.Account]), action, e.Object}
+			brief := []any{e.Seq, e.At.Format("2006-01-02 15:04"), released.BriefList(bases[e.Account]), action, e.Object}
 			if len(partitions) > 0 {
 				brief = append(brief, over)
 			}
@@ -562,7 +562,7 @@ func briefAmount(a accounting.Amount) string {
 		amount
 	}{{"ε", a.Epsilon}, {"δ", a.Delta}, {"ρ", a.Rho}} {
 		if of.Float() != 0 {
-			parts = append(parts, of.name+" "+view.Rounded(of.Float()))
+			parts = append(parts, of.name+" "+released.Rounded(of.Float()))
 		}
 	}
 	return strings.Join(parts, ", ")

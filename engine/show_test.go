@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"dpsql/engine"
-	"dpsql/engine/internal/view"
 )
 
 // TestListsForPeople holds the brief forms of lists to 100 characters a line, frame and all,
@@ -50,20 +49,6 @@ func TestListsForPeople(t *testing.T) {
 		"sparse, heavy clip ε 0.05, δ 1e-8", "identity ε 0.333]", "1 marginals, fitted", "budget declared raw_visits <nil>]"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q in %s", want, said)
-		}
-	}
-}
-
-func TestDigits(t *testing.T) {
-	for text, want := range map[string]string{"infinite": "infinite", "123456789": "123456789", "1234567890": "1.2·10⁹", "9990000000": "1.0·10¹⁰",
-		"639980000000000000": "6.4·10¹⁷", "12 to 13": "12 to 13", "": "", "1" + strings.Repeat("0", 400): "1.0·10⁴⁰⁰"} {
-		if got := view.Digits(text); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
-		}
-	}
-	for x, want := range map[float64]string{0: "0", 0.083441717833675: "0.0834", 5e-7: "5e-7", 2: "2", 123456.7: "123457", 1e-15: "1e-15"} {
-		if got := view.Rounded(x); got != want {
-			t.Errorf("%v: %s, want %s", x, got, want)
 		}
 	}
 }

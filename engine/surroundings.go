@@ -13,6 +13,7 @@ import (
 	"dpsql/engine/internal/declare"
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/around"
@@ -382,7 +383,7 @@ func resultOf(r *around.Result) *Result {
 // explainAround explains a statement: the ways to answer its private aggregates, and what
 // SQLite runs.
 func (s *Session) explainAround(ctx context.Context, c *divided, args []query.Value) (*Result, error) {
-	out := answer.Explanation("REAL")
+	out := released.Explanation("REAL")
 	var columns [][]Column
 	if len(c.cores) > 0 {
 		planned, err := s.db.answers.Explain(ctx, s.asker(), c.asks)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"dpsql/engine/internal/answer"
+	"dpsql/internal/released"
 	"dpsql/query"
 	"dpsql/sqlfront/around"
 	"dpsql/sqlfront/syntax"
@@ -76,7 +77,7 @@ func (s *Session) describeStatement(ctx context.Context, p *Prepared, args []que
 		args = make([]query.Value, len(p.parameters))
 	}
 	explained := func(d description, err error) (description, error) {
-		d.columns = answer.ExplanationColumns()
+		d.columns = released.ExplanationColumns()
 		return d, err
 	}
 	switch st := p.statement.(type) {
@@ -126,7 +127,7 @@ func (s *Session) describeSelect(ctx context.Context, p *Prepared, sel answer.Se
 	if why == nil {
 		d := description{bound.Columns()[0], bound.Parameters()[0]}
 		for i, c := range d.columns {
-			if sel.Described && answer.ColumnOf("", c.Type).SQL != plain[c.SQL] {
+			if sel.Described && released.ColumnOf("", c.Type).SQL != plain[c.SQL] {
 				d.columns[i].Type = "" // that of an argument
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -333,6 +332,3 @@ func JoinNotes(a, b string) string {
 	}
 	return a + "; " + b
 }
-
-// Counts writes a half-width in counts.
-func Counts(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

@@ -460,20 +460,20 @@ func offerHint(wanted, confidence float64, p purse, several bool, cost func(accu
 		return "no direct answer can be bought either: the table's budget is nearly used up"
 	}
 	if !ok && p.most < p.left {
-		return fmt.Sprintf("no direct answer can be bought either: the statement may take ρ = %s more", view.Short(max(0, p.most).Float()))
+		return fmt.Sprintf("no direct answer can be bought either: the statement may take ρ = %s more", released.Short(max(0, p.most).Float()))
 	}
 	if p.total == 0 {
 		return "no direct answer can be bought either: " + noShare
 	}
 	if !ok {
-		return fmt.Sprintf("no direct answer can be bought either: the %s has ρ = %s left", p.name(), view.Short(p.left.Float()))
+		return fmt.Sprintf("no direct answer can be bought either: the %s has ρ = %s left", p.name(), released.Short(p.left.Float()))
 	}
 	it, together, answers := "it", "", "answers"
 	if several {
 		it, together, answers = "them", " together", "statements"
 	}
 	return fmt.Sprintf("SET accuracy = %s answers %s directly within ±%s (%s %%) for ρ = %s%s; the %s left pays for %d such %s",
-		released.Counts(accuracy), it, released.Counts(accuracy), released.Counts(100*confidence), view.Short(rho.Float()), together, p.budget(), int64(p.left/rho), answers)
+		released.Counts(accuracy), it, released.Counts(accuracy), released.Counts(100*confidence), released.Short(rho.Float()), together, p.budget(), int64(p.left/rho), answers)
 }
 
 // noShare says why a table sells no direct answers.
@@ -562,7 +562,7 @@ func (st *Statement) caution() string {
 		left := purseOf(st.view, t, st.touched(st.bought()), st.Buyers.Of(t.Account), 0).left
 		if ok && cost.Rho > left/cautiousShare && left > 0 {
 			return fmt.Sprintf("this takes %s of what is left for direct answers: ρ = %s of %s", share(cost.Rho, left),
-				view.Short(cost.Rho.Float()), view.Short(left.Float()))
+				released.Short(cost.Rho.Float()), released.Short(left.Float()))
 		}
 	}
 	return ""

@@ -241,7 +241,7 @@ func affordable(v *view.View, t *view.Table, over period.Ranges, amount accounti
 		if t.Grant != nil {
 			return catalog.OverBudget(amount.Rho).Message
 		}
-		text := "it needs ρ = " + view.Short(amount.Rho.Float()) + " and the interactive account has " + view.Short(a.Caps.Remaining(s.Spent).Rho.Float()) + " left"
+		text := "it needs ρ = " + released.Short(amount.Rho.Float()) + " and the interactive account has " + released.Short(a.Caps.Remaining(s.Spent).Rho.Float()) + " left"
 		if t.HasPeriods() {
 			text += " in " + t.Partition.Name(s.Over.First)
 		}

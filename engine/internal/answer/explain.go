@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/schemas"
@@ -60,58 +59,8 @@ func (p *Part) explainedReach(st *Statement) [][]any {
 	return [][]any{{"rows", nil, nil, nil, nil, nil, p.reached}}
 }
 
-// Explanation returns a result of EXPLAIN. Rows have a candidate, its kind, its columns, m, the
-// margin, the cost and a note. margin is the type of the margins: REAL for one query, TEXT for
-// ranges. The brief form leaves the columns out.
-func Explanation(margin string, rows ...[]any) *Result {
-	out := &Result{Columns: ExplanationColumns()}
-	out.Columns[explainedMargin].Type = margin
-	out.Brief = &Result{Columns: slices.Delete(slices.Clone(out.Columns), explainedColumns, explainedColumns+1)}
-	out.Explain(rows...)
-	return out
-}
-
-// ExplanationColumns returns the columns of an Explanation. Whether there are ranges among the
-// margins is not known before: to a client that asks for types they are texts.
-func ExplanationColumns() (columns []Column) {
-	for _, name := range []string{"candidate", "kind", "columns", "m", "margin", "cost", "note"} {
-		columns = append(columns, ColumnOf(name, "TEXT"))
-	}
-	columns[explainedMargin].Type = ""
-	return columns
-}
-
-// Places in a row of an Explanation.
-const (
-	explainedColumns = 2
-	explainedSupport = 3
-	explainedMargin  = 4
-	explainedCost    = 5
-)
-
-// Explain adds rows to an Explanation and to its brief form.
-func (r *Result) Explain(rows ...[]any) {
-	for _, row := range rows {
-		r.Rows = append(r.Rows, row)
-		brief := slices.Clone(row)
-		if text, ok := brief[explainedSupport].(string); ok {
-			least, most, isRange := strings.Cut(text, " to ")
-			if text = view.Digits(least); isRange {
-				text += " to " + view.Digits(most)
-			}
-			brief[explainedSupport] = text
-		}
-		if text, ok := brief[explainedCost].(string); ok {
-			if rho, err := strconv.ParseFloat(strings.TrimPrefix(text, "ρ "), 64); err == nil && strings.HasPrefix(text, "ρ ") {
-				brief[explainedCost] = "ρ " + view.Short(rho)
-			}
-		}
-		r.Brief.Rows = append(r.Brief.Rows, slices.Delete(brief, explainedColumns, explainedColumns+1))
-	}
-}
-
 // Explained returns the rows of EXPLAIN for a planned statement.
-func (st *Statement) Explained() *Result {
+func (st *Statement) Explained() *released.Result {
 	if len(st.Asks) != 1 || len(st.Parts) != 1 {
 		return st.explain()
 	}
@@ -130,7 +79,7 @@ func (st *Statement) Explained() *Result {
 	if chooseErr == nil && st.held {
 		rows = append(rows, st.explainedTurn()...)
 	}
-	out := Explanation("REAL", rows...)
+	out := released.Explanation("REAL", rows...)
 	out.Warnings = st.warnings(chooseErr)
 	return out
 }
@@ -197,7 +146,7 @@ func shownSupport(t *view.Table, columns []int, support released.SupportSize) an
 
 // explain explains a statement of several queries. For each part it lists each way to answer
 // once, with the ranges of the supports and predicted margins, and the total cost.
-func (st *Statement) explain() *Result {
+func (st *Statement) explain() *released.Result {
 	err := st.Choose()
 	var rows [][]any
 	for i := range st.Parts {
@@ -222,7 +171,7 @@ func (st *Statement) explain() *Result {
 	} else if st.held {
 		rows = append(rows, st.explainedTurn()...)
 	}
-	out := Explanation("TEXT", rows...)
+	out := released.Explanation("TEXT", rows...)
 	out.Warnings = st.warnings(err)
 	return out
 }
@@ -324,7 +273,7 @@ func (m *manyCandidates) row(st *Statement, p *Part, queries int, planned bool) 
 		note = released.JoinNotes(note, StoredNote)
 	}
 	if len(m.simulated) > 0 {
-		note = released.JoinNotes(note, released.BothMargins(MarginRange(m.margins), MarginRange(m.simulated)))
+		note = released.JoinNotes(note, released.BothMargins(released.MarginRange(m.margins), released.MarginRange(m.simulated)))
 	}
 	var cost any = "0"
 	if m.Buys() {
@@ -334,7 +283,7 @@ func (m *manyCandidates) row(st *Statement, p *Part, queries int, planned bool) 
 	if m.supports.Least.Known() && p.Table.Unclear(m.Columns) == "" {
 		support = m.supports.String()
 	}
-	return []any{m.Name, m.Kind, view.ColumnNames(p.Table, m.Columns), support, MarginRange(m.margins), cost, note}
+	return []any{m.Name, m.Kind, view.ColumnNames(p.Table, m.Columns), support, released.MarginRange(m.margins), cost, note}
 }
 
 // costOf returns the price of direct answers to the queries, or nil if there is none.
@@ -348,39 +297,4 @@ func (st *Statement) costOf(asks []int) any {
 		return nil
 	}
 	return "ρ " + cost.Rho.String()
-}
-
-// MarginRange returns the range of half-widths as text, or nil if there are none.
-func MarginRange(margins []float64) any {
-	if len(margins) == 0 {
-		return nil
-	}
-	least, most := margins[0], margins[0]
-	for _, m := range margins {
-		least, most = min(least, m), max(most, m)
-	}
-	if least == most {
-		return released.Counts(most)
-	}
-	return released.Counts(least) + " to " + released.Counts(most)
-}
-
-// briefColumns is how many characters of a list of columns a brief table shows.
-const briefColumns = 20
-
-// BriefList shortens a list of names to the first few and the number of the others.
-func BriefList(list string) string {
-	names := strings.Split(list, ", ")
-	if utf8.RuneCountInString(list) <= briefColumns || len(names) < 2 {
-		return list
-	}
-	shown := names[0]
-	for i := 1; i < len(names); i++ {
-		next := shown + ", " + names[i]
-		if utf8.RuneCountInString(next) > briefColumns-4 {
-			return shown + ", +" + released.Counts(float64(len(names)-i))
-		}
-		shown = next
-	}
-	return list
 }

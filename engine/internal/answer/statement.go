@@ -254,7 +254,7 @@ func (st *Statement) step(ctx context.Context) error {
 
 // Result computes the rows of a statement of one SELECT from the answers to its queries, and
 // describes how they came about.
-func (st *Statement) Result(answers []released.Estimate) *Result {
+func (st *Statement) Result(answers []released.Estimate) *released.Result {
 	out := st.rows(&st.Parts[0], answers, st.settings.Confidence)
 	st.describe(out.Answer, answers)
 	out.Warnings = st.Parts[0].bound.Warnings
@@ -263,9 +263,9 @@ func (st *Statement) Result(answers []released.Estimate) *Result {
 
 // rows computes the rows of a part with margins at a confidence. Of the Answer it sets what
 // has the shape of the rows.
-func (st *Statement) rows(p *Part, answers []released.Estimate, confidence float64) *Result {
+func (st *Statement) rows(p *Part, answers []released.Estimate, confidence float64) *released.Result {
 	table := p.bound.Output.Run(st.groups(p, answers), confidence)
-	out := &Result{Rows: table.Rows, Columns: p.columns(), Answer: &Answer{Margins: table.Margins, Intervals: table.Intervals, Bounds: table.Bounds}}
+	out := &released.Result{Rows: table.Rows, Columns: p.columns(), Answer: &released.Answer{Margins: table.Margins, Intervals: table.Intervals, Bounds: table.Bounds}}
 	columns := p.bound.Output.Columns
 	out.Answer.NotNull = make([]bool, len(columns))
 	for i, c := range columns {
@@ -275,19 +275,19 @@ func (st *Statement) rows(p *Part, answers []released.Estimate, confidence float
 }
 
 // columns returns the columns of a part.
-func (p *Part) columns() []Column {
-	columns := make([]Column, len(p.bound.Output.Columns))
+func (p *Part) columns() []released.Column {
+	columns := make([]released.Column, len(p.bound.Output.Columns))
 	for i, c := range p.bound.Output.Columns {
-		columns[i] = Column{c.Name, string(c.Value.Type()), p.bound.Types[i]}
+		columns[i] = released.Column{Name: c.Name, Type: string(c.Value.Type()), SQL: p.bound.Types[i]}
 	}
 	return columns
 }
 
 // describe describes how the answers came about, whatever is computed from them. It leaves
 // what has the shape of rows.
-func (st *Statement) describe(how *Answer, answers []released.Estimate) {
+func (st *Statement) describe(how *released.Answer, answers []released.Estimate) {
 	how.Confidence, how.Support, how.Verified, how.Released = st.settings.Confidence, st.support(), true, st.released()
-	how.Cost, how.Kept = Cost{st.cost.Epsilon.Float(), st.cost.Rho.Float()}, st.kept()
+	how.Cost, how.Kept = released.Cost{Epsilon: st.cost.Epsilon.Float(), Rho: st.cost.Rho.Float()}, st.kept()
 	how.Via, how.Mechanism = st.Origin()
 	for _, e := range answers {
 		if !e.AsOf.IsZero() && (how.AsOf.IsZero() || e.AsOf.Before(how.AsOf)) {
@@ -302,10 +302,10 @@ func (st *Statement) describe(how *Answer, answers []released.Estimate) {
 }
 
 // kept says which rows the answers are about, for each table of which these are not all.
-func (st *Statement) kept() (all []Kept) {
+func (st *Statement) kept() (all []released.Kept) {
 	for i := range st.Parts {
 		t := st.Parts[i].Table
-		if kept := (Kept{t.Name, t.Unit, t.MaxRows, t.PeriodWord()}); t.Unit != "" && !slices.Contains(all, kept) {
+		if kept := (released.Kept{Table: t.Name, Unit: t.Unit, MaxRows: t.MaxRows, Period: t.PeriodWord()}); t.Unit != "" && !slices.Contains(all, kept) {
 			all = append(all, kept)
 		}
 	}

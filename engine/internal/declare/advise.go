@@ -396,9 +396,9 @@ func (a *Advice) prices() (n int) {
 // of ρ.
 func (a *Advice) bought(left accounting.Rho, prices int, confidence float64) Proposal {
 	p := Proposal{Name: "direct", Margins: make([][]float64, len(a.Statements))}
-	p.Note = fmt.Sprintf("an equal share of ρ %s for each of %d prices", view.Rounded(left.Float()), prices)
+	p.Note = fmt.Sprintf("an equal share of ρ %s for each of %d prices", released.Rounded(left.Float()), prices)
 	if prices == 1 {
-		p.Note = fmt.Sprintf("ρ %s for one price", view.Rounded(left.Float()))
+		p.Note = fmt.Sprintf("ρ %s for one price", released.Rounded(left.Float()))
 	}
 	if prices == 0 || int64(left)/int64(prices) < 1 {
 		return p

@@ -9,6 +9,7 @@ import (
 	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/mechanisms/projection"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -153,7 +154,7 @@ func (d discovery) foresee() (out []Foreseen) {
 	for _, chance := range likely {
 		out = append(out, Foreseen{What: "key of " + d.units(d.least(chance)), Note: fmt.Sprintf("is found with probability %v or more", chance)})
 	}
-	return append(out, Foreseen{What: "key of " + d.units(1), Note: fmt.Sprintf("is found with probability %s", view.Short(d.Chance(1)))})
+	return append(out, Foreseen{What: "key of " + d.units(1), Note: fmt.Sprintf("is found with probability %s", released.Short(d.Chance(1)))})
 }
 
 // sure says which keys are found almost surely.

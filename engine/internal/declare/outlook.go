@@ -107,7 +107,7 @@ func (s *Statement) Outlook(ctx context.Context, st *syntax.ExplainCreate, v *vi
 // After says what would be left in the account that the statement charges.
 func (o *Outlook) After() string {
 	if o.Cost.Rho > 0 {
-		return fmt.Sprintf("ρ %s of %s", view.Rounded((o.Left.Rho - o.Cost.Rho).Float()), view.Rounded(o.Left.Rho.Float()))
+		return fmt.Sprintf("ρ %s of %s", released.Rounded((o.Left.Rho - o.Cost.Rho).Float()), released.Rounded(o.Left.Rho.Float()))
 	}
 	text := fmt.Sprintf("ε %v of %v", o.Left.Epsilon-o.Cost.Epsilon, o.Left.Epsilon)
 	if o.Cost.Delta > 0 {
@@ -130,7 +130,7 @@ func (o *Outlook) foreseeMechanism(p *kind.MechanismPlan, confidence float64) er
 			o.Foreseen = append(o.Foreseen, Foreseen{What: "any query" + given, Note: "refused: " + err.Error()})
 			return
 		}
-		runs := fmt.Sprintf("%d runs of ρ %s", plan.Updates, view.Short((plan.Runs / accounting.Rho(plan.Updates)).Float()))
+		runs := fmt.Sprintf("%d runs of ρ %s", plan.Updates, released.Short((plan.Runs / accounting.Rho(plan.Updates)).Float()))
 		o.Foreseen = append(o.Foreseen,
 			Foreseen{What: "unfired" + given, Margins: []float64{float64(plan.UnfiredMargin(confidence))}, Note: "the answer of the hypothesis; " + runs},
 			Foreseen{What: "fired" + given, Margins: []float64{float64(plan.FiredMargin(confidence))}, Note: "takes a run"})

@@ -14,6 +14,7 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -111,7 +112,7 @@ func warnDelta(t *view.Table, a view.Account) []string {
 	if t.NHat == nil || delta*float64(t.NHat.Value) <= 0.1 {
 		return nil
 	}
-	return []string{fmt.Sprintf("delta = %s is large for about %.0f rows: keep it well below 1/%.0f", view.Short(delta),
+	return []string{fmt.Sprintf("delta = %s is large for about %.0f rows: keep it well below 1/%.0f", released.Short(delta),
 		float64(t.NHat.Value), math.Ceil(float64(t.NHat.Value)))}
 }
 
