@@ -77,7 +77,7 @@ func errTableTooLarge(l law.Law) error {
 
 // thresholds returns c(0), c(1), ..., up to 2^63 - 1.
 func thresholds(l law.Enclosed) ([]uint64, error) {
-	for precision := uint(2 * magnitudeBits); ; precision *= 2 {
+	for precision := uint(magnitudeBits + 1); ; precision *= 2 {
 		cdf, decided := thresholdsAt(l, precision)
 		switch {
 		case !decided:

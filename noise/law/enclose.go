@@ -35,36 +35,41 @@ func (g *Gaussian) weights(bits uint) iter.Seq2[Interval, Interval] {
 	}
 }
 
-// total encloses the sum of exp(-k²/(2 sigma²)) over all integers. The ratios
-// of successive weights fall, so the sum after a weight w reached by the ratio
-// r is below w/(1-r).
-func (g *Gaussian) total(bits uint) Interval {
+// total encloses the sum of exp(-k²/(2 sigma²)) over all integers, and returns the weights
+// that it added up. The ratios of successive weights fall, so the sum after a weight w
+// reached by the ratio r is below w/(1-r).
+func (g *Gaussian) total(bits uint) (sum Interval, added []Interval) {
 	one := intervalInt(1, bits)
-	sum := intervalInt(0, bits)
+	sum = intervalInt(0, bits)
 	for weight, ratio := range g.weights(bits) {
 		if weight.hi.BitLen() <= decayBits {
 			rest := weight.div(one.sub(ratio))
 			rest.lo.SetInt64(0)
-			return sum.add(rest).double().sub(one)
+			return sum.add(rest).double().sub(one), added
 		}
-		sum = sum.add(weight)
+		sum, added = sum.add(weight), append(added, weight)
 	}
-	return sum
+	return sum, added
 }
 
-// Cumulative adds up the weights and divides by their total.
+// Cumulative adds up the weights and divides by their total. Weights that do not count in
+// the total are between 0 and the last that does.
 func (g *Gaussian) Cumulative(bits uint) iter.Seq2[int, Interval] {
 	return func(yield func(int, Interval) bool) {
 		bits := bits + guardBits
-		total := g.total(bits)
+		total, weights := g.total(bits)
+		share := intervalInt(1, bits).div(total)
 		sum := intervalInt(-1, bits)
-		k := 0
-		for weight := range g.weights(bits) {
+		tail := Interval{new(big.Int), weights[len(weights)-1].hi, bits}
+		for k := 0; ; k++ {
+			weight := tail
+			if k < len(weights) {
+				weight = weights[k]
+			}
 			sum = sum.add(weight.double())
-			if !yield(k, sum.div(total)) {
+			if !yield(k, sum.mul(share)) {
 				return
 			}
-			k++
 		}
 	}
 }
