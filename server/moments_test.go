@@ -112,6 +112,9 @@ func TestMomentsOverTheWire(t *testing.T) {
 						t.Errorf("%s with %v as %s: %d, want %d (%v)", text, at, how, got, want, err)
 					}
 				}
+				if !*long && at.Day() == 1 && strings.HasPrefix(x.text, "SELECT COALESCE") {
+					continue // many groups: at two of the four moments
+				}
 				midnight := at.Truncate(wholeDay)
 				for _, p := range []struct {
 					oid    uint32

@@ -67,8 +67,11 @@ func TestHugeValues(t *testing.T) {
 				if _, err := sqlite.Limit(conn, id, limit); err != nil {
 					t.Fatal(err)
 				}
-				for _, unit := range []string{"unit", ""} {
-					for _, pair := range [][2]string{{"raw", "fewer"}, {"seen", "less"}} {
+				for i, unit := range []string{"unit", ""} {
+					for j, pair := range [][2]string{{"raw", "fewer"}, {"seen", "less"}} {
+						if !*long && i == j != (affinity == "TEXT") { // half of them
+							continue
+						}
 						table := source.Table{Columns: []query.Column{c}, Unit: unit, MaxRows: 100, Key: []byte{1}}
 						if wide, narrow := read(t, source.SQLite(conn), table, pair[0]), read(t, source.SQLite(conn), table, pair[1]); !maps.Equal(wide, narrow) {
 							t.Errorf("%s, unit %q: %v with huge values, %v without", pair[0], unit, wide, narrow)

@@ -16,6 +16,16 @@ import (
 	"dpsql/source"
 )
 
+var long = flag.Bool("long", false, "run the campaigns at full size")
+
+// sized returns the size of a campaign.
+func sized(small, full int) int {
+	if *long {
+		return full
+	}
+	return small
+}
+
 var randomViews = flag.Int("views", 200, "how many random views TestRandomViews makes for each of its two properties")
 
 // viewMaker makes the texts of random views over the tables of randomSchema. Most of

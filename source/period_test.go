@@ -88,7 +88,7 @@ func TestPartsAreRead(t *testing.T) {
 	indexes := []string{"CREATE INDEX i ON raw (d)", "CREATE INDEX i ON raw (d COLLATE NOCASE DESC, x)", "CREATE INDEX i ON raw (d COLLATE RTRIM)", "CREATE INDEX i ON raw (x); CREATE INDEX j ON raw (d, x, person)",
 		"CREATE INDEX i ON raw (d) WHERE x > 1", "CREATE INDEX i ON raw (x, d)", "CREATE INDEX i ON raw (d || '')", ""}
 	counted, guided := int64(0), 0
-	for range 150 {
+	for range sized(50, 150) {
 		form := forms[r.IntN(len(forms))]
 		lo, hi, name := "2020-01-01", "2029-12-31", fmt.Sprintf("%04d-%02d", 2020+r.IntN(10), 1+r.IntN(12))
 		switch r.IntN(8) {
@@ -132,7 +132,7 @@ func TestPartsAreRead(t *testing.T) {
 		samePart(t, r, db, whole)
 		db.Close()
 	}
-	if counted == 0 || guided < 30 {
+	if counted == 0 || guided < sized(10, 30) {
 		t.Errorf("%d rows counted, %d times by an index: the test shows nothing", counted, guided)
 	}
 }
@@ -357,7 +357,7 @@ func TestPartsOfValuesAreRead(t *testing.T) {
 	types := []string{"", "TEXT", "INTEGER", "REAL", "NUMERIC", "BLOB", "ANY", "TEXT COLLATE NOCASE", "INTEGER COLLATE NOCASE", "COLLATE RTRIM"}
 	indexes := []string{"CREATE INDEX i ON raw (d)", "CREATE INDEX i ON raw (d COLLATE NOCASE DESC, x)", "CREATE INDEX i ON raw (d COLLATE RTRIM)", "CREATE INDEX i ON raw (d COLLATE BINARY, x, person)", "CREATE INDEX i ON raw (x, d)"}
 	counted, guided := int64(0), 0
-	for i := range 150 {
+	for i := range sized(60, 150) {
 		var whole source.Table
 		d, part := between(t, -50, 50), between(t, 17, 17+r.Int64N(3))
 		switch i % 3 {
@@ -396,7 +396,7 @@ func TestPartsOfValuesAreRead(t *testing.T) {
 		counted += samePart(t, r, db, whole)
 		db.Close()
 	}
-	if counted == 0 || guided < 10 {
+	if counted == 0 || guided < sized(4, 10) {
 		t.Errorf("%d rows counted, %d times by an index: the test shows nothing", counted, guided)
 	}
 }

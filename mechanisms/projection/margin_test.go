@@ -56,11 +56,11 @@ func TestMarginCoverage(t *testing.T) {
 		queries []query.Query
 		trials  int
 	}{
-		{"identity", Params{Transform: Identity, Rows: n, Law: law, Bulk: true}, skewed, queries, sized(60, 500)},
-		{"sparse 200 skewed", Params{Transform: Sparse, Rows: 200, Law: law}, skewed, queries, sized(25, 100)},
-		{"sparse 4000 skewed", Params{Transform: Sparse, Rows: 4000, Law: law, Bulk: true}, skewed, queries, sized(25, 100)},
-		{"sparse 200 flat", Params{Transform: Sparse, Rows: 200, Law: law}, flat, queries, sized(50, 300)},
-		{"dense 512 flat", Params{Transform: Dense, Rows: 512, Law: laplace(t, 90, 1), Independence: 4}, flat, fewQueries, sized(40, 200)},
+		{"identity", Params{Transform: Identity, Rows: n, Law: law, Bulk: true}, skewed, queries, sized(30, 500)},
+		{"sparse 200 skewed", Params{Transform: Sparse, Rows: 200, Law: law}, skewed, queries, sized(12, 100)},
+		{"sparse 4000 skewed", Params{Transform: Sparse, Rows: 4000, Law: law, Bulk: true}, skewed, queries, sized(12, 100)},
+		{"sparse 200 flat", Params{Transform: Sparse, Rows: 200, Law: law}, flat, queries, sized(20, 300)},
+		{"dense 512 flat", Params{Transform: Dense, Rows: 512, Law: laplace(t, 90, 1), Independence: 4}, flat, fewQueries, sized(20, 200)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			confidences := []float64{0.9, 0.99}
