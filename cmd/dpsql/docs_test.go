@@ -53,6 +53,9 @@ func TestDocs(t *testing.T) {
 	for _, name := range pageNames(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if dear[name] && !*long {
+				t.Skip("takes seconds of processor time: -long")
+			}
 			p := newPage(t, name)
 			commands := needed[name]
 			if *long {
@@ -67,6 +70,9 @@ func TestDocs(t *testing.T) {
 		})
 	}
 }
+
+// dear are pages whose releases take seconds. .ci/run runs them.
+var dear = map[string]bool{"tutorial.md": true, "periods.md": true, "sql/create-release.md": true}
 
 // needed are commands that fail where a page's examples cannot be run. neededLong are those of
 // blocks that run under -long.
