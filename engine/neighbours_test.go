@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"dpsql/engine"
-	"dpsql/engine/internal/answer"
+	"dpsql/internal/released"
 	"dpsql/internal/seeds"
 	"dpsql/noise"
 	"dpsql/query"
@@ -233,7 +233,7 @@ var commands = []string{`SHOW TABLES`, `SHOW RELEASES`, `SHOW MECHANISMS`, `SHOW
 func free(r *engine.Result) bool {
 	for _, row := range r.Rows {
 		note, _ := row[len(row)-1].(string)
-		if strings.HasPrefix(note, "chosen") && (row[5] != "0" || row[0] == "live" && !strings.Contains(note, answer.StoredNote)) {
+		if strings.HasPrefix(note, "chosen") && (row[5] != "0" || row[0] == "live" && !strings.Contains(note, released.StoredNote)) {
 			return false
 		}
 	}

@@ -97,8 +97,11 @@ func TestNotesDecideNothing(t *testing.T) {
 				t.Fatalf("%s\n%v", text, err)
 			}
 			amounts, _ := answer.Total(st.Purchases())
-			via, kind := st.Origin()
-			return view.Amount(amounts), via + " " + kind
+			var names, kinds []string
+			for i := range st.Asks {
+				names, kinds = st.Asks[i].Best.Named(names, kinds)
+			}
+			return view.Amount(amounts), fmt.Sprint(names, kinds)
 		}
 		cost, paid := price()
 		for _, note := range []string{"", "stored", "direct", "chosen", "not: stored"} {

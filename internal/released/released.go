@@ -1,5 +1,5 @@
-// Package released answers from what was released: it opens releases, and says which of them can answer a
-// query. It knows no catalog, no row and no receipt.
+// Package released answers from what was released: it opens releases, says which of them can answer a
+// query, chooses among the ways to answer, and makes rows of answers. It knows no catalog, no row and no receipt.
 package released
 
 import (

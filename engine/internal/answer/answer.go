@@ -207,7 +207,7 @@ func (db *Database) Select(ctx context.Context, who Asker, sel *syntax.Select, a
 // Answers are the answers to the SELECTs of a statement.
 type Answers struct {
 	statement *Statement
-	answers   []released.Estimate
+	answers   []released.Answered
 }
 
 // Rows returns the rows of SELECT i, with margins at a confidence.
@@ -216,11 +216,7 @@ func (a Answers) Rows(i int, confidence float64) *released.Result {
 }
 
 // How describes how all the answers came about. It has no margins.
-func (a Answers) How() *released.Answer {
-	how := new(released.Answer)
-	a.statement.describe(how, a.answers)
-	return how
-}
+func (a Answers) How() *released.Answer { return a.statement.describe(a.answers) }
 
 // Warnings returns the warnings of all SELECTs.
 func (a Answers) Warnings() []string { return a.statement.bindingWarnings() }
@@ -288,7 +284,7 @@ func (db *Database) Together(ctx context.Context, who Asker, all []Selection, re
 		case err != nil:
 			return Answers{}, err
 		case stale == nil:
-			return Answers{st, answers}, nil
+			return Answers{st, st.Answered(answers)}, nil
 		case !how.learn(stale):
 			return Answers{}, stale.err
 		}
@@ -299,7 +295,7 @@ func (db *Database) Together(ctx context.Context, who Asker, all []Selection, re
 func (st *Statement) Columns() [][]released.Column {
 	all := make([][]released.Column, len(st.Parts))
 	for i := range st.Parts {
-		all[i] = st.Parts[i].columns()
+		all[i] = released.ColumnsOf(st.Parts[i].bound)
 	}
 	return all
 }

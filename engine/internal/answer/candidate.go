@@ -27,7 +27,7 @@ import (
 // mechanism excludes.
 func (db *Database) candidates(ctx context.Context, v *view.View, r Request) ([]released.Candidate, error) {
 	if r.Query.Equal(query.None(r.Table.Universe)) {
-		return []released.Candidate{constant(0)}, nil
+		return []released.Candidate{released.Empty()}, nil
 	}
 	if r.Question == sqlfront.Order {
 		return db.distributions(ctx, v, r)
@@ -125,7 +125,7 @@ func (db *Database) ofRelease(ctx context.Context, r Request, rel *catalog.Relea
 	if unbuilt {
 		return c, err
 	}
-	c, err = db.fromRelease(ctx, r, rel)
+	c, err = db.releaseOf(r, rel).Candidate(ctx, r.Query, r.Settings, r.Explaining, r.statement)
 	return c.Dated(asOf), err
 }
 
@@ -157,21 +157,6 @@ func digestOf(q query.Query, question sqlfront.Question, column int) [32]byte {
 func (r Request) considers(kind, name string) bool {
 	return r.Explaining || released.Candidate{Kind: kind, Name: name}.Allowed(r.Settings.Mechanism)
 }
-
-// constant answers a query that no record can satisfy.
-func constant(value int64) released.Candidate {
-	return released.Candidate{Origin: released.FromConstant, Name: "constant", Kind: "constant", Columns: []int{}, Support: released.FiniteSupport(0), Known: true,
-		Note:   "no record can satisfy the query",
-		Answer: answeredBy(released.Estimate{Value: value, Verified: true, At: func(float64) (post.Interval, error) { return post.Interval{}, nil }})}
-}
-
-// answeredBy returns the answer of a candidate whose estimate is known.
-func answeredBy(e released.Estimate) func(context.Context) (released.Estimate, error) {
-	return func(context.Context) (released.Estimate, error) { return e, nil }
-}
-
-// StoredNote is the note of stored answers in EXPLAIN.
-const StoredNote = "stored"
 
 // stored returns the earlier answers to this query, which are free.
 func (db *Database) stored(ctx context.Context, v *view.View, r Request) ([]released.Candidate, error) {
@@ -206,13 +191,13 @@ func (db *Database) storedCandidates(v *view.View, r Request, answers []catalog.
 			kind = "direct"
 		}
 		e := db.Estimate(a, margin)
-		note := StoredNote
+		note := released.StoredNote
 		if e.AsOf = r.asOf(r.Table.Touched(r.Query), a.CreatedAt); !e.AsOf.IsZero() {
 			note += ", as of " + released.AsOfText(e.AsOf)
 		}
 		out = append(out, released.Candidate{Origin: released.FromStored, Name: a.Via, Kind: kind, Support: storedSupport(v, r, a),
 			Margin: margin, Known: true, Note: note,
-			Answer: answeredBy(e)})
+			Answer: released.AnsweredBy(e)})
 	}
 	return out, nil
 }

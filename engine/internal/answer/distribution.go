@@ -61,7 +61,7 @@ func (db *Database) distributions(ctx context.Context, v *view.View, r Request) 
 			}
 			e.AsOf = r.asOf(r.Table.Touched(r.Query), a.CreatedAt)
 			all = append(all, released.Candidate{Origin: released.FromStored, Name: a.Via, Kind: "direct", Support: released.SupportOf(r.Query),
-				Margin: margin, Known: true, Note: released.JoinNotes(rankNote, StoredNote), Answer: answeredBy(e)})
+				Margin: margin, Known: true, Note: released.JoinNotes(rankNote, released.StoredNote), Answer: released.AnsweredBy(e)})
 		}
 	}
 	for i := range v.Releases {
@@ -148,7 +148,7 @@ type counter func(context.Context, Request) (released.Candidate, error)
 // count returns the candidate for a count, which may be of no records.
 func (of counter) count(ctx context.Context, r Request) (released.Candidate, error) {
 	if r.Query.Equal(query.None(r.Table.Universe)) {
-		return constant(0), nil
+		return released.Empty(), nil
 	}
 	return of(ctx, r)
 }
@@ -178,8 +178,7 @@ func (db *Database) evaluated(ctx context.Context, r Request, rel *catalog.Relea
 			if err != nil {
 				return post.Answer{}, false
 			}
-			a := &linear{Request: half}
-			return a.converted(out, s), true
+			return released.Converted(out, half.Settings.Confidence, s), true
 		}
 		d := &post.Distribution{Places: int64(places), Values: r.valuesFrom(first, 1),
 			Split: func(place int64) (below, above post.Answer, ok bool) {

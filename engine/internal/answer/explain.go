@@ -155,8 +155,12 @@ func (st *Statement) explain() *released.Result {
 		if len(st.Parts) > 1 {
 			rows = append(rows, []any{fmt.Sprintf("core %d", i+1), "private", nil, nil, nil, nil, "an aggregate of " + p.Table.Name})
 		}
-		for _, m := range st.merged(asks) {
-			rows = append(rows, m.row(st, p, len(asks), err == nil))
+		for _, m := range st.ways(asks).All {
+			var cost any = "0"
+			if m.Buys() {
+				cost = st.costOf(m.Asks)
+			}
+			rows = append(rows, m.Explained(view.ColumnNames(p.Table, m.Columns), p.Table.Unclear(m.Columns) == "", cost, len(asks), err == nil))
 		}
 		rows = append(rows, p.explainedReach(st)...)
 		rows = append(rows, p.explainedSlots()...)
@@ -196,94 +200,16 @@ func (p *Part) explainedSlots() (rows [][]any) {
 	return rows
 }
 
-// manyCandidates is one way to answer a statement of several queries.
-type manyCandidates struct {
-	released.Candidate                // the candidate for the first query
-	asks               []int          // the queries that it is a candidate for
-	refusals           map[string]int // number of queries that it cannot answer, by reason
-	reasons            []string       // the keys of refusals, in order of appearance
-	chosen             int
-	supports           released.SupportRange
-	margins            []float64
-	simulated          []float64
-}
-
-// merged groups the candidates of queries by name, in order of appearance.
-func (st *Statement) merged(asks []int) []*manyCandidates {
-	var all []*manyCandidates
-	type way struct {
-		origin     released.Origin
-		kind, name string
-	}
-	index := make(map[way]*manyCandidates)
+// ways groups the candidates of queries by name.
+func (st *Statement) ways(asks []int) (all released.Ways) {
 	for _, i := range asks {
 		a := &st.Asks[i]
 		for j := range a.Candidates {
 			c := &a.Candidates[j]
-			key := way{c.Origin, c.Kind, c.Name}
-			m := index[key]
-			if m == nil {
-				m = &manyCandidates{Candidate: *c, refusals: make(map[string]int)}
-				index[key], all = m, append(all, m)
-			}
-			m.add(i, *c, a.Request, c == a.Best)
+			all.Add(i, *c, a.askedFor(), c == a.Best)
 		}
 	}
 	return all
-}
-
-// add adds the candidate for one query.
-func (m *manyCandidates) add(i int, c released.Candidate, r Request, chosen bool) {
-	m.asks = append(m.asks, i)
-	m.supports.Add(c.Support)
-	if c.Known && (c.Refusal == "" || c.Buys()) {
-		m.margins = append(m.margins, c.Margin)
-		if c.Simulated > 0 {
-			m.simulated = append(m.simulated, c.Simulated)
-		}
-	}
-	if chosen {
-		m.chosen++
-		return
-	}
-	if why := c.Why(r.askedFor()); why != "" {
-		if m.refusals[why] == 0 {
-			m.reasons = append(m.reasons, why)
-		}
-		m.refusals[why]++
-	}
-}
-
-// row returns the row of EXPLAIN for a part with a number of queries.
-func (m *manyCandidates) row(st *Statement, p *Part, queries int, planned bool) []any {
-	note := ""
-	if m.chosen > 0 && planned {
-		note = fmt.Sprintf("chosen for %d of %d queries", m.chosen, queries)
-	} else if n := len(m.asks); n < queries {
-		note = fmt.Sprintf("for %d of %d queries", n, queries)
-	}
-	for _, why := range m.reasons {
-		n := m.refusals[why]
-		if n < len(m.asks) {
-			why = fmt.Sprintf("%s (%d)", why, n)
-		}
-		note = released.JoinNotes(note, why)
-	}
-	if m.Origin == released.FromStored {
-		note = released.JoinNotes(note, StoredNote)
-	}
-	if len(m.simulated) > 0 {
-		note = released.JoinNotes(note, released.BothMargins(released.MarginRange(m.margins), released.MarginRange(m.simulated)))
-	}
-	var cost any = "0"
-	if m.Buys() {
-		cost = st.costOf(m.asks)
-	}
-	var support any
-	if m.supports.Least.Known() && p.Table.Unclear(m.Columns) == "" {
-		support = m.supports.String()
-	}
-	return []any{m.Name, m.Kind, view.ColumnNames(p.Table, m.Columns), support, released.MarginRange(m.margins), cost, note}
 }
 
 // costOf returns the price of direct answers to the queries, or nil if there is none.

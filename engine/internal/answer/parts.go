@@ -208,19 +208,13 @@ func (db *Database) fromTemplate(ctx context.Context, v *view.View, r Request, m
 	if err != nil {
 		return c.Failed(err)
 	}
-	c.Margin, c.Known, c.Answer = e.Error.Reach(), e.Verified, answeredBy(e)
+	c.Margin, c.Known, c.Answer = e.Error.Reach(), e.Verified, released.AnsweredBy(e)
 	for n := range touched.Each() {
 		if at := r.asOf(period.Of(period.Only(n)), parts[n].CreatedAt); !at.IsZero() { // the running one, at most
 			c = c.Dated(at)
 		}
 	}
-	if !c.Known {
-		c.Note = "no error bar for this query: unverified"
-		if !r.Settings.Unverified {
-			c.Refusal = "no error bar for this query, and SET unverified = off"
-		}
-	}
-	return c, nil
+	return c.Marked(r.Settings), nil
 }
 
 // unbuilt reports whether a release is one that a rehearsed script builds.

@@ -2,7 +2,6 @@ package answer
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"dpsql/catalog"
@@ -85,79 +84,12 @@ func (db *Database) loadAll(ctx context.Context, t *view.Table, releases []*cata
 	return loaded, err
 }
 
-// evaluatedSupport is the largest m for which planning evaluates a release, in about ten
-// microseconds. Its margin is then known and not only predicted.
-const evaluatedSupport = 1 << 12
-
-// fromRelease returns the candidate of a release. Its answers cost nothing: a release is
-// public, and was paid for when it was built.
-func (db *Database) fromRelease(ctx context.Context, r Request, rel *catalog.Release) (released.Candidate, error) {
-	c := released.Candidate{Origin: released.FromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns}
-	see := kind.Of(rel.Using).Cover(r.Query, rel.Columns, rel.MaxSupport)
-	c.Support = see.Size
-	if c.Refusal = see.Refusal; c.Refusal != "" {
-		return c, nil
-	}
+// releaseOf returns a release for its candidate to a request.
+func (db *Database) releaseOf(r Request, rel *catalog.Release) released.Release {
+	out := released.Release{Kind: kind.Of(rel.Using), Name: rel.Name, Columns: rel.Columns, MaxSupport: rel.MaxSupport,
+		Load: func(ctx context.Context) (released.Answers, error) { return db.Load(ctx, r.Table, rel) }}
 	if waits(rel) {
-		c.Refusal = interrupted(r, rel)
-		return c, nil
-	}
-	a, err := db.Load(ctx, r.Table, rel)
-	if err != nil {
-		return c.Failed(err)
-	}
-	see = a.Cover(see)
-	c.Support = see.Size
-	if c.Refusal = see.Refusal; c.Refusal != "" {
-		return c, nil
-	}
-	shows := r.Settings.Margins == released.Simulated
-	compares := shows || r.Explaining // EXPLAIN has both kinds, but simulates nothing for it
-	if c.Allowed(r.Settings.Mechanism) {
-		asked := func() []int { return standing(r.statement(), rel.Columns) }
-		if a, see.Query, err = a.Over(ctx, see.Query, asked, shows); err != nil {
-			return c.Failed(err)
-		}
-	}
-	c.Note = a.Note()
-	c.Answer = func(ctx context.Context) (released.Estimate, error) {
-		return released.Evaluate(ctx, a, see.Query, r.Settings)
-	}
-	_, few := see.Query.SizeWithin(evaluatedSupport)
-	if c.Allowed(r.Settings.Mechanism) && (few || a.Shifts() || r.Settings.Accuracy > 0) {
-		var e released.Estimate
-		e, err = released.Evaluate(ctx, a, see.Query, r.Settings)
-		c.Margin, c.Known = e.Error.Reach(), e.Verified
-		if e.Simulated != nil && compares {
-			by, _ := e.Simulated(r.Settings.Confidence)
-			c.Simulated, c.Shows = by.Reach(), shows
-		}
-		c.Answer = answeredBy(e)
-	} else {
-		c.Margin, c.Known, err = a.Predict(see.Query, r.Settings.Confidence)
-	}
-	if err != nil {
-		return c.Failed(err)
-	}
-	if !c.Known {
-		c.Note = "no error bar for this query: unverified"
-		if !r.Settings.Unverified {
-			c.Refusal = "no error bar for this query, and SET unverified = off"
-		}
-	}
-	return c, nil
-}
-
-// standing returns where columns of a table stand among those of a release; nil means all.
-// Others it leaves out.
-func standing(columns, release []int) (out []int) {
-	if release == nil {
-		return columns
-	}
-	for i, c := range release {
-		if slices.Contains(columns, c) {
-			out = append(out, i)
-		}
+		out.Waits = interrupted(r, rel)
 	}
 	return out
 }

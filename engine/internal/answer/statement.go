@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	"dpsql/internal/released"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
-	"dpsql/sqlfront/post"
 )
 
 // Statement is a statement between planning and its result. It has one SELECT, or several
@@ -63,7 +61,6 @@ type linear struct {
 	slot       int // the first slot of the statement that it answers
 	Candidates []released.Candidate
 	Best       *released.Candidate // the chosen candidate; nil before Choose, or if there is none
-	last       missed              // what was last computed of the answer's error: MARGIN, LOW and HIGH ask for the same
 }
 
 // newStatement returns a statement without a SELECT.
@@ -254,51 +251,35 @@ func (st *Statement) step(ctx context.Context) error {
 
 // Result computes the rows of a statement of one SELECT from the answers to its queries, and
 // describes how they came about.
-func (st *Statement) Result(answers []released.Estimate) *released.Result {
+func (st *Statement) Result(answers []released.Answered) *released.Result {
 	out := st.rows(&st.Parts[0], answers, st.settings.Confidence)
-	st.describe(out.Answer, answers)
-	out.Warnings = st.Parts[0].bound.Warnings
+	how := st.describe(answers)
+	how.Margins, how.Intervals, how.Bounds, how.NotNull = out.Answer.Margins, out.Answer.Intervals, out.Answer.Bounds, out.Answer.NotNull
+	out.Answer, out.Warnings = how, st.Parts[0].bound.Warnings
 	return out
 }
 
 // rows computes the rows of a part with margins at a confidence. Of the Answer it sets what
 // has the shape of the rows.
-func (st *Statement) rows(p *Part, answers []released.Estimate, confidence float64) *released.Result {
-	table := p.bound.Output.Run(st.groups(p, answers), confidence)
-	out := &released.Result{Rows: table.Rows, Columns: p.columns(), Answer: &released.Answer{Margins: table.Margins, Intervals: table.Intervals, Bounds: table.Bounds}}
-	columns := p.bound.Output.Columns
-	out.Answer.NotNull = make([]bool, len(columns))
-	for i, c := range columns {
-		out.Answer.NotNull[i] = post.NeverNull(c.Value)
+func (st *Statement) rows(p *Part, answers []released.Answered, confidence float64) *released.Result {
+	return released.Rows(p.bound, p.index, answers, st.settings, confidence)
+}
+
+// Answered returns what answered each query.
+func (st *Statement) Answered(estimates []released.Estimate) []released.Answered {
+	out := make([]released.Answered, len(estimates))
+	for i, e := range estimates {
+		out[i] = released.Answered{Estimate: e, Confidence: st.Asks[i].Settings.Confidence, By: st.Asks[i].Best}
 	}
 	return out
 }
 
-// columns returns the columns of a part.
-func (p *Part) columns() []released.Column {
-	columns := make([]released.Column, len(p.bound.Output.Columns))
-	for i, c := range p.bound.Output.Columns {
-		columns[i] = released.Column{Name: c.Name, Type: string(c.Value.Type()), SQL: p.bound.Types[i]}
-	}
-	return columns
-}
-
 // describe describes how the answers came about, whatever is computed from them. It leaves
 // what has the shape of rows.
-func (st *Statement) describe(how *released.Answer, answers []released.Estimate) {
-	how.Confidence, how.Support, how.Verified, how.Released = st.settings.Confidence, st.support(), true, st.released()
+func (st *Statement) describe(answers []released.Answered) *released.Answer {
+	how := released.Describe(answers, st.settings)
 	how.Cost, how.Kept = released.Cost{Epsilon: st.cost.Epsilon.Float(), Rho: st.cost.Rho.Float()}, st.kept()
-	how.Via, how.Mechanism = st.Origin()
-	for _, e := range answers {
-		if !e.AsOf.IsZero() && (how.AsOf.IsZero() || e.AsOf.Before(how.AsOf)) {
-			how.AsOf = e.AsOf
-		}
-		how.Verified = how.Verified && e.Verified
-		if e.Verified && (e.Error.Low > 0 || e.Error.High < 0) {
-			how.Apart++
-		}
-		how.Simulated = how.Simulated || st.settings.Margins == released.Simulated && e.Simulated != nil
-	}
+	return &how
 }
 
 // kept says which rows the answers are about, for each table of which these are not all.
@@ -312,102 +293,6 @@ func (st *Statement) kept() (all []released.Kept) {
 	return all
 }
 
-// groups returns the keys and answers of each group of a part.
-func (st *Statement) groups(p *Part, answers []released.Estimate) []post.Group {
-	converted := make([]post.Answer, len(st.Asks))
-	for _, n := range p.index {
-		if converted[n].Error == nil {
-			converted[n] = st.Asks[n].converted(answers[n], st.settings)
-		}
-	}
-	slots := p.bound.Width()
-	groups := make([]post.Group, len(p.bound.Groups))
-	for g, keys := range p.bound.Groups {
-		groups[g] = post.Group{Keys: keys, Answers: make([]post.Answer, slots)}
-		for k := range slots {
-			groups[g].Answers[k] = converted[p.index[g*slots+k]]
-		}
-	}
-	return groups
-}
-
-// converted returns an answer in the form that rows are computed from.
-func (a *linear) converted(e released.Estimate, s released.Settings) post.Answer {
-	miss := func(confidence float64) (post.Interval, bool) {
-		if !e.Verified {
-			return post.Interval{}, false
-		}
-		if byTheorem := s.Margins != released.Simulated || e.Simulated == nil; byTheorem && confidence == a.Settings.Confidence {
-			return e.Error, true
-		}
-		if a.last.confidence != confidence {
-			a.last.confidence = confidence
-			a.last.by, a.last.known = e.Missed(confidence, s.Margins)
-		}
-		return a.last.by, a.last.known
-	}
-	out := post.Answer{Value: e.Value, Error: miss}
-	if s.Clamp {
-		out = clamped(e.Value, miss)
-	}
-	if e.Distribution != nil {
-		out.Distribution = e.Distribution(s)
-	}
-	return out
-}
-
-// missed is the error of an estimate at a confidence.
-type missed struct {
-	confidence float64
-	by         post.Interval
-	known      bool
-}
-
-// clamped returns an answer that is not negative, as counts are. The interval moves with
-// the estimate and ends at 0, so that clamping takes neither away from the truth.
-func clamped(value int64, err func(confidence float64) (post.Interval, bool)) post.Answer {
-	value = max(0, value)
-	return post.Answer{Value: value, Error: func(confidence float64) (post.Interval, bool) {
-		miss, known := err(confidence)
-		miss.High = max(miss.High, -float64(value))
-		miss.Low = max(miss.Low, -float64(value))
-		return miss, known
-	}}
-}
-
-// Origin returns the names and kinds of the candidates that answered. It names a constant
-// only if nothing else answered.
-func (st *Statement) Origin() (via, kind string) {
-	if len(st.Asks) == 1 {
-		return st.Asks[0].Best.Name, st.Asks[0].Best.Kind
-	}
-	var names, kinds []string
-	for i := range st.Asks {
-		if c := st.Asks[i].Best; c.Origin != released.FromConstant {
-			names, kinds = c.Named(names, kinds)
-		}
-	}
-	if len(names) == 0 {
-		return "constant", "constant"
-	}
-	return strings.Join(names, ", "), strings.Join(kinds, ", ")
-}
-
-// released reports whether releases gave all answers that are not constant.
-func (st *Statement) released() bool {
-	found := false
-	for i := range st.Asks {
-		switch st.Asks[i].Best.Origin {
-		case released.FromRelease:
-			found = true
-		case released.FromConstant:
-		default:
-			return false
-		}
-	}
-	return found
-}
-
 func appendNew(list []string, s string) []string {
 	for _, have := range list {
 		if have == s {
@@ -415,18 +300,4 @@ func appendNew(list []string, s string) []string {
 		}
 	}
 	return append(list, s)
-}
-
-// support returns m of the statement's queries: one number, or the least and the largest.
-func (st *Statement) support() string {
-	var all released.SupportRange
-	for i := range st.Asks {
-		if c := st.Asks[i].Best; c.Origin != released.FromConstant {
-			all.Add(c.Support)
-		}
-	}
-	if !all.Least.Known() {
-		return "0"
-	}
-	return all.String()
 }
