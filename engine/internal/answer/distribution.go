@@ -16,14 +16,6 @@ import (
 	"dpsql/sqlfront/post"
 )
 
-// places returns the scale of a distribution, as the first ordinal and their number: the places are the values that the column has in the query's
-// records, from the least to the greatest.
-func (r Request) places() (first, places uint64) {
-	ranges := r.Query.Values(r.column).Ranges()
-	first = ranges[0].First
-	return first, ranges[len(ranges)-1].Last - first + 1
-}
-
 // cut returns the requests for the numbers of records at the places up to one, and behind it.
 func (r Request) cut(first, place uint64) (below, above Request, err error) {
 	d := r.Table.Universe.Columns()[r.column].Domain
@@ -264,25 +256,6 @@ func (r Request) valuesFrom(first, width uint64) func(place int64) (least, most 
 		from := first + uint64(place)*width
 		return post.Values(c, from, min(from+width, c.Domain.Size())-1)
 	}
-}
-
-// scale says which values share a place of a distribution that is bought: the first ordinal of
-// the first place, and the number of ordinals in each but perhaps the last. More values than
-// there can be places share them evenly.
-type scale struct {
-	First uint64 `json:"first"`
-	Width uint64 `json:"width"`
-	End   uint64 `json:"end"` // the ordinal behind the last
-}
-
-func (s scale) places() direct.Cumulative {
-	return direct.Cumulative{Places: int64((s.End - s.First + s.Width - 1) / s.Width)}
-}
-
-// scaleOf returns the scale of a distribution that is bought for a request.
-func (r Request) scaleOf() scale {
-	first, values := r.places()
-	return scale{first, (values + direct.MaxPlaces - 1) / direct.MaxPlaces, first + values}
 }
 
 // measured is what is stored of a distribution that was bought.

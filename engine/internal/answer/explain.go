@@ -99,20 +99,6 @@ func (st *Statement) warnings(chosen error) []string {
 	return all
 }
 
-// bindingWarnings returns the warnings of all parts.
-func (st *Statement) bindingWarnings() []string {
-	if len(st.Parts) == 1 {
-		return st.Parts[0].bound.Warnings
-	}
-	var all []string
-	for i := range st.Parts {
-		for _, w := range st.Parts[i].bound.Warnings {
-			all = appendNew(all, w)
-		}
-	}
-	return all
-}
-
 // questionText returns what is asked about a canonical query.
 func questionText(t *view.Table, of sqlfront.Question, column int, q query.Query) string {
 	switch of {

@@ -2,44 +2,11 @@ package answer
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"sync"
 	"time"
 
 	"dpsql/catalog"
-	"dpsql/engine/internal/rows"
 	"dpsql/sqlerr"
 )
-
-// LiveMechanisms holds the interactive mechanisms of this process. The lease makes this
-// the only process that compares queries with their thresholds. The turn lets in one query
-// at a time.
-type LiveMechanisms struct {
-	Turn     chan struct{} // holds one token while a query is inside
-	Lease    *catalog.Lease
-	taken    time.Time
-	idle     *time.Timer
-	byID     map[int64]*live
-	memory   answerMemory
-	yields   time.Time     // when the lease was last given back for other processes
-	Patience time.Duration // how long to wait for the turn
-}
-
-const (
-	idleLease = 100 * time.Millisecond // an unused lease is given back after this time
-	longLease = 500 * time.Millisecond // a used lease is given back after this time, for other processes
-	yielding  = 10 * time.Millisecond  // the pause that other processes then get; they try every 2 ms
-)
-
-// newLiveMechanisms returns the state of a process that holds no lease. A query waits ten
-// times as long for the queries before it as for another process.
-func newLiveMechanisms(busy time.Duration) *LiveMechanisms {
-	if busy == 0 {
-		busy = catalog.DefaultBusyTimeout
-	}
-	return &LiveMechanisms{Turn: make(chan struct{}, 1), byID: make(map[int64]*live), Patience: 10 * max(0, busy)}
-}
 
 // Enter waits for the turn, at most for Patience.
 func (m *LiveMechanisms) Enter(ctx context.Context) error {
@@ -131,47 +98,6 @@ func (m *LiveMechanisms) giveBack(db *Database, closing bool) error {
 	return err
 }
 
-// close writes one mechanism's state at the end of a lease.
-func (l *live) close(tx *catalog.Tx, answers []catalog.Answer) error {
-	if !l.open || l.runDead {
-		return nil
-	}
-	if current, err := tx.Mechanism(l.record.Name); err != nil || current == nil || current.ID != l.record.ID {
-		return err // dropped meanwhile
-	}
-	for _, a := range answers {
-		if err := tx.PutAnswer(&a); err != nil {
-			return err
-		}
-	}
-	l.record.Leased = false
-	return tx.UpdateMechanism(&l.record)
-}
-
-// lease takes the lease, if this process does not hold it, and returns the mechanism
-// opened under it. A mechanism that is marked open although nobody holds the lease was
-// left by a crash. Its run may have fired unseen. So the run is over: its τ is erased, its
-// charge stays, and a block of comparisons counts as made.
-func (db *Database) lease(ctx context.Context, r Request, id int64) (*live, error) {
-	m := db.Live
-	if m.Lease != nil && !m.Lease.Held() {
-		m.giveBack(db, true)
-	}
-	if m.Lease == nil {
-		time.Sleep(yielding - time.Since(m.yields))
-		lease, err := db.store.AcquireLease(ctx)
-		if err != nil {
-			return nil, err
-		}
-		m.Lease, m.taken = lease, time.Now()
-	}
-	if l := m.byID[id]; l != nil && l.open && !l.runDead {
-		return l, nil
-	}
-	r.publish()
-	return db.open(ctx, r.Table, id)
-}
-
 // confirm returns an error if another process may have taken the mechanisms over since the
 // lease was taken, as it may once FILE-lease was removed. It then ended the run. So nothing
 // is answered from it, and this process forgets its state. It costs a look at the file's
@@ -200,84 +126,3 @@ func (db *Database) confirm(ctx context.Context, l *live) error {
 func lostLease() error {
 	return sqlerr.New(sqlerr.Busy, "another process took over the mechanisms").WithHint("try again; let no program remove FILE-lease")
 }
-
-// answerMemory holds the unfired answers of the present lease. It saves a commit for each:
-// they are stored when the lease is given back. A crash loses them together with their
-// run.
-type answerMemory struct {
-	mu    sync.RWMutex
-	byKey map[answerKey][]catalog.Answer
-}
-
-type answerKey struct {
-	table  int64
-	digest [32]byte
-}
-
-func keyOf(r Request) answerKey {
-	return answerKey{r.Table.ID, digestOf(r.named(), r.Question, r.column)}
-}
-
-// Digest identifies the query and its table.
-func (r Request) Digest() [32]byte {
-	k := keyOf(r)
-	return sha256.Sum256(binary.BigEndian.AppendUint64(k.digest[:], uint64(k.table)))
-}
-
-func (m *answerMemory) find(r Request) []catalog.Answer {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	if len(m.byKey) == 0 {
-		return nil
-	}
-	return m.byKey[keyOf(r)]
-}
-
-func (m *answerMemory) put(r Request, a catalog.Answer) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.byKey == nil {
-		m.byKey = make(map[answerKey][]catalog.Answer)
-	}
-	m.byKey[keyOf(r)] = append(m.byKey[keyOf(r)], a)
-}
-
-// all returns the answers by mechanism.
-func (m *answerMemory) all() map[int64][]catalog.Answer {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	out := make(map[int64][]catalog.Answer)
-	for _, answers := range m.byKey {
-		for _, a := range answers {
-			out[a.MechanismID] = append(out[a.MechanismID], a)
-		}
-	}
-	return out
-}
-
-func (m *answerMemory) clear() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	clear(m.byKey)
-}
-
-// read says that private rows of a snapshot are about to be read for the request, see
-// slots.Turn.Read.
-func (r Request) read(sn *rows.Snapshot) {
-	if r.turn != nil {
-		sn.Steady()
-		r.turn.Read()
-	}
-}
-
-// publish is called before anything about the request is written that others can see, see
-// slots.Turn.Publish.
-func (r Request) publish() {
-	if r.turn != nil {
-		r.turn.Publish()
-	}
-}
-
-// read and publish are Request.read and Request.publish for all requests of the statement.
-func (st *Statement) read(sn *rows.Snapshot) { Request{turn: st.turn}.read(sn) }
-func (st *Statement) publish()               { Request{turn: st.turn}.publish() }

@@ -2,9 +2,8 @@ package answer
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"strconv"
+	"time"
 
 	"dpsql/catalog"
 	"dpsql/engine/internal/kind"
@@ -14,24 +13,6 @@ import (
 	"dpsql/mechanisms/smw"
 	"dpsql/query"
 	"dpsql/sqlerr"
-)
-
-// stale reports that a plan no longer holds. Nothing was answered, and the statement has
-// to be planned again.
-type stale struct {
-	mechanism int64
-	why       staleReason
-	err       error // for the user, if another plan ends in the same way
-}
-
-// Error implements error. A user sees err.
-func (s *stale) Error() string { return "the plan does not hold any more" }
-
-type staleReason int
-
-const (
-	spentMeanwhile staleReason = iota // other queries used the mechanism's last run or comparison
-	runUnpaid                         // no run is open, and limits keep the statement from paying for the next
 )
 
 // ask answers a query from an interactive mechanism: lease, run, count, test, store,
@@ -156,30 +137,6 @@ func (db *Database) answered(ctx context.Context, r Request, l *live) (released.
 	return released.Estimate{}, false, nil
 }
 
-// ComparisonBlock returns the number of comparisons that a process may make before it
-// stores their number again. It is k/100, so all of them together cost about a hundred
-// commits. A block is reserved by the commit that marks a mechanism as leased, and by each
-// commit that stores the number. After a crash the reserved block counts as made. So the
-// size is part of the file format: this version would miscount a file of a version with
-// larger blocks.
-func ComparisonBlock(p smw.Params) int64 { return max(1, p.Queries/100) }
-
-// blockSpent reports whether the comparisons of the block are made.
-func (l *live) blockSpent() bool {
-	return l.record.Comparisons >= l.counted+ComparisonBlock(l.params.Params)
-}
-
-// countCrash adds the comparisons that a crashed process may have made without storing
-// them.
-func countCrash(record *catalog.Mechanism) error {
-	p, err := kind.ReadMechanism(record)
-	if err != nil {
-		return err
-	}
-	record.Comparisons += max(0, min(ComparisonBlock(p.Params), p.Queries-record.Comparisons))
-	return nil
-}
-
 // agree keeps an unfired answer in memory until the lease is given back.
 func (db *Database) agree(l *live, r Request, asked smw.Scaled, h int64) (released.Estimate, error) {
 	a := l.stored(r, catalog.AnswerVerified, asked, h)
@@ -193,20 +150,6 @@ func (db *Database) agree(l *live, r Request, asked smw.Scaled, h int64) (releas
 		r.turn.Later(put)
 	}
 	return db.Estimate(a, margin), nil
-}
-
-func (l *live) stored(r Request, of catalog.AnswerKind, asked smw.Scaled, value int64) catalog.Answer {
-	return catalog.Answer{TableID: r.Table.ID, Query: catalog.SumOf(r.text()), Kind: of, Via: l.record.Name, MechanismID: l.record.ID,
-		Estimate: asked.Count(value), Law: kind.ScaledLaw(l.law(of), asked)}
-}
-
-// law returns what the margin of a compared query follows from: the mechanism's
-// parameters, or for an answer that was counted anew the law of its noise.
-func (l *live) law(kind catalog.AnswerKind) json.RawMessage {
-	if law, err := l.params.FiredLaw(); kind == catalog.AnswerFired && err == nil && law != nil {
-		return json.RawMessage(strconv.Quote(law.String()))
-	}
-	return l.record.Params
 }
 
 // fromMechanism returns the candidate of an interactive mechanism. It costs nothing,
@@ -277,8 +220,26 @@ func inAdvance(err error, m *catalog.Mechanism) error {
 	return &c
 }
 
-// paramsResult is the parameters of a mechanism, or the error from reading them.
-type paramsResult struct {
-	params released.MechanismParams
-	err    error
+// lease takes the lease, if this process does not hold it, and returns the mechanism
+// opened under it. A mechanism that is marked open although nobody holds the lease was
+// left by a crash. Its run may have fired unseen. So the run is over: its τ is erased, its
+// charge stays, and a block of comparisons counts as made.
+func (db *Database) lease(ctx context.Context, r Request, id int64) (*live, error) {
+	m := db.Live
+	if m.Lease != nil && !m.Lease.Held() {
+		m.giveBack(db, true)
+	}
+	if m.Lease == nil {
+		time.Sleep(yielding - time.Since(m.yields))
+		lease, err := db.store.AcquireLease(ctx)
+		if err != nil {
+			return nil, err
+		}
+		m.Lease, m.taken = lease, time.Now()
+	}
+	if l := m.byID[id]; l != nil && l.open && !l.runDead {
+		return l, nil
+	}
+	r.publish()
+	return db.open(ctx, r.Table, id)
 }

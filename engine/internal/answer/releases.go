@@ -2,7 +2,7 @@ package answer
 
 import (
 	"context"
-	"sync"
+	"math"
 
 	"dpsql/catalog"
 	"dpsql/engine/internal/kind"
@@ -10,14 +10,8 @@ import (
 	"dpsql/internal/released"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
-
-// releaseCache keeps the releases that were used. A release never changes and its id is
-// never used again, so no entry goes stale.
-type releaseCache struct {
-	mu   sync.Mutex
-	byID map[int64]released.Answers
-}
 
 // Load returns a release. Its first use reads it from the catalog.
 func (db *Database) Load(ctx context.Context, t *view.Table, r *catalog.Release) (released.Answers, error) {
@@ -94,29 +88,81 @@ func (db *Database) releaseOf(r Request, rel *catalog.Release) released.Release 
 	return out
 }
 
-// maxMemo bounds the size of a memo, which is emptied when it is full.
-const maxMemo = 4096
-
-// memo caches the results of a pure function that is slow compared with a query, such as
-// the half-widths and prices of noise laws. The zero value is empty.
-type memo[K comparable, V any] struct {
-	mu    sync.Mutex
-	known map[K]V
+// unbuilt reports whether a release is one that a rehearsed script builds.
+func (db *Database) unbuilt(r *catalog.Release) bool {
+	if db.rehearsed == nil {
+		return false
+	}
+	_, yes := db.rehearsed.Unbuilt[Unbuilt{syntax.Release, r.ID}]
+	return yes
 }
 
-func (m *memo[K, V]) get(key K, compute func() V) V {
-	m.mu.Lock()
-	v, ok := m.known[key]
-	m.mu.Unlock()
-	if ok {
-		return v
+// waits reports whether a release answers nothing before it is finished.
+func waits(r *catalog.Release) bool { return r.Unfinished() && !kind.Of(r.Using).AnswersUnfinished() }
+
+// interrupted says that a release is unfinished, and which statement finishes it.
+func interrupted(r Request, rel *catalog.Release) string {
+	finish := "the same CREATE RELEASE"
+	if r.template != nil {
+		finish = view.RefreshPart(r.template, r.Table.Partition, rel.Span.First)
 	}
-	v = compute()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.known == nil || len(m.known) >= maxMemo {
-		m.known = make(map[K]V)
+	return "its build was interrupted: " + finish + " goes on with it, and costs nothing"
+}
+
+// candidate returns the candidate for a release or mechanism that the script creates.
+// Whether it covers the query follows from its plan, and for some releases so does the
+// margin. It returns false for a release or mechanism that existed before.
+func (r *Rehearsed) candidate(q Request, key Unbuilt, name, using string, columns []int) (c released.Candidate, unbuilt bool, err error) {
+	if r == nil {
+		return c, false, nil
 	}
-	m.known[key] = v
-	return v
+	plan, ok := r.Unbuilt[key]
+	if !ok {
+		return c, false, nil
+	}
+	see := plan.Cover(q.Query)
+	c = released.Candidate{Origin: released.FromScript, Name: name, Kind: using, Columns: columns, Support: see.Size, Refusal: see.Refusal, Note: plan.Outlined().Unclear}
+	if c.Refusal != "" || c.Note != "" {
+		return c, true, nil
+	}
+	if q.Table.Unclear(columns) == "" {
+		p, err := plan.Predict(see.Query, q.Settings.Confidence)
+		if err != nil {
+			c, err = c.Failed(err)
+			return c, true, err
+		}
+		c.Margin, c.Known = p.Margin, p.Known
+	}
+	c.Margin = math.Floor(c.Margin)
+	if c.Note = "is created before: its error is known then"; c.Known {
+		c.Note = "is created before: its error is predicted"
+	}
+	return c, true, nil
+}
+
+// ofRelease returns the candidate of a release for a count, also of one that a rehearsed script
+// creates.
+func (db *Database) ofRelease(ctx context.Context, r Request, rel *catalog.Release) (released.Candidate, error) {
+	asOf := r.asOf(r.Table.Touched(r.Query), rel.CreatedAt)
+	r, refusal := db.about(r, rel.Span)
+	if refusal != "" {
+		return released.Candidate{Origin: released.FromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns, Refusal: refusal}, nil
+	}
+	c, unbuilt, err := db.rehearsed.candidate(r, Unbuilt{syntax.Release, rel.ID}, rel.Name, rel.Using, rel.Columns)
+	if unbuilt {
+		return c, err
+	}
+	c, err = db.releaseOf(r, rel).Candidate(ctx, r.Query, r.Settings, r.Explaining, r.statement)
+	return c.Dated(asOf), err
+}
+
+// storedAnswers returns the answers that are stored, and those that the present lease
+// remembers.
+func (db *Database) storedAnswers(ctx context.Context, r Request) (answers []catalog.Answer, err error) {
+	if !r.fresh {
+		if answers, err = db.store.Answers(ctx, r.Table.ID, r.text()); err != nil {
+			return nil, err
+		}
+	}
+	return append(answers, db.Live.memory.find(r)...), nil
 }

@@ -2,8 +2,6 @@ package answer
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -166,75 +164,18 @@ func (a *linear) need(s released.Settings, k sqlfront.Slot) {
 	a.Settings.Confidence = max(a.Settings.Confidence, 1-(1-s.Confidence)/float64(k.Split))
 }
 
-// Choose takes the best candidate of every query. If one query has none, the whole
-// statement is refused.
-func (st *Statement) Choose() error {
-	var first error
-	var failed []int
-	for i := range st.Asks {
-		a := &st.Asks[i]
-		best, err := released.Choose(a.Candidates, a.askedFor())
-		if err != nil {
-			if first == nil {
-				first = err
-			}
-			failed = append(failed, i)
-		}
-		a.Best = best
-	}
-	if first != nil {
-		return st.refused(first, failed)
-	}
-	return st.affordable()
-}
-
-// refused returns the error for a statement that cannot be answered.
-func (st *Statement) refused(first error, failed []int) error {
-	e, ok := first.(*sqlerr.Error)
-	if !ok || len(st.Asks) == 1 {
-		return first
-	}
-	c := *e
-	c.Message += fmt.Sprintf(" (of %d queries of the statement %d cannot be answered)", len(st.Asks), len(failed))
-	t := st.Asks[failed[0]].Table
-	if offers := c.Code == sqlerr.Budget || c.Code == sqlerr.Uncovered && st.settings.Mechanism == "auto"; offers && t.Source != "" {
-		c.Hint = st.offer(t, append(st.bought(), failed...))
-	}
-	return &c
-}
-
-// answer asks the chosen candidates: first those that cost nothing, then in one charge
-// those that are bought. It stops if the plan is stale. The answers up to there are
-// stored, or their mechanism remembers them.
-func (st *Statement) answer(ctx context.Context) ([]released.Estimate, *stale, error) {
-	answers := make([]released.Estimate, len(st.Asks))
-	if st.turn != nil && st.turn.Covers([]int64{slots.Mechanisms}) {
-		if err := st.Database.Live.Enter(ctx); err != nil {
-			return nil, nil, err
-		}
-		defer st.leaveHeld()
-	}
-	for i, a := range st.Asks {
-		if a.Best.Buys() {
-			continue
-		}
-		e, err := a.Best.Answer(ctx)
-		if gone := (*stale)(nil); errors.As(err, &gone) {
-			return nil, gone, nil
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		answers[i] = e
-		if err := st.step(ctx); err != nil {
-			return nil, nil, err
-		}
-	}
-	purchases := st.Purchases()
-	if len(purchases) == 0 {
-		return answers, nil, nil
-	}
-	return answers, nil, st.buy(ctx, purchases, answers)
+// Asker is the session that a SELECT is answered for.
+type Asker struct {
+	User     int64 // who sees what was granted to her; 0 for all tables
+	Settings released.Settings
+	Buyers   *pay.Buyers               // pay for the statement, all its parts together
+	Now      time.Time                 // when the statement began
+	Bill     *pay.Bill                 // the statement's charges
+	Progress func(done, all int64)     // may be nil
+	Confirm  func(warning string) bool // nil if nobody is to be asked
+	Free     bool                      // nothing may be bought
+	Held     bool                      // what private rows are read for is answered at a time that does not depend on them
+	turn     *slots.Turn               // nil unless it is, and rows may be read now
 }
 
 // step reports progress, and returns the context's error.
@@ -247,57 +188,4 @@ func (st *Statement) step(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return nil
-}
-
-// Result computes the rows of a statement of one SELECT from the answers to its queries, and
-// describes how they came about.
-func (st *Statement) Result(answers []released.Answered) *released.Result {
-	out := st.rows(&st.Parts[0], answers, st.settings.Confidence)
-	how := st.describe(answers)
-	how.Margins, how.Intervals, how.Bounds, how.NotNull = out.Answer.Margins, out.Answer.Intervals, out.Answer.Bounds, out.Answer.NotNull
-	out.Answer, out.Warnings = how, st.Parts[0].bound.Warnings
-	return out
-}
-
-// rows computes the rows of a part with margins at a confidence. Of the Answer it sets what
-// has the shape of the rows.
-func (st *Statement) rows(p *Part, answers []released.Answered, confidence float64) *released.Result {
-	return released.Rows(p.bound, p.index, answers, st.settings, confidence)
-}
-
-// Answered returns what answered each query.
-func (st *Statement) Answered(estimates []released.Estimate) []released.Answered {
-	out := make([]released.Answered, len(estimates))
-	for i, e := range estimates {
-		out[i] = released.Answered{Estimate: e, Confidence: st.Asks[i].Settings.Confidence, By: st.Asks[i].Best}
-	}
-	return out
-}
-
-// describe describes how the answers came about, whatever is computed from them. It leaves
-// what has the shape of rows.
-func (st *Statement) describe(answers []released.Answered) *released.Answer {
-	how := released.Describe(answers, st.settings)
-	how.Cost, how.Kept = released.Cost{Epsilon: st.cost.Epsilon.Float(), Rho: st.cost.Rho.Float()}, st.kept()
-	return &how
-}
-
-// kept says which rows the answers are about, for each table of which these are not all.
-func (st *Statement) kept() (all []released.Kept) {
-	for i := range st.Parts {
-		t := st.Parts[i].Table
-		if kept := (released.Kept{Table: t.Name, Unit: t.Unit, MaxRows: t.MaxRows, Period: t.PeriodWord()}); t.Unit != "" && !slices.Contains(all, kept) {
-			all = append(all, kept)
-		}
-	}
-	return all
-}
-
-func appendNew(list []string, s string) []string {
-	for _, have := range list {
-		if have == s {
-			return list
-		}
-	}
-	return append(list, s)
 }

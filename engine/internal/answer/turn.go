@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dpsql/catalog"
+	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/slots"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/released"
@@ -124,3 +125,8 @@ func (st *Statement) explainedTurn() [][]any {
 	}
 	return [][]any{{"answer time", nil, nil, nil, nil, nil, text + ": a table has one statement at a time that reads rows"}}
 }
+
+// read and publish are Request.read and Request.publish for all requests of the statement.
+func (st *Statement) read(sn *rows.Snapshot) { Request{turn: st.turn}.read(sn) }
+
+func (st *Statement) publish() { Request{turn: st.turn}.publish() }

@@ -10,170 +10,22 @@ package answer
 
 import (
 	"context"
-	"time"
+	"errors"
+	"fmt"
+	"slices"
 
 	"dpsql/catalog"
 	"dpsql/engine/internal/kind"
-	"dpsql/engine/internal/pay"
-	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/slots"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/places"
 	"dpsql/internal/released"
-	"dpsql/mechanisms/direct"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 	"dpsql/sqlfront/syntax"
 )
-
-// Database answers the SELECTs of one open database. It caches releases, views and
-// margins. It is safe for concurrent use.
-type Database struct {
-	store     *catalog.Store
-	rows      *rows.Reader
-	desk      *pay.Desk
-	rehearsed *Rehearsed // nil except in a rehearsal
-
-	views    view.Cache
-	releases releaseCache
-	margins  memo[kind.MarginKey, kind.MarginResult]
-	prices   memo[direct.Request, price]
-	params   memo[string, paramsResult] // parameters of mechanisms, by their stored text
-
-	universes memo[partKey, *query.Universe] // of some periods of a table
-	Live      *LiveMechanisms
-	turns     slots.Schedule // of statements whose answers are held
-	compiling *places.Places // of statements that take long to compile, and much memory
-}
-
-// Rehearsed holds what a rehearsal knows in addition to its copy of the catalog.
-type Rehearsed struct {
-	Original *Database                 // the database that was copied
-	Unbuilt  map[Unbuilt]kind.Forecast // the releases and mechanisms that the script creates; they are not built
-}
-
-// Unbuilt names a release or mechanism in the copy.
-type Unbuilt struct {
-	Object syntax.Object
-	ID     int64
-}
-
-// NewDatabase returns a Database over a store. busy is how long to wait for another
-// process. A query waits ten times as long for the queries before it.
-func NewDatabase(store *catalog.Store, from *rows.Reader, desk *pay.Desk, busy time.Duration) *Database {
-	return &Database{store: store, rows: from, desk: desk, Live: newLiveMechanisms(busy), compiling: &places.Places{All: 2, Each: 1}}
-}
-
-// Rehearse returns a Database that answers from a copy of the catalog.
-func (db *Database) Rehearse(copied *catalog.Store, from *rows.Reader, desk *pay.Desk, unbuilt map[Unbuilt]kind.Forecast) *Database {
-	return &Database{store: copied, rows: from, desk: desk, Live: db.Live, compiling: db.compiling, rehearsed: &Rehearsed{db, unbuilt}}
-}
-
-// Close gives back the lease on the mechanisms, so that another process can take it.
-func (db *Database) Close() error { return db.Live.release(db) }
-
-// Current returns the public catalog as it is now, for a user what she may see of it; 0 is
-// no user. Callers must not change it.
-func (db *Database) Current(ctx context.Context, user int64) (*view.View, error) {
-	return db.views.Current(ctx, db.store, user)
-}
-
-// Asker is the session that a SELECT is answered for.
-type Asker struct {
-	User     int64 // who sees what was granted to her; 0 for all tables
-	Settings released.Settings
-	Buyers   *pay.Buyers               // pay for the statement, all its parts together
-	Now      time.Time                 // when the statement began
-	Bill     *pay.Bill                 // the statement's charges
-	Progress func(done, all int64)     // may be nil
-	Confirm  func(warning string) bool // nil if nobody is to be asked
-	Free     bool                      // nothing may be bought
-	Held     bool                      // what private rows are read for is answered at a time that does not depend on them
-	turn     *slots.Turn               // nil unless it is, and rows may be read now
-}
-
-// Request is one linear query, bound and canonical, with the settings that apply to it.
-type Request struct {
-	Table     *view.Table
-	Query     query.Query
-	Question  sqlfront.Question
-	column    int               // of the table, that an Order or DistinctValues is of
-	Settings  released.Settings // with the accuracy and confidence that the answer to this query needs
-	asked     float64           // SET accuracy as the user gave it
-	scale     float64           // Settings.Accuracy is asked·scale
-	whole     *query.Query      // the query over all periods that this one is a part of; nil if it is whole
-	fresh     bool              // no answer to the query is stored, for certain
-	buyers    *pay.Buyers
-	turn      *slots.Turn
-	now       time.Time    // when the statement began
-	statement func() []int // the columns of the table that queries of the statement are on, ascending
-	Planning
-	file     *file
-	template *catalog.Template // whose part is asked; nil for none
-}
-
-// askedFor returns what a candidate is chosen for.
-func (r Request) askedFor() released.Asked {
-	return released.Asked{Settings: r.Settings, Accuracy: r.asked, Table: r.Table.Name, Rows: r.Table.Source != ""}
-}
-
-// buyer returns the buyer that pays for the request.
-func (r Request) buyer() *catalog.Buyer { return r.buyers.Of(r.Table.Account) }
-
-// file remembers whether the database file is read-only. It looks at most once a
-// statement, and only if the answer matters.
-type file struct {
-	db              *Database
-	free            bool // it is to be taken for read-only
-	asked, readOnly bool
-}
-
-func (f *file) isReadOnly() bool {
-	if !f.asked && !f.free {
-		db := f.db
-		if db.rehearsed != nil { // the copy is writable; a run uses the original
-			db = db.rehearsed.Original
-		}
-		f.asked, f.readOnly = true, db.store.ReadOnly()
-	}
-	return f.readOnly || f.free
-}
-
-// refusal is returned when an answer would need a charge, and the file is read-only.
-func (f *file) refusal() *sqlerr.Error {
-	const free = "releases and stored answers are still there"
-	if f.free {
-		return sqlerr.New(sqlerr.ReadOnly, "nothing is bought in a read-only transaction").WithHint(free)
-	}
-	return sqlerr.New(sqlerr.ReadOnly, "the file cannot be written").WithHint(free + "; a new answer needs a file that can be charged")
-}
-
-// Planning is the purpose of a plan and what earlier plans of the statement missed.
-type Planning struct {
-	changed    map[foundLater]bool // overrides the view
-	Explaining bool                // include the candidates that SET mechanism excludes
-}
-
-// foundLater is a change of a mechanism that was found after a plan was made.
-type foundLater struct {
-	mechanism int64
-	why       staleReason
-}
-
-// learn records why a plan was stale. It returns false if the reason was already recorded.
-func (p *Planning) learn(c *stale) bool {
-	key := foundLater{c.mechanism, c.why}
-	if p.changed[key] {
-		return false
-	}
-	if p.changed == nil {
-		p.changed = make(map[foundLater]bool)
-	}
-	p.changed[key] = true
-	return true
-}
 
 // Selection is a SELECT with the values of its parameters.
 type Selection struct {
@@ -191,6 +43,20 @@ func (s Selection) bound(t sqlfront.Table) (*sqlfront.Bound, error) {
 	}
 	return sqlfront.Bind(s.Select, t, s.Args)
 }
+
+// Located returns an error with its place in the statement that the SELECT is part of.
+func (s Selection) Located(err error) error {
+	if s.At == nil {
+		return err
+	}
+	return sqlerr.Move(err, s.At)
+}
+
+// NotBound is the error of a SELECT that cannot be bound, so that nothing was planned.
+type NotBound struct{ error }
+
+// Unwrap returns the reason.
+func (e NotBound) Unwrap() error { return e.error }
 
 // Select answers a SELECT. It binds it to linear queries, plans and chooses. The chosen
 // candidates charge, draw, store and return. Select then computes the rows from their
@@ -416,16 +282,143 @@ func (db *Database) textsOf(ctx context.Context, v *view.View, t *view.Table) sc
 	}
 }
 
-// NotBound is the error of a SELECT that cannot be bound, so that nothing was planned.
-type NotBound struct{ error }
-
-// Unwrap returns the reason.
-func (e NotBound) Unwrap() error { return e.error }
-
-// Located returns an error with its place in the statement that the SELECT is part of.
-func (s Selection) Located(err error) error {
-	if s.At == nil {
-		return err
+// Choose takes the best candidate of every query. If one query has none, the whole
+// statement is refused.
+func (st *Statement) Choose() error {
+	var first error
+	var failed []int
+	for i := range st.Asks {
+		a := &st.Asks[i]
+		best, err := released.Choose(a.Candidates, a.askedFor())
+		if err != nil {
+			if first == nil {
+				first = err
+			}
+			failed = append(failed, i)
+		}
+		a.Best = best
 	}
-	return sqlerr.Move(err, s.At)
+	if first != nil {
+		return st.refused(first, failed)
+	}
+	return st.affordable()
+}
+
+// refused returns the error for a statement that cannot be answered.
+func (st *Statement) refused(first error, failed []int) error {
+	e, ok := first.(*sqlerr.Error)
+	if !ok || len(st.Asks) == 1 {
+		return first
+	}
+	c := *e
+	c.Message += fmt.Sprintf(" (of %d queries of the statement %d cannot be answered)", len(st.Asks), len(failed))
+	t := st.Asks[failed[0]].Table
+	if offers := c.Code == sqlerr.Budget || c.Code == sqlerr.Uncovered && st.settings.Mechanism == "auto"; offers && t.Source != "" {
+		c.Hint = st.offer(t, append(st.bought(), failed...))
+	}
+	return &c
+}
+
+// answer asks the chosen candidates: first those that cost nothing, then in one charge
+// those that are bought. It stops if the plan is stale. The answers up to there are
+// stored, or their mechanism remembers them.
+func (st *Statement) answer(ctx context.Context) ([]released.Estimate, *stale, error) {
+	answers := make([]released.Estimate, len(st.Asks))
+	if st.turn != nil && st.turn.Covers([]int64{slots.Mechanisms}) {
+		if err := st.Database.Live.Enter(ctx); err != nil {
+			return nil, nil, err
+		}
+		defer st.leaveHeld()
+	}
+	for i, a := range st.Asks {
+		if a.Best.Buys() {
+			continue
+		}
+		e, err := a.Best.Answer(ctx)
+		if gone := (*stale)(nil); errors.As(err, &gone) {
+			return nil, gone, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		answers[i] = e
+		if err := st.step(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	purchases := st.Purchases()
+	if len(purchases) == 0 {
+		return answers, nil, nil
+	}
+	return answers, nil, st.buy(ctx, purchases, answers)
+}
+
+// Result computes the rows of a statement of one SELECT from the answers to its queries, and
+// describes how they came about.
+func (st *Statement) Result(answers []released.Answered) *released.Result {
+	out := st.rows(&st.Parts[0], answers, st.settings.Confidence)
+	how := st.describe(answers)
+	how.Margins, how.Intervals, how.Bounds, how.NotNull = out.Answer.Margins, out.Answer.Intervals, out.Answer.Bounds, out.Answer.NotNull
+	out.Answer, out.Warnings = how, st.Parts[0].bound.Warnings
+	return out
+}
+
+// rows computes the rows of a part with margins at a confidence. Of the Answer it sets what
+// has the shape of the rows.
+func (st *Statement) rows(p *Part, answers []released.Answered, confidence float64) *released.Result {
+	return released.Rows(p.bound, p.index, answers, st.settings, confidence)
+}
+
+// Answered returns what answered each query.
+func (st *Statement) Answered(estimates []released.Estimate) []released.Answered {
+	out := make([]released.Answered, len(estimates))
+	for i, e := range estimates {
+		out[i] = released.Answered{Estimate: e, Confidence: st.Asks[i].Settings.Confidence, By: st.Asks[i].Best}
+	}
+	return out
+}
+
+// describe describes how the answers came about, whatever is computed from them. It leaves
+// what has the shape of rows.
+func (st *Statement) describe(answers []released.Answered) *released.Answer {
+	how := released.Describe(answers, st.settings)
+	how.Cost, how.Kept = released.Cost{Epsilon: st.cost.Epsilon.Float(), Rho: st.cost.Rho.Float()}, st.kept()
+	return &how
+}
+
+// kept says which rows the answers are about, for each table of which these are not all.
+func (st *Statement) kept() (all []released.Kept) {
+	for i := range st.Parts {
+		t := st.Parts[i].Table
+		if kept := (released.Kept{Table: t.Name, Unit: t.Unit, MaxRows: t.MaxRows, Period: t.PeriodWord()}); t.Unit != "" && !slices.Contains(all, kept) {
+			all = append(all, kept)
+		}
+	}
+	return all
+}
+
+// bindingWarnings returns the warnings of all parts.
+func (st *Statement) bindingWarnings() []string {
+	if len(st.Parts) == 1 {
+		return st.Parts[0].bound.Warnings
+	}
+	var all []string
+	for i := range st.Parts {
+		for _, w := range st.Parts[i].bound.Warnings {
+			all = appendNew(all, w)
+		}
+	}
+	return all
+}
+
+// Close gives back the lease on the mechanisms, so that another process can take it.
+func (db *Database) Close() error { return db.Live.release(db) }
+
+func appendNew(list []string, s string) []string {
+	for _, have := range list {
+		if have == s {
+			return list
+		}
+	}
+	return append(list, s)
 }

@@ -1,0 +1,227 @@
+package answer
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"dpsql/catalog"
+	"dpsql/engine/internal/pay"
+	"dpsql/engine/internal/rows"
+	"dpsql/engine/internal/slots"
+	"dpsql/engine/internal/view"
+	"dpsql/internal/period"
+	"dpsql/internal/released"
+	"dpsql/query"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront"
+)
+
+// Request is one linear query, bound and canonical, with the settings that apply to it.
+type Request struct {
+	Table     *view.Table
+	Query     query.Query
+	Question  sqlfront.Question
+	column    int               // of the table, that an Order or DistinctValues is of
+	Settings  released.Settings // with the accuracy and confidence that the answer to this query needs
+	asked     float64           // SET accuracy as the user gave it
+	scale     float64           // Settings.Accuracy is asked·scale
+	whole     *query.Query      // the query over all periods that this one is a part of; nil if it is whole
+	fresh     bool              // no answer to the query is stored, for certain
+	buyers    *pay.Buyers
+	turn      *slots.Turn
+	now       time.Time    // when the statement began
+	statement func() []int // the columns of the table that queries of the statement are on, ascending
+	Planning
+	file     *file
+	template *catalog.Template // whose part is asked; nil for none
+}
+
+// askedFor returns what a candidate is chosen for.
+func (r Request) askedFor() released.Asked {
+	return released.Asked{Settings: r.Settings, Accuracy: r.asked, Table: r.Table.Name, Rows: r.Table.Source != ""}
+}
+
+// buyer returns the buyer that pays for the request.
+func (r Request) buyer() *catalog.Buyer { return r.buyers.Of(r.Table.Account) }
+
+// text returns the question about the query in canonical form, by which its answers are
+// stored. A query begins with a weight or with the name of a column, and none has a colon
+// behind it, so no two questions have one text.
+func (r Request) text() string {
+	switch r.Question {
+	case sqlfront.Units:
+		return "units: " + r.named().String()
+	case sqlfront.Order:
+		return fmt.Sprintf("order of column %d: %s", r.column, r.named())
+	case sqlfront.DistinctValues:
+		return fmt.Sprintf("values of column %d: %s", r.column, r.named())
+	}
+	return r.named().String()
+}
+
+// named returns the query as its answers are stored: over all periods, so that the answer about
+// one of them is never taken for another's.
+func (r Request) named() query.Query {
+	if r.whole != nil {
+		return *r.whole
+	}
+	return r.Query
+}
+
+// digestOf identifies a question about the records of a query.
+func digestOf(q query.Query, question sqlfront.Question, column int) [32]byte {
+	d := q.Digest()
+	if question == sqlfront.Weight {
+		return d
+	}
+	return sha256.Sum256(binary.BigEndian.AppendUint64(append(d[:], byte(question)), uint64(column)))
+}
+
+type answerKey struct {
+	table  int64
+	digest [32]byte
+}
+
+func keyOf(r Request) answerKey {
+	return answerKey{r.Table.ID, digestOf(r.named(), r.Question, r.column)}
+}
+
+// Digest identifies the query and its table.
+func (r Request) Digest() [32]byte {
+	k := keyOf(r)
+	return sha256.Sum256(binary.BigEndian.AppendUint64(k.digest[:], uint64(k.table)))
+}
+
+// considers reports whether candidates of a kind, or the one with the name, matter.
+func (r Request) considers(kind, name string) bool {
+	return r.Explaining || released.Candidate{Kind: kind, Name: name}.Allowed(r.Settings.Mechanism)
+}
+
+// asOf returns when rows of some periods were read, if one of the periods had not ended then. It is
+// zero otherwise: what is read later is the same, but for rows that come late.
+func (r Request) asOf(over period.Ranges, read time.Time) (at time.Time) {
+	if t := r.Table; t.HasPeriods() && t.Partition.Clocked() && len(over) > 0 && !t.Partition.Closed(over[len(over)-1].Last, read) {
+		return read
+	}
+	return at
+}
+
+// read says that private rows of a snapshot are about to be read for the request, see
+// slots.Turn.Read.
+func (r Request) read(sn *rows.Snapshot) {
+	if r.turn != nil {
+		sn.Steady()
+		r.turn.Read()
+	}
+}
+
+// publish is called before anything about the request is written that others can see, see
+// slots.Turn.Publish.
+func (r Request) publish() {
+	if r.turn != nil {
+		r.turn.Publish()
+	}
+}
+
+// file remembers whether the database file is read-only. It looks at most once a
+// statement, and only if the answer matters.
+type file struct {
+	db              *Database
+	free            bool // it is to be taken for read-only
+	asked, readOnly bool
+}
+
+func (f *file) isReadOnly() bool {
+	if !f.asked && !f.free {
+		db := f.db
+		if db.rehearsed != nil { // the copy is writable; a run uses the original
+			db = db.rehearsed.Original
+		}
+		f.asked, f.readOnly = true, db.store.ReadOnly()
+	}
+	return f.readOnly || f.free
+}
+
+// refusal is returned when an answer would need a charge, and the file is read-only.
+func (f *file) refusal() *sqlerr.Error {
+	const free = "releases and stored answers are still there"
+	if f.free {
+		return sqlerr.New(sqlerr.ReadOnly, "nothing is bought in a read-only transaction").WithHint(free)
+	}
+	return sqlerr.New(sqlerr.ReadOnly, "the file cannot be written").WithHint(free + "; a new answer needs a file that can be charged")
+}
+
+// Planning is the purpose of a plan and what earlier plans of the statement missed.
+type Planning struct {
+	changed    map[foundLater]bool // overrides the view
+	Explaining bool                // include the candidates that SET mechanism excludes
+}
+
+// foundLater is a change of a mechanism that was found after a plan was made.
+type foundLater struct {
+	mechanism int64
+	why       staleReason
+}
+
+// learn records why a plan was stale. It returns false if the reason was already recorded.
+func (p *Planning) learn(c *stale) bool {
+	key := foundLater{c.mechanism, c.why}
+	if p.changed[key] {
+		return false
+	}
+	if p.changed == nil {
+		p.changed = make(map[foundLater]bool)
+	}
+	p.changed[key] = true
+	return true
+}
+
+// stale reports that a plan no longer holds. Nothing was answered, and the statement has
+// to be planned again.
+type stale struct {
+	mechanism int64
+	why       staleReason
+	err       error // for the user, if another plan ends in the same way
+}
+
+// Error implements error. A user sees err.
+func (s *stale) Error() string { return "the plan does not hold any more" }
+
+type staleReason int
+
+const (
+	spentMeanwhile staleReason = iota // other queries used the mechanism's last run or comparison
+	runUnpaid                         // no run is open, and limits keep the statement from paying for the next
+)
+
+// uncounted returns the candidate of a release or mechanism that cannot answer a question,
+// since it counts rows.
+func (r Request) uncounted(name, kind string) released.Candidate {
+	c := released.Candidate{Origin: released.FromRelease, Name: name, Kind: kind, Columns: []int{}, Refusal: "units are counted on the rows"}
+	if r.Question == sqlfront.DistinctValues {
+		c.Refusal = "values are counted on the rows, or from a release"
+	}
+	return c
+}
+
+// eachValue returns, for each value of the column but NULL, the query of the records that
+// have it. Values that no record of the query can have are left out.
+func (r Request) eachValue() ([]query.Query, error) {
+	u := r.Query.Universe()
+	d, none := u.Columns()[r.column].Domain, query.None(u)
+	var all []query.Query
+	for i := range d.Size() {
+		if v := d.Value(i); !v.IsNull() {
+			q, err := r.Query.And(query.Where(u, r.column, d.SetOf(v)))
+			if err != nil {
+				return nil, err
+			}
+			if !q.Equal(none) {
+				all = append(all, q)
+			}
+		}
+	}
+	return all, nil
+}
