@@ -1,11 +1,119 @@
 package released
 
 import (
+	"fmt"
+	"slices"
 	"strings"
+	"time"
 
+	"dpsql/query"
 	"dpsql/sqlfront"
 	"dpsql/sqlfront/post"
 )
+
+// Result is the result of one statement: its rows, if it has any, and for a private answer
+// how it came about.
+type Result struct {
+	Columns  []Column // empty for a statement without rows
+	Rows     [][]any  // int64, float64, string or nil
+	Answer   *Answer  // nil unless the rows are a private answer
+	Brief    *Result  // the columns and rows as a table for people has them; nil if they are those above
+	Note     string   // what a statement without rows did, or what is to be known beside rows, in one line; "" if there is nothing to say
+	Warnings []string
+	Elapsed  time.Duration // how long the statement took; 0 for the analyst role, which is not told times
+}
+
+// Column is a column of a result.
+type Column struct {
+	Name string
+	Type string        // "INTEGER", "REAL" or "TEXT"
+	SQL  query.SQLType // known before the statement runs
+}
+
+// ColumnOf returns a column of a list, whose type is INTEGER, REAL or TEXT.
+func ColumnOf(name, typ string) Column {
+	sql := query.SQLText
+	switch typ {
+	case "INTEGER":
+		sql = query.SQLInt8
+	case "REAL":
+		sql = query.SQLFloat8
+	}
+	return Column{name, typ, sql}
+}
+
+// Answer describes how a differentially private answer came about.
+type Answer struct {
+	Margins    [][]any   // shaped as Rows: the larger distance of an end of the interval (float64; in days for a Span), or nil if none is known or the value is public
+	Intervals  [][]any   // shaped as Rows, an Interval or a Span, an Unknown, or nil for NULL and public values: what holds the true value, and the value, which need not be its middle
+	Bounds     [][]any   // shaped as Rows, a Bound for each MARGIN, LOW and HIGH in the select list; nil if it has none
+	NotNull    []bool    // one for each column: none of its values can be NULL
+	Confidence float64   // the probability that a true value lies within its interval, for each value on its own
+	Via        string    // the release or mechanism, "direct", or "constant" for an empty query; several are joined by ", "
+	Mechanism  string    // "projection", "marginals", "smw", "direct" or "constant"; several are joined by ", "
+	Support    string    // m, the sparsity of the query, in decimal, or "infinite"; "least to largest" for several queries
+	Cost       Cost      // the charge for this statement
+	Verified   bool      // false if a value has no margin, for example after a mechanism's last run
+	Apart      int       // how many of the answers that numbers are made of a fit has outside their proven intervals
+	Simulated  bool      // margins come from simulations; no theorem supports them
+	Released   bool      // releases gave all the answers
+	AsOf       time.Time // when rows were read of periods that had not ended, so that more may have come; zero if there are none
+	Kept       []Kept    // for each table of whose rows only some count
+}
+
+// Bound says how to round a MARGIN, LOW or HIGH.
+type Bound = post.Bound
+
+// Interval is a closed interval of numbers.
+type Interval = post.Interval
+
+// Span is an interval of dates or timestamps, as they are shown.
+type Span = post.Span
+
+// Unknown says why a number has no interval.
+type Unknown = post.Unknown
+
+// Unknown returns why numbers have no interval, but for those that are unverified: each reason once.
+func (a *Answer) Unknown() (why []string) {
+	for _, row := range a.Intervals {
+		for _, i := range row {
+			if u, ok := i.(Unknown); ok && u != post.Unproven && !slices.Contains(why, string(u)) {
+				why = append(why, string(u))
+			}
+		}
+	}
+	return why
+}
+
+// Kept describes which rows of a table answers are about. It is public: the table's
+// declaration states it.
+type Kept struct {
+	Table   string
+	Unit    string // the column that identifies a unit
+	MaxRows int64  // the number of rows kept for each unit
+	Period  string // what each unit keeps as many in: "month"; "" for all rows together
+}
+
+// Cost is the charge for a statement.
+type Cost struct {
+	Epsilon float64 // nats, releases account
+	Rho     float64 // zero-concentrated divergence, interactive account
+}
+
+// String returns the cost as people read it: "0", "ε 0.1", "ρ 0.002", or both.
+func (c Cost) String() string {
+	var parts []string
+	if c.Epsilon != 0 {
+		parts = append(parts, fmt.Sprintf("ε %.2g", c.Epsilon))
+	}
+	if c.Rho != 0 {
+		parts = append(parts, fmt.Sprintf("ρ %.2g", c.Rho))
+	}
+	if parts == nil {
+		return "0"
+	}
+	return strings.Join(parts, " and ")
+}
 
 // Answered is the answer to one of a statement's queries.
 type Answered struct {
