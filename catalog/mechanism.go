@@ -127,16 +127,6 @@ func (tx *Tx) MechanismByID(id int64) (*Mechanism, error) {
 	return m, err
 }
 
-// Charged returns the periods to which the mechanism over a table was charged. Those of a table with
-// periods are Span, unless that is All: then an earlier dpsql, which took the zero range for all
-// periods, charged it to period number 0. Such a mechanism must not be read.
-func (m *Mechanism) Charged(t *Table) period.Ranges {
-	if t.Period != "" && m.Span == period.All {
-		return period.Ranges{period.Only(0)}
-	}
-	return period.Ranges{m.Span}
-}
-
 // AddMechanism stores a new mechanism with the public state that it starts from: its
 // prior, which may be empty. It sets m.ID, and m.CreatedAt unless the caller did.
 // The zero m.Span of a table without periods becomes All.
@@ -152,7 +142,9 @@ func (tx *Tx) AddMechanism(m *Mechanism, state []byte) error {
 	if m.Params, err = compact(m.Params); err != nil {
 		return err
 	}
-	tx.complete(t, &m.CreatedAt, &m.Span)
+	if err := tx.complete(t, &m.CreatedAt, &m.Span); err != nil {
+		return err
+	}
 	m.StateSize, m.StateSHA256 = int64(len(state)), sha256.Sum256(state)
 	if m.ID, err = tx.create(kindMechanism, m.Name, m.TableID, m); err != nil {
 		return err

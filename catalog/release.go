@@ -97,7 +97,9 @@ func (tx *Tx) AddRelease(r *Release, payload []byte) error {
 	if r.Params, err = compact(r.Params); err != nil {
 		return err
 	}
-	tx.complete(t, &r.CreatedAt, &r.Span)
+	if err := tx.complete(t, &r.CreatedAt, &r.Span); err != nil {
+		return err
+	}
 	r.Size, r.SHA256 = int64(len(payload)), sha256.Sum256(payload)
 	if r.ID, err = tx.create(kindRelease, r.Name, r.TableID, r); err != nil {
 		return err
@@ -151,8 +153,9 @@ func (tx *Tx) checkTable(id int64) (*Table, error) {
 }
 
 // complete gives a new release or mechanism of a table what its caller left out: the moment, and
-// All as the span over a table without periods. Elsewhere the zero span is the period of number 0.
-func (tx *Tx) complete(t *Table, createdAt *time.Time, span *period.Range) {
+// All as the span over a table without periods. Elsewhere the zero span is the period of number 0, and
+// All is refused: nothing is about all periods of such a table.
+func (tx *Tx) complete(t *Table, createdAt *time.Time, span *period.Range) error {
 	if createdAt.IsZero() {
 		*createdAt = tx.stamp()
 	}
@@ -160,6 +163,10 @@ func (tx *Tx) complete(t *Table, createdAt *time.Time, span *period.Range) {
 	if t.Period == "" && *span == (period.Range{}) {
 		*span = period.All
 	}
+	if t.Period != "" && *span == period.All {
+		return sqlerr.New(sqlerr.Internal, "a release or mechanism of a table with periods has none")
+	}
+	return nil
 }
 
 // checkName refuses a name that a release, a template or a mechanism has: statements refer

@@ -76,46 +76,6 @@ func TestPeriodNumberZero(t *testing.T) {
 	}
 }
 
-// TestMechanismStoredAsOfAllPeriods: a mechanism over period number 0 that an earlier dpsql stored as one over
-// all of them answers nothing, and what it did not use comes back to the period that paid. Its row count stays paid for.
-func TestMechanismStoredAsOfAllPeriods(t *testing.T) {
-	t.Parallel()
-	s := open(t, filepath.Join(t.TempDir(), "zero.db"), engine.Options{}).NewSession()
-	fill(t, s, `CREATE TABLE raw (p INTEGER, g INTEGER)`, `INSERT INTO raw VALUES (0, 1), (1, 1)`)
-	must(t, s, `CREATE PRIVATE TABLE t (p INTEGER IN (0, 1), g INTEGER IN (0, 1)) FROM raw WITH (epsilon = 8, delta = 1e-6, period = 'p')`)
-	must(t, s, `CREATE MECHANISM live ON t (g) USING SMW WITH (epsilon = 1, max_updates = 2, queries = 100, prior = uniform, period = '0')`)
-	must(t, s, `CREATE RELEASE once ON t (g) USING PROJECTION WITH (epsilon = 0.5, period = '0')`)
-	paid := spentIn(t, s, "0")
-	err := s.DB().Store().Write(t.Context(), func(tx *catalog.Tx) error {
-		m, err := tx.Mechanism("live")
-		if err != nil {
-			return err
-		}
-		state, err := tx.MechanismState(m)
-		if err != nil {
-			return err
-		}
-		if err := tx.DropMechanism("live"); err != nil {
-			return err
-		}
-		m.Span = period.All
-		return tx.AddMechanism(m, state)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	must(t, s, `SET mechanism = live`)
-	for _, text := range []string{`SELECT COUNT(*) FROM t WHERE g = 1`, `SELECT COUNT(*) FROM t WHERE p = 0`, `SELECT COUNT(*) FROM t WHERE p = 1`} {
-		if e := refused(t, s, sqlerr.Uncovered, text); !strings.Contains(e.Message, "drop it") {
-			t.Error(e)
-		}
-	}
-	must(t, s, `DROP MECHANISM live`)
-	if in := spentIn(t, s, "0"); in.Rho*50 > paid.Rho || in.Epsilon != paid.Epsilon || spentIn(t, s, "1") != (accounting.Amount{}) {
-		t.Errorf("0 has spent %v, and %v before; 1 has spent %v", in, paid, spentIn(t, s, "1"))
-	}
-}
-
 // TestGrantsAreOfAllPeriods: the line of a grant in the ledger is about no period in particular.
 func TestGrantsAreOfAllPeriods(t *testing.T) {
 	t.Parallel()

@@ -42,7 +42,7 @@ func DecodePrior(u *query.Universe, prior string, state []byte) (smw.Prior, erro
 		return smw.DecodeClasses(u, state)
 	case PriorOfRelease:
 		return smw.DecodeFitted(u, state)
-	case UniformPrior, "": // "" is from files written before there was a choice
+	case UniformPrior:
 		return nil, nil
 	}
 	return nil, sqlerr.New(sqlerr.Corrupt, "a stored prior is of no known kind")

@@ -344,11 +344,8 @@ func names(p *period.Partition, all period.Ranges) string {
 // about returns the request as a release or mechanism of some periods answers it, or the reason
 // why it does not: it knows no rows of other periods.
 func (db *Database) about(r Request, span period.Range) (_ Request, refusal string) {
-	switch {
-	case !r.Table.HasPeriods():
+	if !r.Table.HasPeriods() {
 		return r, ""
-	case span == period.All: // see catalog.Mechanism.Charged
-		return r, "an earlier dpsql stored it as one of all periods, and it is of one: drop it"
 	}
 	if missing := r.Table.Touched(r.Query).Minus(period.Ranges{span}); len(missing) > 0 {
 		return r, fmt.Sprintf("it has no rows of %s, only of %s", names(r.Table.Partition, missing), r.Table.Partition.Text(span))

@@ -686,7 +686,7 @@ func dropMechanism(tx *catalog.Tx, name string) error {
 		return sqlerr.New(sqlerr.Corrupt, "the private table of mechanism %s is missing", m.Name)
 	}
 	amount := accounting.Amount{Rho: m.RunRho * accounting.Rho(m.Updates-m.RunsStarted)}
-	if err := tx.Return(t.Account, m.Charged(t), catalog.KindInteractive, "return unused runs", m.Name, amount); err != nil { // 0 too: the line is marked
+	if err := tx.Return(t.Account, period.Ranges{m.Span}, catalog.KindInteractive, "return unused runs", m.Name, amount); err != nil { // 0 too: the line is marked
 		return err
 	}
 	return tx.DropMechanism(name)

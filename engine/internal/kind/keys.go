@@ -121,7 +121,7 @@ func keysDomain(u *query.Universe, r *catalog.Release, payload []byte) (d query.
 	key, names, ok := release.Keys()
 	switch {
 	case !ok:
-		return d, sqlerr.New(sqlerr.Invalid, "release %s publishes no keys: it was built with heavy = none, or by an earlier dpsql", r.Name).
+		return d, sqlerr.New(sqlerr.Invalid, "release %s publishes no keys: it was built with heavy = none", r.Name).
 			WithHint("build one with heavy = clip, clip = 1")
 	case len(names) > maxKeys:
 		return d, sqlerr.New(sqlerr.Unsupported, "release %s published %d keys, and %d are the most", r.Name, len(names), maxKeys)
