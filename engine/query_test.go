@@ -344,6 +344,32 @@ func TestHintsOfferWhatCanBePaid(t *testing.T) {
 	}
 }
 
+// TestHintsKeepToMaxCharge asks for two numbers, each of which max_charge lets through and both of
+// which it does not. EXPLAIN says so as the statement does, with the accuracy that both can have.
+func TestHintsKeepToMaxCharge(t *testing.T) {
+	t.Parallel()
+	const text = `SELECT COUNT(*) FILTER (WHERE sex = 'F'), COUNT(*) FILTER (WHERE age > 5) FROM admissions`
+	s := clinic(t)
+	must(t, s, `SET accuracy = 20`)
+	rho := 0.0
+	for _, row := range must(t, s, `EXPLAIN SELECT COUNT(*) FROM admissions WHERE sex = 'F'`).Rows {
+		if row[0] == "direct" {
+			fmt.Sscanf(row[5].(string), "ρ %g", &rho)
+		}
+	}
+	must(t, s, fmt.Sprintf(`ALTER PRIVATE TABLE admissions SET (max_charge = %g)`, 1.5*rho))
+	e := refused(t, s, sqlerr.Budget, text)
+	if rows := fmt.Sprint(must(t, s, `EXPLAIN `+text).Rows); !strings.Contains(rows, "(none)") || !strings.Contains(rows, e.Message) {
+		t.Errorf("refused with %q, and EXPLAIN says %s", e.Message, rows)
+	}
+	set := regexp.MustCompile(`^SET accuracy = \d+`).FindString(e.Hint)
+	if set == "" {
+		t.Fatalf("the hint is %q", e.Hint)
+	}
+	must(t, s, set)
+	must(t, s, text)
+}
+
 // TestHintWithoutDelta says why a table that is declared without a δ sells no direct answers.
 func TestHintWithoutDelta(t *testing.T) {
 	t.Parallel()

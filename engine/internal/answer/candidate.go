@@ -91,17 +91,22 @@ func (db *Database) candidates(ctx context.Context, v *view.View, r Request) ([]
 // mostUnlisted bounds the columns that rest takes apart: for n of them there are 2^n parts.
 const mostUnlisted = 3
 
-// unlisted returns the first column without a domain that the query depends on, if its support is
-// infinite: then it has weights for texts that it does not name. It is false for too many columns,
-// and for a question that is no linear query.
+// unlisted returns the first column without a domain of which the query has weights for texts that
+// it does not name. It is false if there is none, for too many columns, and for a question that is
+// no linear query.
 func (r Request) unlisted() (column int, ok bool) {
-	if r.Question == sqlfront.Weight && r.Table.Universe.Size() == nil && released.SupportOf(r.Query).Infinite {
-		columns := slices.DeleteFunc(r.Query.Columns(), func(c int) bool { return r.Table.Columns[c].Domain.Finite() })
-		if n := len(columns); n > 0 && n <= mostUnlisted {
-			return columns[0], true
-		}
+	if r.Question != sqlfront.Weight || r.Table.Universe.Size() != nil || !released.SupportOf(r.Query).Infinite {
+		return 0, false
 	}
-	return 0, false
+	columns := slices.DeleteFunc(r.Query.Columns(), func(c int) bool { return r.Table.Columns[c].Domain.Finite() })
+	if len(columns) > mostUnlisted {
+		return 0, false
+	}
+	i := slices.IndexFunc(columns, func(c int) bool { _, _, ok := r.Query.Rest(c); return ok })
+	if i < 0 {
+		return 0, false
+	}
+	return columns[i], true
 }
 
 // stored returns the earlier answers to this query, which are free.
