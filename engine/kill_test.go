@@ -49,7 +49,7 @@ func sized(given, small, full int) int {
 // server, a child process or the disk.
 const waiting = 6
 
-var killCount = flag.Int("kills", 0, "how often TestKill kills a process; 0 means 60, or 300 with -long")
+var killCount = flag.Int("kills", 0, "how often TestKill kills a process; 0 means 30, or 300 with -long")
 
 // TestMain also starts the child processes of this package's tests.
 func TestMain(m *testing.M) {
@@ -337,7 +337,7 @@ func (l *life) unfinished() map[int]string {
 // probability below 1e-6 for 30 kills.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	total := sized(*killCount, 60, 300)
+	total := sized(*killCount, 30, 300)
 	seed := seeds.Of(t)
 	dir := t.TempDir()
 	fillWard(t, filepath.Join(dir, "ward.db"), wardTable("ward"), wardMechanism("m0", "ward"))

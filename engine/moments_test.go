@@ -15,7 +15,7 @@ import (
 	"dpsql/query"
 )
 
-var momentsRun = flag.Int("moments", 30, "comparisons of dates that TestMomentsCompareAsInPostgres draws; 3000 with -long")
+var momentsRun = flag.Int("moments", 20, "comparisons of dates that TestMomentsCompareAsInPostgres draws; 3000 with -long")
 
 // moments draws comparisons of dates, moments and texts. Each is one text for dpsql and
 // PostgreSQL.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"io"
 	"maps"
 	"math/big"
 	"math/rand/v2"
@@ -33,8 +34,13 @@ import (
 func stream(seed uint64) *noise.Source {
 	var key [32]byte
 	binary.LittleEndian.PutUint64(key[:], seed)
-	return noise.NewSourceFrom(rand.NewChaCha8(key))
+	return noise.NewSourceFrom(sips{rand.NewChaCha8(key)})
 }
+
+// sips reads few bytes at a time, where a seed is looked for that decides one draw.
+type sips struct{ io.Reader }
+
+func (s sips) Read(p []byte) (int, error) { return s.Reader.Read(p[:min(len(p), 64)]) }
 
 // coins returns the coins of a seed.
 func coins(seed uint64) *coin.Source {

@@ -46,6 +46,7 @@ type timedNeighbour struct {
 	looking    *pgx.Conn // the user's, too
 	unheld     *pgx.Conn
 	work       atomic.Int64 // ns that each draw takes
+	toils      bool         // whether a draw spends them at work, and not asleep
 	fails      atomic.Bool  // the system's random source
 }
 
@@ -53,7 +54,7 @@ type timedNeighbour struct {
 // has 4,000 rows, and one more if the other has any.
 func newNeighbour(t testing.TB, rows int, answerTime time.Duration) *timedNeighbour {
 	s := open(t, filepath.Join(t.TempDir(), "visits.db"), engine.Options{}).NewSession()
-	n := &timedNeighbour{TB: t, db: s.DB(), curator: s, answerTime: answerTime}
+	n := &timedNeighbour{TB: t, db: s.DB(), curator: s, answerTime: answerTime, toils: *long || *timedPairs > 0}
 	fill(t, s, `CREATE TABLE raw_visits (person INTEGER, a INTEGER, b INTEGER)`, `CREATE TABLE raw_steps (b INTEGER, c INTEGER)`,
 		fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 			INSERT INTO raw_visits SELECT CASE WHEN i > 120 THEN 1000 ELSE i / 2 END, i %% 100, i %% 89 FROM n`, 120+rows),
@@ -80,7 +81,12 @@ func newNeighbour(t testing.TB, rows int, answerTime time.Duration) *timedNeighb
 	n.held, n.looking, n.unheld = n.connect(n.url), n.connect(n.url), n.connect(fmt.Sprintf("postgres://curator@%s/visits", l.Addr()))
 	random := n.db.Random()
 	n.db.SetRandom(func() *noise.Source {
-		for begun := time.Now(); time.Since(begun) < time.Duration(n.work.Load()); { // as reading rows does, it works
+		toil := time.Duration(n.work.Load())
+		if !n.toils {
+			time.Sleep(toil)
+			toil = 0
+		}
+		for begun := time.Now(); time.Since(begun) < toil; { // as reading rows does, it works
 		}
 		if n.fails.Load() {
 			return noise.NewSourceFrom(iotest.ErrReader(errors.New("no random bits")))

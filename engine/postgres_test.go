@@ -184,9 +184,11 @@ func TestPostgresCrowd(t *testing.T) {
 // TestPostgresReader reads with only the rights that docs/postgres.md grants.
 func TestPostgresReader(t *testing.T) {
 	t.Parallel()
-	c := pgtest.Start(t)
+	c := pgtest.SharedDatabase(t)
+	own := c.MustExec(t, `SELECT current_database()`)
+	t.Cleanup(func() { c.MustExec(t, `DROP OWNED BY reader; DROP ROLE reader`) })
 	s := onCluster(t, c)
-	c.MustExec(t, `CREATE ROLE reader LOGIN PASSWORD 'secret'; GRANT CONNECT ON DATABASE postgres TO reader;
+	c.MustExec(t, `CREATE ROLE reader LOGIN PASSWORD 'secret'; GRANT CONNECT ON DATABASE `+own+` TO reader;
 		GRANT USAGE ON SCHEMA public TO reader; GRANT SELECT ON public.raw_admissions TO reader; CREATE TABLE other (age integer)`)
 	reader := dsnOf(t, "READER", strings.Replace(c.DSN(), "user=postgres", "user=reader password=secret", 1))
 	must(t, s, `CREATE SOURCE reader USING POSTGRES WITH (dsn_env = '`+reader+`')`)
@@ -206,19 +208,21 @@ func TestPostgresReader(t *testing.T) {
 // have their own budget. The same holds for a server that leads back here.
 func TestPostgresForeign(t *testing.T) {
 	t.Parallel()
-	c := pgtest.Start(t)
+	c := pgtest.SharedDatabase(t)
+	own := c.MustExec(t, `SELECT current_database()`)
 	s := onCluster(t, c)
 	if c.MustExec(t, "SELECT count(*) FROM pg_available_extensions WHERE name = 'postgres_fdw'") == "0" {
 		t.Skip("postgres_fdw is missing (apt-get install postgresql-contrib)")
 	}
 	host := c.MustExec(t, "SHOW unix_socket_directories")
 	c.MustExec(t, "CREATE DATABASE far")
+	t.Cleanup(func() { c.MustExec(t, "DROP DATABASE far WITH (FORCE)") })
 	c.MustExec(t, fmt.Sprintf(`CREATE EXTENSION postgres_fdw; CREATE SCHEMA seen;
 		CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '%[1]s', port '5432', dbname 'far'); CREATE USER MAPPING FOR postgres SERVER far OPTIONS (user 'postgres');
-		CREATE SERVER back FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '%[1]s', dbname 'postgres'); CREATE USER MAPPING FOR postgres SERVER back OPTIONS (user 'postgres');
+		CREATE SERVER back FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '%[1]s', dbname '%[2]s'); CREATE USER MAPPING FOR postgres SERVER back OPTIONS (user 'postgres');
 		CREATE FOREIGN TABLE mirror (sex text) SERVER back OPTIONS (table_name 'raw_admissions');
-		CREATE FOREIGN TABLE whole (a integer) SERVER far; CREATE FOREIGN TABLE part (a integer) SERVER far; CREATE FOREIGN TABLE glass (a integer) SERVER far; CREATE FOREIGN TABLE other (a integer) SERVER far`, host))
-	conn, err := pgx.Connect(context.Background(), strings.Replace(c.DSN(), "dbname=postgres", "dbname=far", 1))
+		CREATE FOREIGN TABLE whole (a integer) SERVER far; CREATE FOREIGN TABLE part (a integer) SERVER far; CREATE FOREIGN TABLE glass (a integer) SERVER far; CREATE FOREIGN TABLE other (a integer) SERVER far`, host, own))
+	conn, err := pgx.Connect(context.Background(), strings.Replace(c.DSN(), "dbname="+own, "dbname=far", 1))
 	if err != nil {
 		t.Fatal(err)
 	}
