@@ -181,17 +181,20 @@ func TestCrashEndsTheRun(t *testing.T) {
 }
 
 // crash leaves a database as a process does that is killed between two statements. The
-// system takes its lease back, and nothing more is stored.
+// system takes its lease back, if it was not given back as one that is idle on a busy machine,
+// and nothing more is stored.
 func crash(t *testing.T, s *engine.Session) {
 	t.Helper()
 	if err := s.DB().Answers().Live.Enter(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DB().Answers().Live.Lease.Release(); err != nil {
-		t.Fatal(err)
+	defer func() { <-s.DB().Answers().Live.Turn }()
+	if lease := s.DB().Answers().Live.Lease; lease != nil {
+		if err := lease.Release(); err != nil {
+			t.Error(err)
+		}
 	}
 	s.DB().Answers().Live.Lease = nil
-	<-s.DB().Answers().Live.Turn
 }
 
 // TestCrashesForgetNoComparison asks a mechanism of k = 200 new queries, and crashes after

@@ -20,12 +20,12 @@ import (
 	"dpsql/internal/seeds"
 )
 
-var peakRows = flag.Int("peak", 0, "the rows that TestPeakMemory compares with a tenth of them; 0 means 100,000, or a million with -long")
+var peakRows = flag.Int("peak", 0, "the rows that TestPeakMemory compares with a tenth of them; 0 means 400,000, or a million with -long")
 
 // peakSlack is how much the peak memory of a process may grow from a tenth of the rows to
 // all of them. The garbage collector's pace moves the peak by some MiB. A row is 27 bytes
-// in a file and 160 as values, and nine tenths of the rows are new. So the slack is less than
-// the rows' values, and from 400,000 rows on less than the rows of the file.
+// in a file and 160 as values, and nine tenths of the rows are new. So from 400,000 rows
+// on the slack is less than the rows.
 func peakSlack(rows int) int64 { return 5<<20 + 7*int64(rows) }
 
 // TestPeakMemory imports files and builds releases of them, or of rows on a server, in
@@ -34,7 +34,7 @@ func peakSlack(rows int) int64 { return 5<<20 + 7*int64(rows) }
 // and with -long it does all.
 func TestPeakMemory(t *testing.T) {
 	t.Parallel()
-	rows := sized(*peakRows, 100_000, 1_000_000)
+	rows := sized(*peakRows, 400_000, 1_000_000)
 	if _, err := vmHWM(); err != nil {
 		t.Skipf("the system does not say how large a process was: %v", err)
 	}

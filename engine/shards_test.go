@@ -470,7 +470,7 @@ var shardFaults = []fault{
 	}, to: 3, short: -1, code: sqlerr.IO, charges: 0},
 	{name: "a shard stops amid its cells", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
 		return w.stopAfter(t, w.Shard[1], amid())
-	}, to: 1, code: sqlerr.IO, charges: 1},
+	}, to: 1, short: -1, code: sqlerr.IO, charges: 1}, // fewer cells come at once
 	{name: "the coordinator stops amid the cells", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
 		return w.stopAfter(t, w.Cluster, amid())
 	}, to: 1, short: -1, code: sqlerr.IO, charges: 1},
@@ -553,7 +553,7 @@ const oneRead = 1 << 13
 // faults checks each statement under each fault. If the shards cannot even be asked for
 // their schema, nothing is charged. Otherwise the charge comes first, once, and then an
 // error that names the fault: no noise, nothing stored. After the servers are back the
-// statement is charged again and answered. By default three of the faults hit one
+// statement is charged again and answered. By default two of the faults hit one
 // statement each, since TestPostgresStops and its neighbours try the others on one server, and with
 // -long each hits all.
 func (w *warehouse) faults(t *testing.T) {
