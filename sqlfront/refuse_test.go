@@ -496,12 +496,12 @@ func TestComputedRefusals(t *testing.T) {
 func TestTooComplex(t *testing.T) {
 	table := wide(t)
 	cases := []struct{ where, message string }{
-		{"c0*c1*c2*c3*c4*c5*c6*c7*c8*c9 > 5", "compiling it takes more than"},
 		{"c0" + strings.Repeat(" + 1", 60_000) + " > 5", "more than 5000 parts"},
 		{"c0 IN (" + strings.Repeat("c1, ", 10_000) + "1)", "more than 5000 parts"},
 	}
 	if *long {
 		cases = append(cases, []struct{ where, message string }{
+			{"c0*c1*c2*c3*c4*c5*c6*c7*c8*c9 > 5", "compiling it takes more than"},
 			{strings.Repeat("(", 140) + "c0" + strings.Repeat(" * c1)", 140) + " > 5 AND c2 < c3 * c4 * c5 * c6", "compiling it takes more than"},
 			{"(c0 <> c1 OR c2 = c3) AND (c1 <> c4 OR c5 = c0) AND (c2 + c5) % 31 < 7 AND (c4 <> c6 OR c3 <> c1)", "compiling it takes more than"},
 		}...)
