@@ -477,3 +477,22 @@ func TestWorkloadBySMW(t *testing.T) {
 	must(t, s, `SET confidence = 0.9999999`)
 	checkBySMW(t, s, "w", []string{"sex = 1", "race > 0 AND sex = 0"})
 }
+
+// TestTooManyQueriesOfAClass: of columns of two values a class of conjunctions may ask for the greater
+// values only, which is said where it is not done already.
+func TestTooManyQueriesOfAClass(t *testing.T) {
+	t.Parallel()
+	s := open(t, filepath.Join(t.TempDir(), "bits.db"), engine.Options{}).NewSession()
+	var names, columns []string
+	for i := range 24 {
+		names, columns = append(names, fmt.Sprintf("c%d INTEGER", i)), append(columns, fmt.Sprintf("c%d INTEGER IN (0, 1)", i))
+	}
+	fill(t, s, `CREATE TABLE raw (`+strings.Join(names, ", ")+`)`)
+	must(t, s, `CREATE PRIVATE TABLE bits (`+strings.Join(columns, ", ")+`) FROM raw WITH (epsilon = 8, delta = 1e-6)`)
+	for class, offers := range map[string]bool{"": true, ", class = monotone": false} {
+		e := refused(t, s, sqlerr.Invalid, `CREATE RELEASE r ON bits USING SMW WITH (epsilon = 1, free_columns = 24`+class+`)`)
+		if !strings.Contains(e.Message, "the class has") || strings.Contains(e.Hint, "class = monotone asks for") != offers {
+			t.Errorf("%s: %v, hint %q", class, e, e.Hint)
+		}
+	}
+}
