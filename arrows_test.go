@@ -133,7 +133,7 @@ var kept = map[string][]string{
 	"github.com/google/differential-privacy": {},
 	"github.com/rogpeppe/go-internal":        {},
 	"github.com/xwb1989/sqlparser":           {"sqlfront", "sqlfront/syntax"},
-	"modernc.org/sqlite":                     {"catalog", "sqlfront/around"},
+	"modernc.org/sqlite":                     {"catalog", "server/pgcatalog", "sqlfront/around"},
 	"github.com/jackc/pgx":                   {"clients/load", "clients/programs/pgx", "clients/programs/gorm", "clients/programs/hello", "server", "source/postgres"},
 	"github.com/gofrs/flock":                 {"catalog"},
 	"github.com/olekukonko/tablewriter":      {"cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal"},

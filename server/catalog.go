@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"dpsql/server/pgcatalog"
+	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -106,6 +107,9 @@ func (c *conn) answer(ctx context.Context, a *asked, args []any) (*output, error
 		return c.set(&verb{name: name, value: value, local: transaction})
 	}}
 	rows, err := st.Query(ctx, session, args)
+	if err != nil && ctx.Err() != nil {
+		return nil, sqlerr.New(sqlerr.Cancelled, "the statement was cancelled")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -67,3 +67,33 @@ func BenchmarkAsks(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkFirst asks what a process is asked first, and what it is asked by another user than before.
+func BenchmarkFirst(b *testing.B) {
+	var catalogs [2]*Catalog
+	for i := range catalogs {
+		c, err := New(wide(20 + i))
+		if err != nil {
+			b.Fatal(err)
+		}
+		catalogs[i] = c
+	}
+	ask := func(c *Catalog) {
+		if _, err := c.Query(context.Background(), Session{}, "SELECT relname FROM pg_class WHERE oid = 'table_3'::regclass", nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Run("process", func(b *testing.B) {
+		for b.Loop() {
+			for len(idle) > 0 {
+				(<-idle).close()
+			}
+			ask(catalogs[0])
+		}
+	})
+	b.Run("user", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			ask(catalogs[i%2])
+		}
+	})
+}

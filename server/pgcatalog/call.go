@@ -26,10 +26,7 @@ func (b *binder) call(s *scope, n call) expr {
 		if s.level.noSets != "" {
 			unsupported(n.position, "a function that returns a set, in %s,", s.level.noSets)
 		}
-		set := b.set(s, n)
-		i := len(s.level.sets)
-		s.level.sets = append(s.level.sets, set)
-		return expr{typ: set.out.typ, fields: set.out.fields, eval: func(f *frame) any { return f.sets[i] }}
+		return b.setItem(s, b.set(s, n))
 	}
 	if e, ok := b.special(s, n); ok {
 		return e
@@ -53,27 +50,34 @@ func (b *binder) special(s *scope, n call) (expr, bool) {
 		}
 		list := args()
 		t := b.alike(list, strings.ToUpper(n.name), n.position)
-		return expr{typ: t, eval: chosen(n.name, list)}, true
+		if n.name == "coalesce" && len(list) > 1 {
+			return expr{typ: t, fields: list[0].fields, sql: b.grown("coalesce(" + joined(list) + ")")}, true
+		}
+		return b.invoked(t, true, chosen(n.name), list...), true
 	case "nullif":
 		if len(n.args) != 2 {
 			return expr{}, false
 		}
 		l, r := b.expr(s, n.args[0]), b.expr(s, n.args[1])
 		l, r = b.matched(l, r, "=", n.position)
-		l, hold := b.held(l)
-		same := comparison(l, "=", r)
-		return expr{typ: l.typ, eval: hold(func(f *frame) any {
-			if same.eval(f) == true {
-				return nil
-			}
-			return l.eval(f)
-		})}, true
+		if listed(l.typ) {
+			return b.invoked(l.typ, true, func(_ *run, a []any) any {
+				if a[0] != nil && a[1] != nil && compare(a[0], a[1]) == 0 {
+					return nil
+				}
+				return a[0]
+			}, l, r), true
+		}
+		return expr{typ: l.typ, sql: "nullif(" + l.sql + ", " + r.sql + ")"}, true
 	case "concat", "concat_ws":
 		list := args()
 		for i := range list {
 			list[i] = b.converted(list[i], textOID, n.position)
 		}
-		return expr{typ: textOID, eval: concat(n.name == "concat_ws", list)}, len(list) > 0
+		if len(list) == 0 {
+			return expr{}, false
+		}
+		return b.invoked(textOID, true, concat(n.name == "concat_ws"), list...), true
 	case "format":
 		if len(n.args) == 0 {
 			return expr{}, false
@@ -90,11 +94,21 @@ func (b *binder) special(s *scope, n call) (expr, bool) {
 	return expr{}, false
 }
 
-func chosen(name string, list []expr) func(*frame) any {
-	return func(f *frame) any {
+// joined lists expressions in SQL.
+func joined(list []expr) string { return strings.Join(textsOf(list), ", ") }
+
+func textsOf(list []expr) []string {
+	texts := make([]string, len(list))
+	for i, e := range list {
+		texts[i] = e.sql
+	}
+	return texts
+}
+
+func chosen(name string) func(*run, []any) any {
+	return func(_ *run, list []any) any {
 		var out any
-		for _, e := range list {
-			v := e.eval(f)
+		for _, v := range list {
 			switch {
 			case v == nil:
 			case name == "coalesce":
@@ -107,13 +121,13 @@ func chosen(name string, list []expr) func(*frame) any {
 	}
 }
 
-func concat(separated bool, list []expr) func(*frame) any {
-	return func(f *frame) any {
+func concat(separated bool) func(*run, []any) any {
+	return func(r *run, list []any) any {
 		var parts []string
 		separator, ok := "", true
 		for i, e := range list {
-			v, known := e.eval(f).(string)
-			switch f.run.spend(len(v) + len(separator)); {
+			v, known := e.(string)
+			switch r.spend(len(v) + len(separator)); {
 			case separated && i == 0:
 				separator, ok = v, known
 			case known:
@@ -148,22 +162,7 @@ func (b *binder) function(s *scope, n call) expr {
 	if out == anyelementOID || out == anyarrayOID {
 		out = args[0].typ
 	}
-	values := func(fr *frame) ([]any, bool) {
-		list := make([]any, len(args))
-		for i, a := range args {
-			if list[i] = a.eval(fr); list[i] == nil && !f.loose {
-				return nil, false
-			}
-		}
-		return list, true
-	}
-	return expr{typ: out, eval: func(fr *frame) any {
-		list, ok := values(fr)
-		if !ok {
-			return nil
-		}
-		return f.eval(fr.run, list)
-	}}
+	return b.invoked(out, f.loose, f.eval, args...)
 }
 
 // overload chooses the function of a name that the arguments fit best.
@@ -201,14 +200,11 @@ func (b *binder) aggregated(s *scope, n call) expr {
 	if s.level.clause != "" {
 		fail(sqlerr.New(sqlerr.Invalid, "aggregate functions are not allowed in %s", s.level.clause).At(n.position))
 	}
-	a, out := b.aggregateCall(s, n)
-	i := len(s.level.aggregates)
-	s.level.aggregates = append(s.level.aggregates, a)
-	out.eval = func(f *frame) any { return f.aggregates[i] }
-	return out
+	s.level.aggregates++
+	return b.aggregateCall(s, n, "")
 }
 
-func (b *binder) aggregateCall(s *scope, n call) (*aggregate, expr) {
+func (b *binder) aggregateCall(s *scope, n call, over string) expr {
 	saved := *s.level
 	s.level.clause, s.level.noSets = "the arguments of an aggregate", "the arguments of an aggregate"
 	defer func() { s.level.clause, s.level.noSets = saved.clause, saved.noSets }()
@@ -227,7 +223,32 @@ func (b *binder) aggregateCall(s *scope, n call) (*aggregate, expr) {
 		a.filter = b.condition(s, n.filter, "FILTER")
 	}
 	out := aggregateNamed(n.name)(b, a, n.position)
-	return a, out
+	out.sql = b.aggregateSQL(a, over)
+	if n.name == "sum" && classOf(out.typ) == floats {
+		out.sql = "CAST(" + out.sql + " AS REAL)"
+	}
+	return out
+}
+
+// aggregateSQL writes a call of an aggregate. What SQLite has not, Go makes of a list of the rows.
+func (b *binder) aggregateSQL(a *aggregate, over string) string {
+	distinct, filter := "", ""
+	if a.filter != "" {
+		filter = " FILTER (WHERE " + a.filter + ")"
+	}
+	if a.native != "" {
+		if a.distinct {
+			distinct = "DISTINCT "
+		}
+		args := "*"
+		if len(a.args) > 0 {
+			args = joined(a.args)
+		}
+		return b.grown(a.native + "(" + distinct + args + ")" + filter + over)
+	}
+	list := append(slices.Clone(a.args), a.order...)
+	rows := expr{sql: "json_group_array(" + jsonList(textsOf(list)) + ")" + filter + over}
+	return b.goSQL(&goCall{rows: true, eval: func(r *run, raw []any) any { return a.result(r, list, raw) }}, []expr{rows})
 }
 
 // over binds a window function.
@@ -241,33 +262,66 @@ func (b *binder) over(s *scope, n call) expr {
 			fail(sqlerr.New(sqlerr.Unknown, "window %q does not exist", folded(n.over.Name)).At(n.position))
 		}
 	}
-	w := &windowCall{name: n.name}
-	out := expr{typ: int8OID}
+	saved := s.level.noSets
+	s.level.noSets = "a window"
+	var parts, order []string
+	for _, p := range over.Partition {
+		parts = append(parts, b.settled(b.expr(s, p)).sql)
+	}
+	for i, k := range over.Order {
+		order = append(order, keyOfTerm(i, k).sql(b.settled(b.expr(s, k.X)).sql))
+	}
+	s.level.noSets = saved
+	s.level.windows++
+	text := " OVER ("
+	if parts != nil {
+		text += "PARTITION BY " + strings.Join(parts, ", ")
+	}
+	if order != nil {
+		text += " ORDER BY " + strings.Join(order, ", ")
+	}
+	text += ")"
 	switch {
 	case aggregateNamed(n.name) != nil:
-		w.aggregate, out = b.aggregateCall(s, n)
+		return b.aggregateCall(s, n, text)
 	case !slices.Contains([]string{"row_number", "rank", "dense_rank"}, n.name) || len(n.args) > 0:
 		unsupported(n.position, "the window function %s", n.name)
 	}
-	saved := s.level.noSets
-	s.level.noSets = "a window"
-	for _, p := range over.Partition {
-		w.partition = append(w.partition, b.settled(b.expr(s, p)))
+	return expr{typ: int8OID, sql: n.name + "()" + text}
+}
+
+// setItem is a set in a select list: a column of the rows that its sets have together.
+func (b *binder) setItem(s *scope, set *setCall) expr {
+	if s.level.zipped == "" {
+		s.level.zipped = b.fresh("z")
 	}
-	for i, k := range over.Order {
-		w.order = append(w.order, b.settled(b.expr(s, k.X)))
-		w.keys = append(w.keys, keyOfTerm(i, k))
+	s.level.sets = append(s.level.sets, set)
+	at := itoa(len(s.level.sets) - 1)
+	return expr{typ: set.out.typ, fields: set.out.fields, sql: "json_extract(" + s.level.zipped + ".value, '$[" + at + "]')"}
+}
+
+// zip returns the source that has the sets of a select list side by side.
+func (b *binder) zip(l *level) string {
+	var args []expr
+	for _, set := range l.sets {
+		args = append(args, set.args...)
 	}
-	s.level.noSets = saved
-	w.index = len(s.level.windows)
-	s.level.windows = append(s.level.windows, w)
-	out.eval = func(f *frame) any {
-		if w.index < len(f.windows) {
-			return f.windows[w.index]
+	sets := l.sets
+	e := b.invoked(textOID, true, func(r *run, a []any) any {
+		out := &array{lower: 1}
+		for i, set := range sets {
+			values := set.values(r, a[:len(set.args)])
+			a = a[len(set.args):]
+			for n, v := range values {
+				if n == len(out.elements) {
+					out.elements = append(out.elements, make(record, len(sets)))
+				}
+				out.elements[n].(record)[i] = v
+			}
 		}
-		return nil
-	}
-	return out
+		return out
+	}, args...)
+	return "json_each(" + e.sql + ") AS " + l.zipped
 }
 
 // set binds a call of a function that returns a set; nil if it is none.

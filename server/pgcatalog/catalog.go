@@ -6,10 +6,11 @@
 // file, no connection and no rows of tables, so no statement can reach a private row. A
 // statement is parsed, and each of its expressions is given PostgreSQL's type, because clients
 // ask for the types of columns and parameters before they ask for rows. The typed tree is then
-// run on the catalog's rows by this package itself.
+// written as SQL of SQLite, in which every name is the binder's, and run by an SQLite in memory
+// that has the relations as tables. What SQLite has not is one function, pg, that calls Go.
 //
-// A statement about the catalog is the analyst's own SQL. The steps, the memory and the rows of
-// one are limited.
+// A statement about the catalog is the analyst's own SQL. The time, the memory and the rows of
+// one are limited, and an authorizer lets it read and call what the binder writes, and no more.
 package pgcatalog
 
 // Picture is what a Catalog shows.

@@ -41,10 +41,7 @@ func (b *binder) expr(s *scope, e syntax.Expr) expr {
 	case *syntax.Test:
 		return b.test(s, e)
 	case *syntax.Between:
-		x, hold := b.held(b.expr(s, e.X))
-		low := b.operated(x, ">=", b.expr(s, e.Low), e.Operator)
-		high := b.operated(x, "<=", b.expr(s, e.High), e.Operator)
-		return negatedIf(e.Not, expr{typ: boolOID, eval: hold(conjunction(low.eval, high.eval))})
+		return b.between(s, e)
 	case *syntax.In:
 		return negatedIf(e.Not, b.in(s, e))
 	case *syntax.Subquery:
@@ -72,9 +69,9 @@ func (b *binder) expr(s *scope, e syntax.Expr) expr {
 func constant(value any) expr {
 	switch v := value.(type) {
 	case nil:
-		return expr{typ: unknownOID, untyped: true, isNull: true, eval: func(*frame) any { return nil }}
+		return expr{typ: unknownOID, untyped: true, isNull: true, sql: "NULL"}
 	case string:
-		return expr{typ: unknownOID, untyped: true, literal: v, eval: func(*frame) any { return v }}
+		return expr{typ: unknownOID, untyped: true, literal: v, sql: constantSQL(v)}
 	case bool:
 		return always(boolOID, v)
 	case int64:
@@ -90,7 +87,7 @@ func constant(value any) expr {
 func (b *binder) unary(s *scope, e *syntax.Unary) expr {
 	switch e.Op {
 	case "NOT":
-		return expr{typ: boolOID, eval: negation(b.condition(s, e.X, "NOT"))}
+		return expr{typ: boolOID, sql: "(NOT " + b.condition(s, e.X, "NOT") + ")"}
 	case "+":
 		return b.expr(s, e.X)
 	case "-":
@@ -129,7 +126,14 @@ func (b *binder) binary(s *scope, e *syntax.Binary) expr {
 		return b.logic(s, e)
 	case e.Op == "IS DISTINCT FROM":
 		l, r := b.matched(b.expr(s, e.X), b.expr(s, e.Y), "=", e.Operator)
-		return expr{typ: boolOID, eval: func(f *frame) any { return (compareNulls(l.eval(f), r.eval(f), false) != 0) != e.Not }}
+		if listed(l.typ) {
+			return b.invoked(boolOID, true, func(_ *run, a []any) any { return (compareNulls(a[0], a[1], false) != 0) != e.Not }, l, r)
+		}
+		is := " IS NOT "
+		if e.Not {
+			is = " IS "
+		}
+		return expr{typ: boolOID, sql: b.grown("(" + l.sql + is + r.sql + ")")}
 	case e.Quantifier != "":
 		return b.quantified(s, e)
 	}
@@ -140,55 +144,37 @@ func (b *binder) binary(s *scope, e *syntax.Binary) expr {
 // logic binds AND and OR.
 func (b *binder) logic(s *scope, e *syntax.Binary) expr {
 	operands := conjoined(e)
-	evals := make([]func(*frame) any, len(operands))
+	texts := make([]string, len(operands))
 	for i, o := range operands {
-		evals[i] = b.condition(s, o, e.Op)
+		texts[i] = b.condition(s, o, e.Op)
 	}
-	if e.Op == "AND" {
-		return expr{typ: boolOID, eval: conjunction(evals...)}
-	}
-	return expr{typ: boolOID, eval: func(f *frame) any {
-		var out any = false
-		for _, e := range evals {
-			switch e(f) {
-			case true:
-				return true
-			case nil:
-				out = nil
-			}
-		}
-		return out
-	}}
+	return expr{typ: boolOID, sql: b.grown(balanced(texts, " "+e.Op+" "))}
 }
 
-// conjunction is AND.
-func conjunction(evals ...func(*frame) any) func(*frame) any {
-	return func(f *frame) any {
-		var out any = true
-		for _, e := range evals {
-			switch e(f) {
-			case false:
-				return false
-			case nil:
-				out = nil
-			}
-		}
-		return out
+// balanced joins operands so that a long chain does not nest deep.
+func balanced(texts []string, operator string) string {
+	if len(texts) == 1 {
+		return texts[0]
 	}
+	half := len(texts) / 2
+	return "(" + balanced(texts[:half], operator) + operator + balanced(texts[half:], operator) + ")"
 }
 
-func negation(eval func(*frame) any) func(*frame) any {
-	return func(f *frame) any {
-		if v, ok := eval(f).(bool); ok {
-			return !v
-		}
-		return nil
+// between binds BETWEEN.
+func (b *binder) between(s *scope, e *syntax.Between) expr {
+	x, low, high := b.expr(s, e.X), b.expr(s, e.Low), b.expr(s, e.High)
+	l1, r1 := b.matched(x, low, ">=", e.Operator)
+	l2, r2 := b.matched(x, high, "<=", e.Operator)
+	if l1.sql == l2.sql && !listed(l1.typ) {
+		return negatedIf(e.Not, expr{typ: boolOID, sql: b.grown("(" + l1.sql + " BETWEEN " + r1.sql + " AND " + r2.sql + ")")})
 	}
+	both := "(" + b.comparison(l1, ">=", r1).sql + " AND " + b.comparison(l2, "<=", r2).sql + ")"
+	return negatedIf(e.Not, expr{typ: boolOID, sql: b.grown(both)})
 }
 
 func negatedIf(yes bool, e expr) expr {
 	if yes {
-		e.eval = negation(e.eval)
+		e.sql = "(NOT " + e.sql + ")"
 	}
 	return e
 }
@@ -202,40 +188,47 @@ func (b *binder) cast(s *scope, x syntax.Expr, target typeName, at int) expr {
 	if len(target.modifiers) == 1 && (t == varcharOID || t == bpcharOID) {
 		if v, ok := constantOf(target.modifiers[0]); ok {
 			if length, ok := v.(int64); ok && length > 0 {
-				e.eval = shortened(e.eval, length)
+				e = b.invoked(t, false, shortened(length), e)
 			}
 		}
 	}
-	e.isColumn = false
 	return e
 }
 
 // shortened cuts texts to a number of characters.
-func shortened(eval func(*frame) any, length int64) func(*frame) any {
-	return func(f *frame) any {
-		v := eval(f)
-		if s, ok := v.(string); ok && int64(len(s)) > length {
+func shortened(length int64) func(*run, []any) any {
+	return func(_ *run, a []any) any {
+		if s, ok := a[0].(string); ok && int64(len(s)) > length {
 			if r := []rune(s); int64(len(r)) > length {
 				return string(r[:length])
 			}
 		}
-		return v
+		return a[0]
 	}
 }
 
 func (b *binder) caseOf(s *scope, e *syntax.Case) expr {
-	when := make([]func(*frame) any, len(e.Whens))
+	when, of := make([]string, len(e.Whens)), ""
+	var tests []string
 	var x expr
-	hold := func(eval func(*frame) any) func(*frame) any { return eval }
 	if e.Of != nil {
-		x, hold = b.held(b.expr(s, e.Of))
+		x = b.expr(s, e.Of)
 	}
+	plain := e.Of != nil
 	for i, w := range e.Whens {
 		if e.Of == nil {
 			when[i] = b.condition(s, w.If, "CASE/WHEN")
-		} else {
-			when[i] = b.operated(x, "=", b.expr(s, w.If), at(w.If)).eval
+			continue
 		}
+		l, r := b.matched(x, b.expr(s, w.If), "=", at(w.If))
+		if i == 0 {
+			of = l.sql
+		}
+		plain = plain && !listed(l.typ) && l.sql == of
+		when[i], tests = r.sql, append(tests, b.comparison(l, "=", r).sql)
+	}
+	if e.Of != nil && !plain {
+		when, of = tests, ""
 	}
 	results := make([]expr, 0, len(e.Whens)+1)
 	if e.Else != nil { // PostgreSQL takes the type of ELSE first
@@ -247,45 +240,55 @@ func (b *binder) caseOf(s *scope, e *syntax.Case) expr {
 		results = append(results, b.expr(s, w.Then))
 	}
 	t := b.alike(results, "CASE", e.Pos())
-	return expr{typ: t, fields: results[len(results)-1].fields, eval: hold(func(f *frame) any {
-		for i, w := range when {
-			if w(f) == true {
-				return results[i+1].eval(f)
-			}
-		}
-		return results[0].eval(f)
-	})}
+	text := "CASE " + of
+	for i, w := range when {
+		text += " WHEN " + w + " THEN " + results[i+1].sql
+	}
+	return expr{typ: t, fields: results[len(results)-1].fields, sql: b.grown("(" + text + " ELSE " + results[0].sql + " END)")}
 }
 
 func (b *binder) test(s *scope, e *syntax.Test) expr {
 	if e.Is == "NULL" {
 		x := b.settled(b.expr(s, e.X))
-		return expr{typ: boolOID, eval: func(f *frame) any { return (x.eval(f) == nil) != e.Not }}
-	}
-	eval := b.boolean(b.expr(s, e.X), "IS "+e.Is, e.Operator)
-	return expr{typ: boolOID, eval: func(f *frame) any {
-		v := eval(f)
-		switch e.Is {
-		case "TRUE":
-			return (v == true) != e.Not
-		case "FALSE":
-			return (v == false) != e.Not
+		if e.Not {
+			return expr{typ: boolOID, sql: b.grown("(" + x.sql + " IS NOT NULL)")}
 		}
-		return (v == nil) != e.Not
-	}}
+		return expr{typ: boolOID, sql: b.grown("(" + x.sql + " IS NULL)")}
+	}
+	x := b.boolean(b.expr(s, e.X), "IS "+e.Is, e.Operator)
+	text := map[string]string{"TRUE": " IS TRUE)", "FALSE": " IS FALSE)", "UNKNOWN": " IS NULL)"}[e.Is]
+	return negatedIf(e.Not, expr{typ: boolOID, sql: b.grown("(" + x + text)})
 }
 
 func (b *binder) in(s *scope, e *syntax.In) expr {
 	if sub, ok := e.Set.(*syntax.Subquery); ok {
 		return b.anyOf(s, e.X, "=", sub.Query, false, e.Operator)
 	}
-	x, hold := b.held(b.expr(s, e.X))
+	x := b.expr(s, e.X)
 	list := e.Set.(*syntax.Tuple).Items
-	evals := make([]func(*frame) any, len(list))
+	items := make([]expr, len(list))
 	for i, item := range list {
-		evals[i] = negation(b.operated(x, "=", b.expr(s, item), at(item)).eval)
+		items[i] = b.expr(s, item)
 	}
-	return expr{typ: boolOID, eval: hold(negation(conjunction(evals...)))}
+	return b.among(x, items, e.Operator)
+}
+
+// among is x IN (items).
+func (b *binder) among(x expr, items []expr, at int) expr {
+	lefts, rights := make([]expr, len(items)), make([]expr, len(items))
+	plain := true
+	for i, item := range items {
+		lefts[i], rights[i] = b.matched(x, item, "=", at)
+		plain = plain && lefts[i].sql == lefts[0].sql && !listed(lefts[i].typ)
+	}
+	if plain {
+		return expr{typ: boolOID, sql: b.grown("(" + lefts[0].sql + " IN (" + joined(rights) + "))")}
+	}
+	texts := make([]string, len(items))
+	for i := range items {
+		texts[i] = b.comparison(lefts[i], "=", rights[i]).sql
+	}
+	return expr{typ: boolOID, sql: b.grown(balanced(texts, " OR "))}
 }
 
 // quantified is x operator ANY|ALL (array or query).
@@ -294,7 +297,13 @@ func (b *binder) quantified(s *scope, e *syntax.Binary) expr {
 	if sub, ok := e.Y.(*syntax.Subquery); ok {
 		return b.anyOf(s, e.X, operator, sub.Query, all, e.Operator)
 	}
-	left, list := b.expr(s, e.X), b.expr(s, e.Y)
+	left := b.expr(s, e.X)
+	if a, ok := syntax.Inside(e.Y).(*syntax.Array); ok && a.Query == nil && len(a.Items) > 0 && operator == "=" && !all && !listed(left.typ) {
+		items := b.items(s, a)
+		b.alike(items, "ARRAY", a.Pos())
+		return b.among(left, items, e.Operator)
+	}
+	list := b.expr(s, e.Y)
 	if list.untyped {
 		if left.untyped {
 			left = b.settled(left)
@@ -305,13 +314,11 @@ func (b *binder) quantified(s *scope, e *syntax.Binary) expr {
 	if element == 0 {
 		fail(sqlerr.New(sqlerr.Invalid, "op ANY/ALL (array) requires array on right side").At(e.Operator))
 	}
-	return b.anyOfValues(left, operator, element, all, e.Operator, func(f *frame) ([]any, bool) {
-		a, ok := list.eval(f).(*array)
-		if !ok {
-			return nil, false
-		}
-		return a.elements, true
-	})
+	name, q := b.fresh("j"), b.fresh("q")
+	item := expr{typ: element, sql: name + ".value"}
+	test := b.anyOfValues(left, operator, item, all, e.Operator, "json_each(coalesce(json_extract("+q+".a, '$.items'), "+q+".a)) AS "+name)
+	text := "(SELECT CASE WHEN " + q + ".a IS NOT NULL THEN " + test + " END FROM (SELECT " + list.sql + " AS a) AS " + q + ")"
+	return expr{typ: boolOID, sql: b.grown(text)}
 }
 
 // anyOf is x operator ANY (SELECT …).
@@ -330,73 +337,42 @@ func (b *binder) anyOf(s *scope, left syntax.Expr, operator string, q *syntax.Qu
 		}
 		row, element = b.expr(s, left), p.columns[0].typ
 	}
-	return b.anyOfValues(row, operator, element, all, at, func(f *frame) (out []any, ok bool) {
-		for _, r := range p.collect(f) {
-			if element == recordOID && len(p.columns) > 1 {
-				out = append(out, record(r))
-			} else {
-				out = append(out, r[0])
-			}
+	name := b.fresh("j")
+	item := expr{typ: element, fields: p.columns[0].fields, sql: name + ".c0"}
+	if element == recordOID && len(p.columns) > 1 {
+		list := make([]string, len(p.columns))
+		for i := range list {
+			list[i] = name + ".c" + itoa(i)
 		}
-		return out, true
-	})
+		item.fields, item.sql = p.columns, jsonList(list)
+	}
+	return expr{typ: boolOID, sql: b.grown(b.anyOfValues(row, operator, item, all, at, "("+p.sql+") AS "+name))}
 }
 
-// anyOfValues compares a value with each of a list.
-func (b *binder) anyOfValues(left expr, operator string, element uint32, all bool, at int, list func(*frame) ([]any, bool)) expr {
-	slot := b.slot()
-	item := expr{typ: element, eval: func(f *frame) any { return f.run.slots[slot] }}
-	left, hold := b.held(left)
-	cmp := b.operated(left, operator, item, at).eval
-	return expr{typ: boolOID, eval: hold(func(f *frame) any {
-		values, ok := list(f)
-		if !ok {
-			return nil
-		}
-		var out any = all
-		for _, v := range values {
-			f.run.step()
-			f.run.slots[slot] = v
-			r := cmp(f)
-			switch {
-			case r == nil:
-				out = nil
-			case r == !all:
-				return !all
+// anyOfValues compares a value with each item of a source.
+func (b *binder) anyOfValues(left expr, operator string, item expr, all bool, at int, from string) string {
+	if operator == "=" && !all || operator == "<>" && all {
+		if l, r := b.matched(left, item, operator, at); !listed(l.typ) {
+			in := " IN (SELECT "
+			if all {
+				in = " NOT IN (SELECT "
 			}
+			return "(" + l.sql + in + r.sql + " FROM " + from + "))"
 		}
-		return out
-	})}
+	}
+	found, otherwise := "max(x) = 1 THEN 1", "0"
+	if all {
+		found, otherwise = "min(x) = 0 THEN 0", "1"
+	}
+	test := b.operated(left, operator, item, at).sql
+	return "(SELECT CASE WHEN " + found + " WHEN count(*) > count(x) THEN NULL ELSE " + otherwise + " END FROM (SELECT " + test + " AS x FROM " + from + "))"
 }
 
-// held returns an expression for one that is used several times, and the function to wrap
-// around what uses it, so that the value is computed once. Otherwise the time would double
-// with each level of nesting.
-func (b *binder) held(e expr) (held expr, hold func(eval func(*frame) any) func(*frame) any) {
-	if e.untyped {
-		return e, func(eval func(*frame) any) func(*frame) any { return eval }
-	}
-	slot, value := b.slot(), e.eval
-	e.eval = func(f *frame) any { return f.run.slots[slot] }
-	e.isColumn = false
-	return e, func(eval func(*frame) any) func(*frame) any {
-		return func(f *frame) any {
-			f.run.slots[slot] = value(f)
-			return eval(f)
-		}
-	}
-}
+// listed reports whether values of a type are held as JSON, which does not compare as they do.
+func listed(t uint32) bool { return classOf(t) == arrays || classOf(t) == records }
 
 func (b *binder) exists(s *scope, e *syntax.Exists) expr {
-	p := b.nested(s, e.Query)
-	return expr{typ: boolOID, eval: func(f *frame) any {
-		if !p.correlated {
-			return len(p.collect(f)) > 0
-		}
-		found := false
-		p.each(f, func([]any) bool { found = true; return false })
-		return found
-	}}
+	return expr{typ: boolOID, sql: b.grown("EXISTS (" + b.nested(s, e.Query).sql + ")")}
 }
 
 // oneColumn binds a query that must have one column.
@@ -411,17 +387,39 @@ func (b *binder) oneColumn(s *scope, q *syntax.Query, at int) *plan {
 // scalar binds a query as a value.
 func (b *binder) scalar(s *scope, e *syntax.Subquery) expr {
 	p := b.oneColumn(s, e.Query, e.Pos())
-	return expr{typ: p.columns[0].typ, fields: p.columns[0].fields, eval: func(f *frame) any {
-		rows := p.collect(f)
-		switch len(rows) {
+	out := expr{typ: p.columns[0].typ, fields: p.columns[0].fields}
+	if b.atMostOne(e.Query) {
+		out.sql = b.grown("(" + p.sql + ")")
+		return out
+	}
+	name := b.fresh("q")
+	rows := expr{sql: "(SELECT json_group_array(json_array(" + name + ".c0)) FROM (" + p.sql + ") AS " + name + ")"}
+	c := &goCall{rows: true, eval: func(_ *run, list []any) any {
+		switch len(list) {
 		case 0:
 			return nil
 		case 1:
-			return rows[0][0]
+			return decode(listOf(list[0])[0], out.typ, out.fields)
 		}
 		fail(sqlerr.New(sqlerr.Invalid, "more than one row returned by a subquery used as an expression").At(e.Pos()))
 		return nil
 	}}
+	out.sql = b.goSQL(c, []expr{rows})
+	return out
+}
+
+// atMostOne reports whether a query gives one row by its form: without FROM, or with LIMIT 1.
+func (b *binder) atMostOne(q *syntax.Query) bool {
+	if q.Limit != nil {
+		v, ok := constantOf(q.Limit)
+		return ok && v == int64(1)
+	}
+	block, ok := q.Body.(*syntax.Block)
+	if !ok || len(block.From) > 0 || len(block.Items) != 1 {
+		return false
+	}
+	c, isCall := callOf(syntax.Inside(block.Items[0].X))
+	return !isCall || setNamed(c.name) == nil
 }
 
 // arrayOfRows binds ARRAY(SELECT …).
@@ -431,23 +429,15 @@ func (b *binder) arrayOfRows(s *scope, e *syntax.Array) expr {
 	if t == 0 {
 		unsupported(e.Pos(), "an array of %s", b.catalog.typeTitle(p.columns[0].typ))
 	}
-	return expr{typ: t, eval: func(f *frame) any {
-		a := &array{lower: 1}
-		for _, row := range p.collect(f) {
-			a.elements = append(a.elements, row[0])
-		}
-		return a
-	}}
+	name := b.fresh("q")
+	return expr{typ: t, sql: b.grown("(SELECT json_group_array(" + name + ".c0) FROM (" + p.sql + ") AS " + name + ")")}
 }
 
 func (b *binder) arrayOf(s *scope, e *syntax.Array) expr {
 	if e.Query != nil {
 		return b.arrayOfRows(s, e)
 	}
-	items := make([]expr, len(e.Items))
-	for i, item := range e.Items {
-		items[i] = b.expr(s, item)
-	}
+	items := b.items(s, e)
 	if len(items) == 0 {
 		fail(sqlerr.New(sqlerr.Invalid, "cannot determine type of empty array").WithHint("write ARRAY[]::text[]").At(e.Pos()))
 	}
@@ -455,13 +445,16 @@ func (b *binder) arrayOf(s *scope, e *syntax.Array) expr {
 	if t == 0 {
 		unsupported(e.Pos(), "an array of %s", b.catalog.typeTitle(items[0].typ))
 	}
-	return expr{typ: t, eval: func(f *frame) any {
-		a := &array{make([]any, len(items)), 1}
-		for i, e := range items {
-			a.elements[i] = e.eval(f)
-		}
-		return a
-	}}
+	return expr{typ: t, sql: b.grown("json_array(" + joined(items) + ")")}
+}
+
+// items binds the items of ARRAY[…].
+func (b *binder) items(s *scope, e *syntax.Array) []expr {
+	items := make([]expr, len(e.Items))
+	for i, item := range e.Items {
+		items[i] = b.expr(s, item)
+	}
+	return items
 }
 
 func (b *binder) index(s *scope, e *syntax.Index) expr {
@@ -470,14 +463,14 @@ func (b *binder) index(s *scope, e *syntax.Index) expr {
 	if element == 0 {
 		fail(sqlerr.New(sqlerr.Invalid, "cannot subscript type %s because it does not support subscripting", b.catalog.typeTitle(list.typ)).At(e.Operator))
 	}
-	return expr{typ: element, eval: func(f *frame) any {
-		a, ok := list.eval(f).(*array)
-		i, known := by.eval(f).(int64)
+	return b.invoked(element, false, func(_ *run, args []any) any {
+		a, ok := args[0].(*array)
+		i, known := args[1].(int64)
 		if i -= lowerOf(a); !ok || !known || i < 0 || i >= int64(len(a.elements)) {
 			return nil
 		}
 		return a.elements[i]
-	}}
+	}, list, by)
 }
 
 func lowerOf(a *array) int64 {
@@ -494,12 +487,7 @@ func (b *binder) field(s *scope, n *syntax.Field) expr {
 	}
 	for i, f := range e.fields {
 		if f.name == name {
-			return expr{typ: f.typ, fields: f.fields, eval: func(fr *frame) any {
-				if r, ok := e.eval(fr).(record); ok {
-					return r[i]
-				}
-				return nil
-			}}
+			return fieldOf(e, i)
 		}
 	}
 	fail(sqlerr.New(sqlerr.Unknown, "column %q not found in data type %s", name, b.catalog.typeTitle(e.typ)).Of(sqlerr.Column).At(n.Operator))
@@ -513,13 +501,13 @@ func (b *binder) rowOf(s *scope, e *syntax.Tuple) expr {
 		items[i] = b.settled(b.expr(s, item))
 		fields[i] = outColumn{name: "f" + itoa(i+1), typ: items[i].typ, fields: items[i].fields}
 	}
-	return expr{typ: recordOID, fields: fields, eval: func(f *frame) any {
-		r := make(record, len(items))
-		for i, item := range items {
-			r[i] = item.eval(f)
-		}
-		return r
-	}}
+	return expr{typ: recordOID, fields: fields, sql: b.grown("json_array(" + joined(items) + ")")}
+}
+
+// fieldOf is a field of a row.
+func fieldOf(e expr, i int) expr {
+	f := e.fields[i]
+	return expr{typ: f.typ, fields: f.fields, sql: "json_extract(" + e.sql + ", '$[" + itoa(i) + "]')"}
 }
 
 // matched gives the two operands of a comparison types that can be compared.
@@ -557,7 +545,7 @@ func (b *binder) operated(l expr, operator string, r expr, at int) expr {
 	switch operator {
 	case "=", "<>", "<", "<=", ">", ">=":
 		l, r = b.matched(l, r, operator, at)
-		return comparison(l, operator, r)
+		return b.comparison(l, operator, r)
 	case "~", "~*", "!~", "!~*", "~~", "!~~", "~~*", "!~~*":
 		return b.pattern(l, operator, r, at)
 	case "||":
@@ -571,36 +559,14 @@ func (b *binder) operated(l expr, operator string, r expr, at int) expr {
 	return expr{}
 }
 
-func comparison(l expr, operator string, r expr) expr {
-	var holds func(int) bool
-	switch operator {
-	case "=":
-		holds = func(n int) bool { return n == 0 }
-	case "<>":
-		holds = func(n int) bool { return n != 0 }
-	case "<":
-		holds = func(n int) bool { return n < 0 }
-	case "<=":
-		holds = func(n int) bool { return n <= 0 }
-	case ">":
-		holds = func(n int) bool { return n > 0 }
-	default:
-		holds = func(n int) bool { return n >= 0 }
+func (b *binder) comparison(l expr, operator string, r expr) expr {
+	if !listed(l.typ) && !listed(r.typ) {
+		return expr{typ: boolOID, sql: b.grown("(" + l.sql + " " + operator + " " + r.sql + ")")}
 	}
-	return expr{typ: boolOID, eval: func(f *frame) any {
-		a := l.eval(f)
-		if a == nil {
-			return nil
-		}
-		z := r.eval(f)
-		if z == nil {
-			return nil
-		}
-		if s, ok := a.(string); ok && len(s) > 256 {
-			f.run.work(len(s) / 64)
-		}
-		return holds(compare(a, z))
-	}}
+	holds := map[string]func(int) bool{"=": func(n int) bool { return n == 0 }, "<>": func(n int) bool { return n != 0 },
+		"<": func(n int) bool { return n < 0 }, "<=": func(n int) bool { return n <= 0 },
+		">": func(n int) bool { return n > 0 }, ">=": func(n int) bool { return n >= 0 }}[operator]
+	return b.invoked(boolOID, false, func(_ *run, a []any) any { return holds(compare(a[0], a[1])) }, l, r)
 }
 
 func (b *binder) pattern(l expr, operator string, r expr, at int) expr {
@@ -616,15 +582,11 @@ func (b *binder) pattern(l expr, operator string, r expr, at int) expr {
 	not := strings.HasPrefix(operator, "!")
 	insensitive := strings.HasSuffix(operator, "*")
 	like := strings.Contains(operator, "~~")
-	return expr{typ: boolOID, eval: func(f *frame) any {
-		s, ok := l.eval(f).(string)
-		p, known := r.eval(f).(string)
-		if !ok || !known {
-			return nil
-		}
-		f.run.work(len(s))
-		return f.run.pattern(p, like, insensitive).MatchString(s) != not
-	}}
+	return b.invoked(boolOID, false, func(r *run, a []any) any {
+		s := a[0].(string)
+		r.work(len(s))
+		return r.pattern(a[1].(string), like, insensitive).MatchString(s) != not
+	}, l, r)
 }
 
 func (b *binder) concatenated(l, r expr, at int) expr {
@@ -635,15 +597,7 @@ func (b *binder) concatenated(l, r expr, at int) expr {
 		b.noOperator(l.typ, "||", r.typ, at)
 	}
 	l, r = b.converted(l, textOID, at), b.converted(r, textOID, at)
-	return expr{typ: textOID, eval: func(f *frame) any {
-		a, ok := l.eval(f).(string)
-		z, known := r.eval(f).(string)
-		if !ok || !known {
-			return nil
-		}
-		f.run.spend(len(a) + len(z))
-		return a + z
-	}}
+	return expr{typ: textOID, sql: b.grown("(" + l.sql + " || " + r.sql + ")")}
 }
 
 // joinedArrays appends arrays, or an element to one.
@@ -653,20 +607,23 @@ func (b *binder) joinedArrays(l, r expr, at int) expr {
 		t = r.typ
 	}
 	// An element is a list of one, and NULL as an array is no list.
-	list := func(e expr) func(*frame) *array {
+	var single [2]bool
+	for i, e := range []*expr{&l, &r} {
 		if !e.untyped && elementOf(e.typ) == 0 {
-			e = b.implied(e, elementOf(t), at)
-			return func(f *frame) *array { return &array{elements: []any{e.eval(f)}} }
-		}
-		e = b.implied(e, t, at)
-		return func(f *frame) *array {
-			a, _ := e.eval(f).(*array)
-			return a
+			*e, single[i] = b.implied(*e, elementOf(t), at), true
+		} else {
+			*e = b.implied(*e, t, at)
 		}
 	}
-	left, right := list(l), list(r)
-	return expr{typ: t, eval: func(f *frame) any {
-		a, z := left(f), right(f)
+	list := func(v any, isElement bool) *array {
+		if isElement {
+			return &array{elements: []any{v}}
+		}
+		a, _ := v.(*array)
+		return a
+	}
+	return b.invoked(t, true, func(r *run, args []any) any {
+		a, z := list(args[0], single[0]), list(args[1], single[1])
 		switch {
 		case a == nil && z == nil:
 			return nil
@@ -675,9 +632,9 @@ func (b *binder) joinedArrays(l, r expr, at int) expr {
 		case z == nil:
 			return a
 		}
-		f.run.spend(16 * (len(a.elements) + len(z.elements)))
+		r.spend(16 * (len(a.elements) + len(z.elements)))
 		return &array{append(append([]any{}, a.elements...), z.elements...), 1}
-	}}
+	}, l, r)
 }
 
 // overlap is containment and overlap of arrays.
@@ -689,25 +646,21 @@ func (b *binder) overlap(l expr, operator string, r expr, at int) expr {
 	if operator == "<@" {
 		l, r = r, l
 	}
-	return expr{typ: boolOID, eval: func(f *frame) any {
-		a, ok := l.eval(f).(*array)
-		z, known := r.eval(f).(*array)
-		if !ok || !known {
-			return nil
-		}
+	return b.invoked(boolOID, false, func(r *run, args []any) any {
+		a, z := args[0].(*array), args[1].(*array)
 		have := make(map[any]bool, len(a.elements))
 		for _, v := range a.elements {
-			f.run.step()
+			r.step()
 			have[keyOf(v)] = v != nil
 		}
 		for _, v := range z.elements {
-			f.run.step()
+			r.step()
 			if have[keyOf(v)] == (operator == "&&") {
 				return operator == "&&"
 			}
 		}
 		return operator != "&&"
-	}}
+	}, l, r)
 }
 
 func (b *binder) arithmetic(l expr, operator string, r expr, at int) expr {
@@ -734,18 +687,13 @@ func (b *binder) arithmetic(l expr, operator string, r expr, at int) expr {
 		return b.floatArithmetic(l, operator, r, t, at)
 	}
 	c := b.catalog
-	return expr{typ: t, eval: func(f *frame) any {
-		x, ok := l.eval(f).(int64)
-		y, known := r.eval(f).(int64)
-		if !ok || !known {
-			return nil
-		}
-		n, fits := calculate(x, operator, y)
+	return b.invoked(t, false, func(_ *run, a []any) any {
+		n, fits := calculate(a[0].(int64), operator, a[1].(int64))
 		if !fits {
 			fail(sqlerr.New(sqlerr.Invalid, "%s out of range, or a division by zero", c.typeTitle(t)).At(at))
 		}
 		return c.ranged(n, t)
-	}}
+	}, l, r)
 }
 
 func calculate(x int64, operator string, y int64) (n int64, ok bool) {
@@ -792,12 +740,8 @@ func (b *binder) floatArithmetic(l expr, operator string, r expr, t uint32, at i
 		b.noOperator(l.typ, operator, r.typ, at)
 	}
 	l, r = b.converted(l, t, at), b.converted(r, t, at)
-	return expr{typ: t, eval: func(f *frame) any {
-		x, ok := l.eval(f).(float64)
-		y, known := r.eval(f).(float64)
-		if !ok || !known {
-			return nil
-		}
+	return b.invoked(t, false, func(_ *run, a []any) any {
+		x, y := a[0].(float64), a[1].(float64)
 		switch operator {
 		case "+":
 			return x + y
@@ -810,5 +754,5 @@ func (b *binder) floatArithmetic(l expr, operator string, r expr, t uint32, at i
 			fail(sqlerr.New(sqlerr.Invalid, "division by zero").At(at))
 		}
 		return x / y
-	}}
+	}, l, r)
 }

@@ -605,15 +605,7 @@ func bindCount(b *binder, a *aggregate, at int) expr {
 	if len(a.args) > 1 {
 		needArgs(a, "count", 1, at)
 	}
-	a.compute = func(r *run, rows [][]any) any {
-		n := int64(0)
-		for _, row := range rows {
-			if len(a.args) == 0 || row[0] != nil {
-				n++
-			}
-		}
-		return n
-	}
+	a.native = "count"
 	return expr{typ: int8OID}
 }
 
@@ -625,26 +617,7 @@ func bindSum(b *binder, a *aggregate, at int) expr {
 	if out == 0 {
 		fail(sqlerr.New(sqlerr.Unknown, "function sum(%s) does not exist", b.catalog.typeTitle(e.typ)).Of(sqlerr.Function).At(at))
 	}
-	a.compute = func(r *run, rows [][]any) any {
-		var whole int64
-		var broken float64
-		some := false
-		for _, row := range rows {
-			switch v := row[0].(type) {
-			case int64:
-				whole, some = whole+v, true
-			case float64:
-				broken, some = broken+v, true
-			}
-		}
-		switch {
-		case !some:
-			return nil
-		case out == int8OID:
-			return whole
-		}
-		return float64(whole) + broken
-	}
+	a.native = "sum"
 	return expr{typ: out}
 }
 
@@ -656,14 +629,18 @@ func bindExtreme(sign int) func(b *binder, a *aggregate, at int) expr {
 		if baseOf(out) == nameOID || classOf(out) == records {
 			fail(sqlerr.New(sqlerr.Unknown, "function min(%s) does not exist", b.catalog.typeTitle(out)).Of(sqlerr.Function).WithHint("cast it to text").At(at))
 		}
-		a.compute = func(r *run, rows [][]any) any {
-			var best any
-			for _, row := range rows {
-				if row[0] != nil && (best == nil || compare(row[0], best)*sign > 0) {
-					best = row[0]
+		a.native = map[int]string{-1: "min", 1: "max"}[sign]
+		if listed(out) {
+			a.native = ""
+			a.compute = func(r *run, rows [][]any) any {
+				var best any
+				for _, row := range rows {
+					if row[0] != nil && (best == nil || compare(row[0], best)*sign > 0) {
+						best = row[0]
+					}
 				}
+				return best
 			}
-			return best
 		}
 		return expr{typ: out}
 	}
@@ -673,17 +650,9 @@ func bindBool(all bool) func(b *binder, a *aggregate, at int) expr {
 	return func(b *binder, a *aggregate, at int) expr {
 		needArgs(a, "bool_and", 1, at)
 		a.args[0] = b.implied(a.args[0], boolOID, at)
-		a.compute = func(r *run, rows [][]any) any {
-			var out any
-			for _, row := range rows {
-				if row[0] == !all {
-					return !all
-				}
-				if row[0] != nil {
-					out = all
-				}
-			}
-			return out
+		a.native = "max"
+		if all {
+			a.native = "min"
 		}
 		return expr{typ: boolOID}
 	}
@@ -750,10 +719,10 @@ func bindSeries(b *binder, args []expr, at int) *setCall {
 		}
 		args[i] = b.implied(e, int8OID, at)
 	}
-	return &setCall{out: expr{typ: t}, values: func(f *frame) (out []any) {
+	return &setCall{out: expr{typ: t}, args: args, values: func(r *run, a []any) (out []any) {
 		n := [3]int64{0, 0, 1}
-		for i, e := range args {
-			v, ok := e.eval(f).(int64)
+		for i := range a {
+			v, ok := a[i].(int64)
 			if !ok {
 				return nil
 			}
@@ -763,8 +732,8 @@ func bindSeries(b *binder, args []expr, at int) *setCall {
 			fail(sqlerr.New(sqlerr.Invalid, "step size cannot equal zero").At(at))
 		}
 		for v := n[0]; n[2] > 0 && v <= n[1] || n[2] < 0 && v >= n[1]; v += n[2] {
-			f.run.step()
-			f.run.spend(16)
+			r.step()
+			r.spend(16)
 			out = append(out, v)
 			if n[2] > 0 && v > n[1]-n[2] || n[2] < 0 && v < n[1]-n[2] {
 				break
@@ -774,42 +743,37 @@ func bindSeries(b *binder, args []expr, at int) *setCall {
 	}}
 }
 
-// arrayArgument returns the array that a call's first argument is.
-func arrayArgument(b *binder, args []expr, n int) func(f *frame) *array {
-	if len(args) != n || elementOf(args[0].typ) == 0 {
-		return nil
+// arrayArgument reports whether a call's first argument is an array, and how many it has.
+func arrayArgument(args []expr, n int) bool { return len(args) == n && elementOf(args[0].typ) != 0 }
+
+// itemsOf returns the elements of an argument.
+func itemsOf(r *run, v any) *array {
+	a, ok := v.(*array)
+	if !ok {
+		return &array{}
 	}
-	e := args[0]
-	return func(f *frame) *array {
-		a, ok := e.eval(f).(*array)
-		if !ok {
-			return &array{}
-		}
-		for range a.elements {
-			f.run.step()
-		}
-		return a
+	for range a.elements {
+		r.step()
 	}
+	return a
 }
 
 func bindUnnest(b *binder, args []expr, at int) *setCall {
 	if len(args) == 1 && args[0].untyped {
 		args[0] = b.typed(args[0], arrayOfType(textOID))
 	}
-	list := arrayArgument(b, args, 1)
-	if list == nil {
+	if !arrayArgument(args, 1) {
 		return nil
 	}
-	return &setCall{out: expr{typ: elementOf(args[0].typ)}, values: func(f *frame) []any { return list(f).elements }}
+	return &setCall{out: expr{typ: elementOf(args[0].typ)}, args: args, values: func(r *run, a []any) []any { return itemsOf(r, a[0]).elements }}
 }
 
 func bindSubscripts(b *binder, args []expr, at int) *setCall {
-	list := arrayArgument(b, args, 2)
-	if list == nil {
+	if !arrayArgument(args, 2) {
 		return nil
 	}
-	return &setCall{out: expr{typ: int4OID}, values: func(f *frame) (out []any) {
-		a := list(f)
+	return &setCall{out: expr{typ: int4OID}, args: args, values: func(r *run, args []any) (out []any) {
+		a := itemsOf(r, args[0])
 		for i := range a.elements {
 			out = append(out, int64(i+a.lower))
 		}
@@ -818,13 +782,12 @@ func bindSubscripts(b *binder, args []expr, at int) *setCall {
 }
 
 func bindExpand(b *binder, args []expr, at int) *setCall {
-	list := arrayArgument(b, args, 1)
-	if list == nil {
+	if !arrayArgument(args, 1) {
 		return nil
 	}
 	fields := []outColumn{{name: "x", typ: elementOf(args[0].typ)}, {name: "n", typ: int4OID}}
-	return &setCall{out: expr{typ: recordOID, fields: fields}, values: func(f *frame) (out []any) {
-		for i, v := range list(f).elements {
+	return &setCall{out: expr{typ: recordOID, fields: fields}, args: args, values: func(r *run, a []any) (out []any) {
+		for i, v := range itemsOf(r, a[0]).elements {
 			out = append(out, record{v, int64(i + 1)})
 		}
 		return out
@@ -837,7 +800,7 @@ func bindKeywords(b *binder, args []expr, at int) *setCall {
 	}
 	fields := []outColumn{{name: "word", typ: textOID}, {name: "catcode", typ: charOID}, {name: "barelabel", typ: boolOID},
 		{name: "catdesc", typ: textOID}, {name: "baredesc", typ: textOID}}
-	return &setCall{out: expr{typ: recordOID, fields: fields}, values: func(f *frame) (out []any) {
+	return &setCall{out: expr{typ: recordOID, fields: fields}, args: args, values: func(r *run, a []any) (out []any) {
 		for _, row := range sharedCatalog().keywords {
 			out = append(out, row[0])
 		}
@@ -846,17 +809,16 @@ func bindKeywords(b *binder, args []expr, at int) *setCall {
 }
 
 func bindAcl(b *binder, args []expr, at int) *setCall {
-	list := arrayArgument(b, args, 1)
-	if list == nil {
+	if !arrayArgument(args, 1) {
 		return nil
 	}
 	fields := []outColumn{{name: "grantor", typ: oidOID}, {name: "grantee", typ: oidOID}, {name: "privilege_type", typ: textOID}, {name: "is_grantable", typ: boolOID}}
-	return &setCall{out: expr{typ: recordOID, fields: fields}, values: func(f *frame) (out []any) {
-		for _, item := range list(f).elements {
+	return &setCall{out: expr{typ: recordOID, fields: fields}, args: args, values: func(r *run, a []any) (out []any) {
+		for _, item := range itemsOf(r, a[0]).elements {
 			s, _ := item.(string)
 			who, rest, _ := strings.Cut(s, "=")
 			letters, grantor, _ := strings.Cut(rest, "/")
-			role := func(name string) int64 { return f.run.catalog.regLookup(name, regroleOID) }
+			role := func(name string) int64 { return r.catalog.regLookup(name, regroleOID) }
 			for _, c := range letters {
 				if p := privilegeNames[c]; p != "" {
 					out = append(out, record{role(grantor), role(who), p, false})
@@ -873,12 +835,11 @@ var privilegeNames = map[rune]string{'r': "SELECT", 'a': "INSERT", 'w': "UPDATE"
 
 func bindOptions(b *binder, args []expr, at int) *setCall {
 	fields := []outColumn{{name: "option_name", typ: textOID}, {name: "option_value", typ: textOID}}
-	list := arrayArgument(b, args, 1)
-	if list == nil {
+	if !arrayArgument(args, 1) {
 		return nil
 	}
-	return &setCall{out: expr{typ: recordOID, fields: fields}, values: func(f *frame) (out []any) {
-		for _, item := range list(f).elements {
+	return &setCall{out: expr{typ: recordOID, fields: fields}, args: args, values: func(r *run, a []any) (out []any) {
+		for _, item := range itemsOf(r, a[0]).elements {
 			s, _ := item.(string)
 			name, value, _ := strings.Cut(s, "=")
 			out = append(out, record{name, value})
@@ -891,15 +852,15 @@ func bindSplit(b *binder, args []expr, at int) *setCall {
 	if len(args) != 2 {
 		return nil
 	}
-	s, p := b.implied(args[0], textOID, at), b.implied(args[1], textOID, at)
-	return &setCall{out: expr{typ: textOID}, values: func(f *frame) (out []any) {
-		text, ok := s.eval(f).(string)
-		pattern, known := p.eval(f).(string)
+	args[0], args[1] = b.implied(args[0], textOID, at), b.implied(args[1], textOID, at)
+	return &setCall{out: expr{typ: textOID}, args: args, values: func(r *run, a []any) (out []any) {
+		text, ok := a[0].(string)
+		pattern, known := a[1].(string)
 		if !ok || !known {
 			return nil
 		}
-		for _, part := range f.run.pattern(pattern, false, false).Split(text, -1) {
-			f.run.spend(16)
+		for _, part := range r.pattern(pattern, false, false).Split(text, -1) {
+			r.spend(16)
 			out = append(out, part)
 		}
 		return out
@@ -907,7 +868,7 @@ func bindSplit(b *binder, args []expr, at int) *setCall {
 }
 
 func bindNothing(b *binder, args []expr, at int) *setCall {
-	return &setCall{out: expr{typ: textOID}, values: func(*frame) []any { return nil }}
+	return &setCall{out: expr{typ: textOID}, values: func(*run, []any) []any { return nil }}
 }
 
 // arrayToString needs the type of its argument, which functions do not get.
@@ -922,9 +883,9 @@ func (b *binder) arrayToString(args []expr, at int) expr {
 	for i := range args[1:] {
 		args[i+1] = b.implied(args[i+1], textOID, at)
 	}
-	return expr{typ: textOID, eval: func(f *frame) any {
-		a, ok := args[0].eval(f).(*array)
-		separator, known := args[1].eval(f).(string)
+	return b.invoked(textOID, true, func(r *run, args []any) any {
+		a, ok := args[0].(*array)
+		separator, known := args[1].(string)
 		if !ok || !known {
 			return nil
 		}
@@ -932,16 +893,16 @@ func (b *binder) arrayToString(args []expr, at int) expr {
 		for _, v := range a.elements {
 			switch {
 			case v != nil:
-				parts = append(parts, f.run.made(f.run.catalog.output(v, element)))
+				parts = append(parts, r.made(r.catalog.output(v, element)))
 			case len(args) > 2:
-				if s, ok := args[2].eval(f).(string); ok {
-					parts = append(parts, f.run.made(s))
+				if s, ok := args[2].(string); ok {
+					parts = append(parts, r.made(s))
 				}
 			}
-			f.run.spend(len(separator) + 16)
+			r.spend(len(separator) + 16)
 		}
 		return strings.Join(parts, separator)
-	}}
+	}, args...)
 }
 
 // format is format() with %s, %I, %L and %%.
@@ -949,8 +910,8 @@ func (b *binder) format(args []expr, at int) expr {
 	for i := range args {
 		args[i] = b.converted(args[i], textOID, at)
 	}
-	return expr{typ: textOID, eval: func(f *frame) any {
-		pattern, ok := args[0].eval(f).(string)
+	return b.invoked(textOID, true, func(r *run, args []any) any {
+		pattern, ok := args[0].(string)
 		if !ok {
 			return nil
 		}
@@ -972,7 +933,7 @@ func (b *binder) format(args []expr, at int) expr {
 			if next == len(args) {
 				fail(sqlerr.New(sqlerr.Invalid, "too few arguments for format()").At(at))
 			}
-			s, known := args[next].eval(f).(string)
+			s, known := args[next].(string)
 			next++
 			switch {
 			case !known && pattern[i] == 'I':
@@ -982,12 +943,12 @@ func (b *binder) format(args []expr, at int) expr {
 			case pattern[i] == 'I':
 				s = quoteIdent(s)
 			case pattern[i] == 'L':
-				s = quoteLiteral(f.run, s)
+				s = quoteLiteral(r, s)
 			}
-			out.WriteString(f.run.made(s))
+			out.WriteString(r.made(s))
 		}
-		return f.run.made(out.String())
-	}}
+		return r.made(out.String())
+	}, args...)
 }
 
 // jsonObject is json_build_object with the values that catalogs have.
@@ -998,11 +959,11 @@ func (b *binder) jsonObject(args []expr, at int) expr {
 	for i := range args {
 		args[i] = b.settled(args[i])
 	}
-	return expr{typ: jsonOID, eval: func(f *frame) any {
+	return b.invoked(jsonOID, true, func(r *run, values []any) any {
 		var out strings.Builder
 		out.WriteByte('{')
 		for i, e := range args {
-			switch v := e.eval(f); {
+			switch v := values[i]; {
 			case i > 0 && i%2 == 0:
 				out.WriteString(", ")
 				fallthrough
@@ -1010,16 +971,16 @@ func (b *binder) jsonObject(args []expr, at int) expr {
 				if v == nil {
 					fail(sqlerr.New(sqlerr.Invalid, "argument 1 cannot be null").At(at))
 				}
-				out.WriteString(strconv.Quote(f.run.catalog.output(v, e.typ)) + " : ")
+				out.WriteString(strconv.Quote(r.catalog.output(v, e.typ)) + " : ")
 			case v == nil:
 				out.WriteString("null")
 			default:
-				out.WriteString(jsonValue(f.run.catalog, v, e.typ))
+				out.WriteString(jsonValue(r.catalog, v, e.typ))
 			}
 		}
 		out.WriteByte('}')
-		return f.run.made(out.String())
-	}}
+		return r.made(out.String())
+	}, args...)
 }
 
 func jsonValue(c *Catalog, v any, t uint32) string {

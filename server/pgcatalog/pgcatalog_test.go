@@ -114,6 +114,8 @@ func TestOrder(t *testing.T) {
 		"SELECT 3 AS n UNION SELECT 1 UNION ALL SELECT 2 ORDER BY n DESC":                                                             "3 2 1",
 		"SELECT DISTINCT ON (x % 2) x FROM generate_series(1, 4) x ORDER BY x % 2, x DESC":                                            "4 3",
 		"SELECT 10 * row_number() OVER w AS n FROM unnest(ARRAY['b', 'a']) x WINDOW w AS (ORDER BY x) ORDER BY x DESC":                "20 10",
+		"SELECT 7 FROM generate_series(1, 3) x HAVING count(*) > 2":                                                                   "7",
+		"SELECT 7 FROM generate_series(1, 0) x HAVING true":                                                                           "7",
 		"SELECT array_to_string(array_agg(x ORDER BY x DESC), '') FROM generate_series(1, 3) x":                                       "321",
 	} {
 		if got := strings.Join(table(t, c, sql), " "); got != want {
@@ -371,7 +373,7 @@ func TestNesting(t *testing.T) {
 	c := catalog(t)
 	for _, form := range []string{
 		"(%s BETWEEN false AND true)", "(%s IN (true, false))", "CASE %s WHEN true THEN true ELSE false END", "(%s IS TRUE)", "nullif(%s, NULL)",
-		"(%s IS DISTINCT FROM false)", "(%s = ANY(ARRAY[true]))", "coalesce(%s, true)", "(NOT %s)", "(SELECT %s)", "(concat_ws(',', %s::text)::bool)",
+		"(%s IS DISTINCT FROM false)", "(%s = ANY(ARRAY[true]))", "(true = ANY(ARRAY[%s]))", "CASE true WHEN %s THEN true ELSE false END", "coalesce(%s, true)", "(NOT %s)", "(SELECT %s)", "(concat_ws(',', %s::text)::bool)",
 		"(%s::text::varchar(5)::bool)", "greatest(%s, true)",
 	} {
 		sql := "relhasindex"

@@ -84,16 +84,6 @@ func (r *relation) description(column int) string {
 	return r.table.Columns[column-1].Comment
 }
 
-// rowsOf returns the rows of a system's relation: those that every Catalog has, and those that
-// come from the picture.
-func (c *Catalog) rowsOf(r *relation) [][]any {
-	own := c.ownRows(r)
-	if len(own) == 0 {
-		return r.rows
-	}
-	return append(r.rows[:len(r.rows):len(r.rows)], own...)
-}
-
 // perTable guesses how many rows the picture has in a relation for each table.
 func perTable(name string) int {
 	switch name {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,16 +36,12 @@ type run struct {
 	catalog  *Catalog
 	session  Session
 	begun    time.Time // in UTC
-	args     []any
 	steps    int
 	price    int // the steps of a row: more for a longer statement, which does more with it
 	look     int // the number of steps at which the context is looked at
 	memory   int
-	slots    []any // what held expressions and ANY's elements are
-	rows     map[*plan][][]any
-	tables   map[*relation][][]any
-	working  map[*loop][][]any
-	indexes  map[*scan]*rowIndex
+	calls    []*goCall
+	err      error // of a call
 	patterns map[patternKey]*regexp.Regexp
 }
 
@@ -80,16 +75,6 @@ func (r *run) spend(n int) {
 		fail(sqlerr.New(sqlerr.Unsupported, "a statement about the catalog that needs more than %d MiB is outside the dialect", maxMemory>>20).
 			WithHint("add a condition or LIMIT"))
 	}
-}
-
-// relation returns the rows of a system's relation.
-func (r *run) relation(rel *relation) [][]any {
-	rows, ok := r.tables[rel]
-	if !ok {
-		rows = r.catalog.rowsOf(rel)
-		r.tables[rel] = rows
-	}
-	return rows
 }
 
 // kept counts a row that is kept.
@@ -177,158 +162,25 @@ func (c *Catalog) rounded(v float64, t uint32) any {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// plan is a query that can be run. The frame is that of the scope above it.
-type plan struct {
-	columns    []outColumn
-	each       func(f *frame, emit func(row []any) bool)
-	correlated bool // it reads rows of scopes above
-}
-
-// loop is a recursive query of WITH.
-type loop struct{ columns []outColumn }
-
-// collect returns all rows. A plan that reads nothing from above is run once.
-func (p *plan) collect(f *frame) [][]any {
-	if rows, ok := f.run.rows[p]; ok {
-		return rows
-	}
-	rows := [][]any{}
-	p.each(f, func(row []any) bool {
-		f.run.kept(row)
-		rows = append(rows, row)
-		return true
-	})
-	if !p.correlated {
-		f.run.rows[p] = rows
-	}
-	return rows
-}
-
-// frame has the rows that a SELECT is at while it runs.
-type frame struct {
-	run        *run
-	up         *frame
-	rows       [][]any // of each source; nil where an outer join found none
-	aggregates []any
-	windows    []any
-	sets       []any
-}
-
-func (f *frame) value(i, j int) any {
-	if row := f.rows[i]; row != nil {
-		return row[j]
-	}
-	return nil
-}
-
-func (f *frame) above(depth int) *frame {
-	for ; depth > 0; depth-- {
-		f = f.up
-	}
-	return f
-}
-
-func (f *frame) clear(sources uint64) {
-	for i := range f.rows {
-		if sources&(1<<i) != 0 {
-			f.rows[i] = nil
-		}
-	}
-}
-
-// copied returns the frame as it is now.
-func (f *frame) copied() *frame {
-	c := *f
-	c.rows = slices.Clone(f.rows)
-	c.sets = slices.Clone(f.sets)
-	f.run.kept(nil)
-	f.run.spend(24 * len(f.rows))
-	return &c
-}
-
 // expr is a bound expression.
 type expr struct {
 	typ       uint32
 	fields    []outColumn // of a record
-	eval      func(*frame) any
+	sql       string
 	untyped   bool   // a literal or parameter whose type the context tells
 	literal   string // the text of an untyped literal
 	isNull    bool   // NULL as a literal
 	parameter int    // the number of an untyped parameter, 0 for others
-	source    int    // of a column of this SELECT: its source and place
-	column    int
-	isColumn  bool
 }
 
 // always returns an expression of one value.
-func always(t uint32, v any) expr {
-	return expr{typ: t, eval: func(*frame) any { return v }}
-}
+func always(t uint32, v any) expr { return expr{typ: t, sql: constantSQL(v)} }
 
 // outColumn is a column of a source or of a result.
 type outColumn struct {
 	name   string
 	typ    uint32
 	fields []outColumn // of a record
-}
-
-// scan is the rows of a table, of a query or of a function.
-type scan struct {
-	source int
-	size   int // as far as it is known
-	rows   func(f *frame) [][]any
-	fixed  bool // the rows are the same for a whole run
-}
-
-// rowIndex finds the rows of a scan by a column.
-type rowIndex struct {
-	uses   int
-	column int
-	rows   map[any][][]any
-}
-
-// candidates returns the rows among which those of a look-up are.
-func (sc *scan) candidates(f *frame, by *equalSide) [][]any {
-	if by == nil || !sc.fixed {
-		return sc.rows(f)
-	}
-	x := f.run.indexes[sc]
-	if x == nil {
-		x = &rowIndex{column: by.column}
-		f.run.indexes[sc] = x
-	}
-	if x.uses++; x.uses < 3 || x.column != by.column { // an index costs more than to look twice
-		return sc.rows(f)
-	}
-	if x.rows == nil {
-		x.rows = make(map[any][][]any)
-		for _, row := range sc.rows(f) {
-			f.run.step()
-			if row[by.column] != nil {
-				k := keyOf(row[by.column])
-				x.rows[k] = append(x.rows[k], row)
-			}
-		}
-		f.run.spend(32 * len(x.rows))
-	}
-	v := by.other(f)
-	if v == nil {
-		return nil
-	}
-	return x.rows[keyOf(v)]
-}
-
-// conjunct is a condition, or one of several that AND joins.
-type conjunct struct {
-	eval  func(*frame) any
-	uses  uint64
-	sides [2]equalSide // of column = value; a side without a column has source -1
-}
-
-type equalSide struct {
-	source, column int
-	uses           uint64 // of the other side
-	other          func(*frame) any
 }
 
 // key is the key of a list, whose bytes count as memory.

@@ -1,6 +1,7 @@
 package pgcatalog
 
 import (
+	"strings"
 	"time"
 
 	"dpsql/sqlerr"
@@ -11,14 +12,19 @@ import (
 type binder struct {
 	catalog    *Catalog
 	parameters []uint32 // the types, from $1; 0 where nothing told one yet
-	slots      int      // of run.slots
 	nodes      int      // that were bound
+	calls      []*goCall
+	reads      []*relation
+	names      int // of sources and queries of WITH that were given
+	written    int // bytes of SQL, those that were put into others counted again
 }
 
 // fromItem is an item of FROM, as names see it.
 type fromItem struct {
 	alias    string
 	columns  []outColumn
+	sql      []string        // of each column
+	name     string          // in SQL
 	relation *relation       // nil but for tables
 	merged   map[string]bool // columns that USING merged with those of an item before
 }
@@ -29,46 +35,34 @@ type scope struct {
 	up      *scope
 	tables  *withQueries
 	sources []*fromItem
-	leaf    bool   // of a UNION or the like: its untyped literals take types there
-	used    uint64 // the sources that were named since it was set to 0
-	escaped bool   // a name meant a column of a scope above
+	leaf    bool // of a UNION or the like: its untyped literals take types there
 	level   *level
 }
 
 // level is what the expressions of one SELECT have, beside columns.
 type level struct {
-	aggregates []*aggregate
-	windows    []*windowCall
+	aggregates int
+	windows    int
 	sets       []*setCall
+	zipped     string                    // the name in SQL of the sets' rows
 	named      map[string]*syntax.Window // those of the clause WINDOW
 	clause     string                    // where the expression stands, if aggregates cannot be there; "" if they can
 	noSets     string                    // the same for functions that return sets
 }
 
 // computed is the number of what is computed after grouping.
-func (l *level) computed() int { return len(l.aggregates) + len(l.windows) + len(l.sets) }
+func (l *level) computed() int { return l.aggregates + l.windows + len(l.sets) }
 
 // withQueries are the queries of WITH that a name can mean.
 type withQueries struct {
-	up    *withQueries
-	name  string
-	plan  *plan
-	scope *scope // the one its plan is run in
-	loop  *loop  // of a recursive query, while it is bound
+	up      *withQueries
+	name    string
+	columns []outColumn
+	sql     string // its name in SQL
 }
 
 // maxSources is the number of items that FROM may have: the bits of scope.used.
 const maxSources = 40
-
-// track binds something and returns which sources of the scope it names.
-func (s *scope) track(bind func()) uint64 {
-	before := s.used
-	s.used = 0
-	bind()
-	found := s.used
-	s.used |= before
-	return found
-}
 
 // column returns the expression of a column by its name.
 func (b *binder) column(s *scope, c columnRef) expr {
@@ -77,12 +71,8 @@ func (b *binder) column(s *scope, c columnRef) expr {
 	if len(c.parts) > 1 {
 		table = c.parts[len(c.parts)-2]
 	}
-	depth := 0
-	for at := s; at != nil; at, depth = at.up, depth+1 {
-		if e, ok := b.columnIn(at, table, name, depth, c); ok {
-			for inner := s; inner != at; inner = inner.up {
-				inner.escaped = true
-			}
+	for at := s; at != nil; at = at.up {
+		if e, ok := b.columnIn(at, table, name, c); ok {
 			return e
 		}
 	}
@@ -113,8 +103,8 @@ func (s *scope) source(name string) *fromItem {
 	return nil
 }
 
-func (b *binder) columnIn(s *scope, table, name string, depth int, c columnRef) (found expr, ok bool) {
-	for i, src := range s.sources {
+func (b *binder) columnIn(s *scope, table, name string, c columnRef) (found expr, ok bool) {
+	for _, src := range s.sources {
 		if table != "" && src.alias != table {
 			continue
 		}
@@ -125,49 +115,37 @@ func (b *binder) columnIn(s *scope, table, name string, depth int, c columnRef) 
 			if ok {
 				fail(sqlerr.New(sqlerr.Unknown, "column reference %q is ambiguous", name).Of(sqlerr.Column).At(c.position))
 			}
-			found, ok = columnExpr(col, i, j, depth), true
-			s.used |= 1 << i
+			found, ok = src.column(j), true
 		}
 		if !ok && name == "tableoid" && src.relation != nil && (table != "" || len(s.sources) == 1) {
-			oid := int64(src.relation.oid)
-			found, ok = expr{typ: oidOID, eval: func(f *frame) any {
-				if f.above(depth).rows[i] == nil {
-					return nil
-				}
-				return oid
-			}}, true
-			s.used |= 1 << i
+			found, ok = expr{typ: oidOID, sql: src.present(itoa(int(src.relation.oid)))}, true
 		}
 	}
 	if ok || table != "" {
 		return found, ok
 	}
-	for i, src := range s.sources { // the name of a table is its row
+	for _, src := range s.sources { // the name of a table is its row
 		if src.alias == name {
-			s.used |= 1 << i
-			return expr{typ: recordOID, fields: src.columns, eval: func(f *frame) any {
-				if row := f.above(depth).rows[i]; row != nil {
-					return record(row)
-				}
-				return nil
-			}}, true
+			return expr{typ: recordOID, fields: src.columns, sql: src.present(jsonList(src.sql))}, true
 		}
 	}
 	return found, false
 }
 
-func columnExpr(col outColumn, i, j, depth int) expr {
-	e := expr{typ: col.typ, fields: col.fields, source: i, column: j, isColumn: depth == 0}
-	switch depth {
-	case 0:
-		e.eval = func(f *frame) any { return f.value(i, j) }
-	case 1:
-		e.eval = func(f *frame) any { return f.up.value(i, j) }
-	default:
-		e.eval = func(f *frame) any { return f.above(depth).value(i, j) }
+// present is a value that is NULL where an outer join found no row.
+func (src *fromItem) present(sql string) string {
+	if src.relation == nil {
+		return sql
 	}
-	return e
+	return "CASE WHEN " + src.name + ".rowid IS NOT NULL THEN " + sql + " END"
 }
+
+func (src *fromItem) column(j int) expr {
+	return expr{typ: src.columns[j].typ, fields: src.columns[j].fields, sql: src.sql[j]}
+}
+
+// jsonList returns the list of some values.
+func jsonList(values []string) string { return "json_array(" + strings.Join(values, ", ") + ")" }
 
 // star returns the columns that * or a.* means.
 func (b *binder) star(s *scope, n *syntax.Star) (out []resultItem) {
@@ -175,7 +153,7 @@ func (b *binder) star(s *scope, n *syntax.Star) (out []resultItem) {
 	if n.Of != nil {
 		table = folded(n.Of[0])
 	}
-	for i, src := range s.sources {
+	for _, src := range s.sources {
 		if table != "" && src.alias != table {
 			continue
 		}
@@ -183,7 +161,7 @@ func (b *binder) star(s *scope, n *syntax.Star) (out []resultItem) {
 			if table == "" && src.merged[col.name] {
 				continue
 			}
-			out = append(out, resultItem{expr: columnExpr(col, i, j, 0), name: col.name})
+			out = append(out, resultItem{expr: src.column(j), name: col.name})
 		}
 		if table != "" {
 			return out
@@ -250,7 +228,7 @@ func (b *binder) argument(n int) expr {
 	if t == 0 {
 		return expr{typ: unknownOID, untyped: true, parameter: n}
 	}
-	return expr{typ: t, eval: func(f *frame) any { return f.run.args[n-1] }}
+	return expr{typ: t, sql: "?" + itoa(n+1)}
 }
 
 // implicit reports whether a value of one type may stand where another is wanted.
@@ -310,20 +288,35 @@ func (b *binder) converted(e expr, to uint32, at int) expr {
 	if convert == nil {
 		fail(sqlerr.New(sqlerr.Unsupported, "cannot cast type %s to %s", b.catalog.typeTitle(from), b.catalog.typeTitle(to)).At(at))
 	}
-	eval := e.eval
-	return expr{typ: to, eval: func(f *frame) any {
-		v := eval(f)
-		if v == nil {
-			return nil
-		}
-		switch v = convert(v); v := v.(type) {
+	if same(from, to) {
+		e.typ = to
+		return e
+	}
+	return b.invoked(to, false, func(r *run, a []any) any {
+		v := convert(a[0])
+		switch v := v.(type) {
 		case string:
-			f.run.spend(len(v))
+			r.spend(len(v))
 		case *array:
-			f.run.spend(16 * len(v.elements))
+			r.spend(16 * len(v.elements))
 		}
 		return v
-	}}
+	}, e)
+}
+
+// same reports whether a value of one type is held as the same value of the other.
+func same(from, to uint32) bool {
+	from, to = baseOf(from), baseOf(to)
+	whole := func(t uint32) bool { return isReg(t) || t == oidOID }
+	switch {
+	case isText(from) && isText(to):
+		return to != charOID && to != nameOID && to != unknownOID || from == charOID
+	case whole(from) && (whole(to) || to == int8OID):
+		return true
+	case widths[from] > 0 && widths[to] > 0 && classOf(from) == integers && classOf(to) == integers:
+		return widths[from] <= widths[to]
+	}
+	return false
 }
 
 // conversion returns the function that casts values, or nil.
@@ -394,18 +387,18 @@ func (b *binder) implied(e expr, to uint32, at int) expr {
 }
 
 // condition is an expression that must be boolean.
-func (b *binder) condition(s *scope, e syntax.Expr, what string) func(*frame) any {
+func (b *binder) condition(s *scope, e syntax.Expr, what string) string {
 	return b.boolean(b.expr(s, e), what, at(e))
 }
 
-func (b *binder) boolean(e expr, what string, at int) func(*frame) any {
+func (b *binder) boolean(e expr, what string, at int) string {
 	if e.untyped {
 		e = b.typed(e, boolOID)
 	}
 	if baseOf(e.typ) != boolOID {
 		fail(sqlerr.New(sqlerr.Invalid, "argument of %s must be type boolean, not type %s", what, b.catalog.typeTitle(e.typ)).At(at))
 	}
-	return e.eval
+	return e.sql
 }
 
 // common returns the type that CASE, UNION and the like have for several expressions.
@@ -445,36 +438,39 @@ type aggregate struct {
 	distinct bool
 	order    []expr
 	keys     []outputKey // the places of order in the rows
-	filter   func(*frame) any
+	filter   string
+	native   string // SQLite's function; "" where compute does it
 	compute  func(r *run, rows [][]any) any
 }
 
 // setCall is a call of a function that returns a set.
 type setCall struct {
 	out    expr // the type of an element
-	values func(f *frame) []any
+	args   []expr
+	values func(r *run, a []any) []any
 }
 
-// windowCall is a function OVER a window.
-type windowCall struct {
-	name      string
-	aggregate *aggregate // nil for the functions that count rows
-	partition []expr
-	order     []expr
-	keys      []outputKey // of order
-	index     int
-}
-
-// slot returns a place of a run for a value.
-func (b *binder) slot() int {
-	b.slots++
-	return b.slots - 1
+// fresh returns a name for SQL.
+func (b *binder) fresh(kind string) string {
+	b.names++
+	return kind + itoa(b.names)
 }
 
 // keyOfTerm returns the key that orders by a column as an entry of ORDER BY says. NULLs come last,
 // and first in descending order, unless it says otherwise.
 func keyOfTerm(column int, t syntax.OrderTerm) outputKey {
 	return outputKey{column, t.Desc, t.Nulls == "FIRST" || t.Nulls == "" && t.Desc}
+}
+
+// sql writes a key of ORDER BY.
+func (k outputKey) sql(of string) string {
+	if k.desc {
+		of += " DESC"
+	}
+	if k.nullsFirst {
+		return of + " NULLS FIRST"
+	}
+	return of + " NULLS LAST"
 }
 
 // outputKey is a key of ORDER BY: a column of the plan's rows, shown or not.

@@ -11,80 +11,90 @@ import (
 // maxColumns is PostgreSQL's limit of a select list.
 const maxColumns = 1664
 
+// plan is a query in SQL. Its columns are c0, c1, …
+type plan struct {
+	columns []outColumn
+	sql     string
+
+	// Of one SELECT without ORDER BY and the like, so that its columns can be converted where it stands: SQLite
+	// wants the recursive part of a query in WITH to be no query in another's FROM.
+	head, tail string
+	items      []expr
+}
+
 // nested binds a query inside an expression.
 func (b *binder) nested(s *scope, q *syntax.Query) *plan { return b.query(s, s.tables, q) }
 
 // query binds a query whose names can mean columns of the scope up.
 func (b *binder) query(up *scope, with *withQueries, q *syntax.Query) *plan {
+	var queries []string
 	for _, c := range q.With {
-		with = b.with(up, with, c, q.Recursive)
+		var text string
+		with, text = b.with(up, with, c, q.Recursive)
+		queries = append(queries, text)
 	}
 	var p *plan
-	var keys []outputKey
+	var order []string
 	if s, ok := q.Body.(*syntax.Block); ok {
-		p, keys = b.selection(up, with, s, q.Order, false)
+		p, order = b.selection(up, with, s, q.Order, false)
 	} else {
 		p = b.body(up, with, q.Body)
-		keys = b.outputKeys(p, q.Order)
+		for _, k := range b.outputKeys(p, q.Order) {
+			order = append(order, k.sql(itoa(k.column+1)))
+		}
 	}
-	p = ordered(p, keys, len(p.columns))
-	return b.limited(up, with, p, q)
+	if queries != nil {
+		p.sql = "WITH RECURSIVE " + strings.Join(queries, ", ") + " " + p.sql
+	}
+	if order != nil {
+		p.sql += " ORDER BY " + strings.Join(order, ", ")
+	}
+	b.limited(up, with, p, q)
+	if queries != nil || order != nil || q.Limit != nil || q.Offset != nil {
+		p.items = nil
+	}
+	b.grown(p.sql)
+	return p
 }
 
-func (b *binder) with(up *scope, with *withQueries, c *syntax.CommonTable, recursive bool) *withQueries {
-	t := &withQueries{up: with, name: folded(c.Name), scope: up}
-	rename := func(columns []outColumn) []outColumn {
-		out := append([]outColumn{}, columns...)
+// with binds a query of WITH.
+func (b *binder) with(up *scope, with *withQueries, c *syntax.CommonTable, recursive bool) (*withQueries, string) {
+	t := &withQueries{up: with, name: folded(c.Name), sql: b.fresh("w")}
+	named := func(columns []outColumn) string {
+		t.columns = append([]outColumn{}, columns...)
 		for i, name := range foldedAll(c.Columns) {
-			if i < len(out) {
-				out[i].name = name
+			if i < len(t.columns) {
+				t.columns[i].name = name
 			}
 		}
-		return out
+		return t.sql + "(" + columnList(len(columns)) + ") AS ("
 	}
 	q := c.Query
 	body, isCompound := q.Body.(*syntax.Compound)
 	if !recursive || !isCompound || body.Op != "UNION" || len(q.With) > 0 || q.Order != nil || q.Limit != nil {
-		p := *b.query(up, with, q)
-		p.columns = rename(p.columns)
-		t.plan = &p
-		return t
+		p := b.query(up, with, q)
+		return t, named(p.columns) + p.sql + ")"
 	}
 	first := b.body(up, with, body.X)
-	l := &loop{columns: rename(first.columns)}
-	t.loop = l
+	head := named(first.columns)
 	second := b.body(up, t, body.Y)
 	if len(second.columns) != len(first.columns) {
 		fail(sqlerr.New(sqlerr.Invalid, "each UNION query must have the same number of columns").At(body.Operator))
 	}
-	second = b.recast(second, first.columns, body.Operator)
-	t.plan = &plan{columns: l.columns, correlated: first.correlated, each: func(f *frame, emit func([]any) bool) {
-		seen := make(map[any]bool)
-		fresh := func(rows [][]any) (out [][]any) {
-			for _, row := range rows {
-				f.run.kept(row)
-				if k := f.run.key(row); body.All || !seen[k] {
-					seen[k] = !body.All
-					out = append(out, row)
-				}
-			}
-			return out
-		}
-		saved := f.run.working[l]
-		defer func() { f.run.working[l] = saved }()
-		for rows := fresh(first.collect(f)); len(rows) > 0; {
-			for _, row := range rows {
-				if !emit(row) {
-					return
-				}
-			}
-			f.run.working[l] = rows
-			var next [][]any
-			second.each(f, func(row []any) bool { next = append(next, row); f.run.kept(row); return true })
-			rows = fresh(next)
-		}
-	}}
-	return t
+	union := " UNION "
+	if body.All {
+		union = " UNION ALL "
+	}
+	return t, head + b.recastBlock(first, first.columns, body.Operator) + union + b.recastBlock(second, first.columns, body.Operator) + ")"
+}
+
+// columnList is c0, c1, …
+func columnList(n int) string {
+	names := make([]string, max(n, 1))
+	for i := range names {
+		names[i] = "c" + itoa(i)
+	}
+	return strings.Join(names, ", ")
 }
 
 func (b *binder) body(up *scope, with *withQueries, n syntax.Body) *plan {
@@ -115,6 +125,7 @@ func (b *binder) values(up *scope, with *withQueries, n *syntax.Values) *plan {
 		}
 	}
 	p := &plan{}
+	names := make([]string, len(rows[0]))
 	for j := range rows[0] {
 		list := make([]expr, len(rows))
 		for i := range rows {
@@ -125,20 +136,13 @@ func (b *binder) values(up *scope, with *withQueries, n *syntax.Values) *plan {
 			rows[i][j] = list[i]
 		}
 		p.columns = append(p.columns, outColumn{name: "column" + itoa(j+1), typ: t, fields: list[0].fields})
+		names[j] = "column" + itoa(j+1) + " AS c" + itoa(j)
 	}
-	p.correlated = s.escaped
-	p.each = func(up *frame, emit func([]any) bool) {
-		f := &frame{run: up.run, up: up}
-		for _, row := range rows {
-			out := make([]any, len(row))
-			for i, e := range row {
-				out[i] = e.eval(f)
-			}
-			if !emit(out) {
-				return
-			}
-		}
+	texts := make([]string, len(rows))
+	for i, row := range rows {
+		texts[i] = "(" + joined(row) + ")"
 	}
+	p.sql = b.grown("SELECT " + strings.Join(names, ", ") + " FROM (VALUES " + strings.Join(texts, ", ") + ")")
 	return p
 }
 
@@ -151,68 +155,43 @@ func (b *binder) combination(up *scope, with *withQueries, n *syntax.Compound) *
 	for i := range columns {
 		columns[i].typ = b.common([]expr{{typ: l.columns[i].typ, untyped: l.columns[i].typ == unknownOID}, {typ: r.columns[i].typ, untyped: r.columns[i].typ == unknownOID}}, strings.ToLower(n.Op), n.Operator)
 	}
-	l, r = b.recast(l, columns, n.Operator), b.recast(r, columns, n.Operator)
-	return &plan{columns: columns, correlated: l.correlated || r.correlated, each: func(f *frame, emit func([]any) bool) {
-		f.run.combine(n, l.collect(f), r, f, emit)
-	}}
+	left, right := b.recastBlock(l, columns, n.Operator), b.recastBlock(r, columns, n.Operator)
+	switch {
+	case n.All && n.Op == "UNION":
+		return &plan{columns: columns, sql: b.grown(left + " UNION ALL " + right)}
+	case n.All: // rows are told apart by their number among equal ones
+		list := columnList(len(columns))
+		count := func(sql string) string {
+			return "SELECT " + list + ", row_number() OVER (PARTITION BY " + list + ") AS n FROM (" + sql + ")"
+		}
+		return &plan{columns: columns, sql: b.grown("SELECT " + list + " FROM (" + count(left) + " " + n.Op + " " + count(right) + ")")}
+	}
+	return &plan{columns: columns, sql: b.grown(left + " " + n.Op + " " + right)}
 }
 
-// combine emits the rows of a UNION, EXCEPT or INTERSECT.
-func (r *run) combine(n *syntax.Compound, left [][]any, second *plan, f *frame, emit func([]any) bool) {
-	right := second.collect(f)
-	count := make(map[any]int)
-	if n.Op != "UNION" {
-		for _, row := range right {
-			count[r.key(row)]++
-		}
-	} else {
-		left = append(left[:len(left):len(left)], right...)
-	}
-	seen := make(map[any]bool)
-	for _, row := range left {
-		r.step()
-		k := r.key(row)
-		has := count[k] > 0
-		if has && n.All {
-			count[k]--
-		}
-		if n.Op == "EXCEPT" && has || n.Op == "INTERSECT" && !has || !n.All && seen[k] {
-			continue
-		}
-		seen[k] = true
-		if !emit(row) {
-			return
-		}
-	}
-}
-
-// recast converts a plan's columns to the types of others.
-func (b *binder) recast(p *plan, to []outColumn, at int) *plan {
-	converts := make([]func(any) any, len(to))
-	changed := false
+// recastBlock converts a plan's columns to the types of others.
+func (b *binder) recastBlock(p *plan, to []outColumn, at int) string {
+	list := make([]string, len(to))
 	for i, col := range p.columns {
-		if col.typ == to[i].typ {
-			continue
+		e := expr{typ: col.typ, fields: col.fields, sql: "c" + itoa(i)}
+		if p.items != nil {
+			e = p.items[i]
 		}
-		changed = true
-		if converts[i] = b.catalog.conversion(col.typ, to[i].typ); converts[i] == nil {
-			fail(sqlerr.New(sqlerr.Invalid, "types %s and %s cannot be matched", b.catalog.typeTitle(col.typ), b.catalog.typeTitle(to[i].typ)).At(at))
-		}
-	}
-	if !changed {
-		return p
-	}
-	return &plan{columns: to, correlated: p.correlated, each: func(f *frame, emit func([]any) bool) {
-		p.each(f, func(row []any) bool {
-			out := slices.Clone(row)
-			for i, c := range converts {
-				if c != nil && out[i] != nil {
-					out[i] = c(out[i])
-				}
+		if col.typ != to[i].typ {
+			if b.catalog.conversion(col.typ, to[i].typ) == nil {
+				fail(sqlerr.New(sqlerr.Invalid, "types %s and %s cannot be matched", b.catalog.typeTitle(col.typ), b.catalog.typeTitle(to[i].typ)).At(at))
 			}
-			return emit(out)
-		})
-	}}
+			e = b.converted(e, to[i].typ, at)
+		}
+		list[i] = e.sql + " AS c" + itoa(i)
+	}
+	if len(list) == 0 {
+		list = []string{"c0"}
+	}
+	if p.items != nil {
+		return b.grown(p.head + strings.Join(list, ", ") + p.tail)
+	}
+	return b.grown("SELECT " + strings.Join(list, ", ") + " FROM (" + p.sql + ")")
 }
 
 // outputKeys binds an ORDER BY that can name columns of the result only.
@@ -243,25 +222,6 @@ func (b *binder) outputColumn(columns []outColumn, e syntax.Expr) int {
 	return -1
 }
 
-// ordered sorts a plan's rows by keys, and cuts them to the width.
-func ordered(p *plan, keys []outputKey, width int) *plan {
-	if len(keys) == 0 {
-		return p
-	}
-	return &plan{columns: p.columns[:width], correlated: p.correlated, each: func(f *frame, emit func([]any) bool) {
-		rows := slices.Clone(p.collect(f))
-		slices.SortStableFunc(rows, func(a, b []any) int {
-			f.run.step()
-			return compareKeys(a, b, keys)
-		})
-		for _, row := range rows {
-			if !emit(row[:width:width]) {
-				return
-			}
-		}
-	}}
-}
-
 func compareKeys(a, b []any, keys []outputKey) int {
 	for _, k := range keys {
 		x, y := a[k.column], b[k.column]
@@ -282,89 +242,151 @@ func compareKeys(a, b []any, keys []outputKey) int {
 }
 
 // limited applies LIMIT and OFFSET.
-func (b *binder) limited(up *scope, with *withQueries, p *plan, q *syntax.Query) *plan {
+func (b *binder) limited(up *scope, with *withQueries, p *plan, q *syntax.Query) {
 	if q.Limit == nil && q.Offset == nil {
-		return p
+		return
 	}
 	s := &scope{up: up, tables: with, level: &level{clause: "LIMIT", noSets: "LIMIT"}}
-	bound := func(n syntax.Expr, otherwise int64) func(f *frame) int64 {
+	bound := func(n syntax.Expr, otherwise int64) string {
 		if n == nil {
-			return func(*frame) int64 { return otherwise }
+			return itoa(int(otherwise))
 		}
 		e := b.implied(b.expr(s, n), int8OID, at(n))
-		return func(f *frame) int64 {
-			v, ok := e.eval(f).(int64)
+		return b.invoked(int8OID, true, func(_ *run, a []any) any {
+			v, ok := a[0].(int64)
+			if ok && v < 0 {
+				fail(sqlerr.New(sqlerr.Invalid, "LIMIT and OFFSET must not be negative").At(at(n)))
+			}
 			if !ok {
 				return otherwise
 			}
-			if v < 0 {
-				fail(sqlerr.New(sqlerr.Invalid, "LIMIT and OFFSET must not be negative").At(at(n)))
-			}
 			return v
-		}
+		}, e).sql
 	}
-	limit, offset := bound(q.Limit, -1), bound(q.Offset, 0)
-	return &plan{columns: p.columns, correlated: p.correlated || s.escaped, each: func(up *frame, emit func([]any) bool) {
-		f := &frame{run: up.run, up: up}
-		left, skip := limit(f), offset(f)
-		if left == 0 {
-			return
-		}
-		p.each(up, func(row []any) bool {
-			up.run.step()
-			if skip > 0 {
-				skip--
-				return true
-			}
-			left--
-			return emit(row) && left != 0
-		})
-	}}
+	p.sql += " LIMIT " + bound(q.Limit, -1) + " OFFSET " + bound(q.Offset, 0)
 }
 
-// selected is a SELECT while it is bound, and its program.
+// selected is a SELECT while it is bound.
 type selected struct {
-	scope      *scope
-	from       stepper
-	items      []resultItem // the result's columns, then the keys of ORDER BY and DISTINCT ON
-	width      int          // of the result
-	grouped    bool
-	keys       []expr
-	having     func(*frame) any
-	distinct   bool
-	distinctOn []outputKey
-	order      []outputKey
+	items   []resultItem // the result's columns, then the keys of ORDER BY
+	width   int          // of the result
+	grouped bool
+	keys    []expr
+	having  string
+	on      []string // the keys of DISTINCT ON
 }
 
-// selection binds a SELECT. Its plan has the columns that the keys need behind its own.
-func (b *binder) selection(up *scope, with *withQueries, n *syntax.Block, order []syntax.OrderTerm, leaf bool) (*plan, []outputKey) {
+// selection binds a SELECT, and returns the keys of its ORDER BY.
+func (b *binder) selection(up *scope, with *withQueries, n *syntax.Block, order []syntax.OrderTerm, leaf bool) (*plan, []string) {
 	s := &scope{up: up, tables: with, level: &level{named: make(map[string]*syntax.Window)}, leaf: leaf}
 	for _, w := range n.Windows {
 		s.level.named[folded(w.Name)] = w.Window
 	}
-	q := &selected{scope: s}
-	var items []joinItem
-	var on []conjunct
+	q := &selected{}
+	var from, where string
 	s.level.clause, s.level.noSets = "FROM", "FROM"
-	for _, f := range n.From {
-		i, o := b.list(s, f)
-		items, on = append(items, i...), append(on, o...)
+	for i, f := range n.From {
+		text := b.from(s, f)
+		if _, join := unwrapped(f).(*syntax.Join); join && i > 0 {
+			text = "(" + text + ")"
+		}
+		if i > 0 {
+			from += " JOIN "
+		}
+		from += text
 	}
 	if n.Where != nil {
 		s.level.clause, s.level.noSets = "WHERE", "WHERE"
-		on = append(on, b.conjuncts(s, n.Where, "WHERE")...)
+		where = " WHERE " + b.condition(s, n.Where, "WHERE")
 	}
-	q.from = joinOf(items, on, 0)
 	s.level.clause, s.level.noSets = "", ""
 	b.selectItems(s, n, q)
 	b.grouping(s, n, q)
-	b.ordering(s, n, q, order)
-	q.grouped = q.grouped || len(s.level.aggregates) > 0
-	p := &plan{correlated: s.escaped, each: q.each}
-	for _, it := range q.items[:q.width] {
-		p.columns = append(p.columns, outColumn{it.name, it.typ, it.fields})
+	keys := b.ordering(s, n, q, order)
+	p := b.block(s, n, q, from, where, keys)
+	if n.On != nil {
+		for i, k := range order {
+			keys[i] = keyOfTerm(i, k).sql("k" + itoa(i))
+		}
 	}
-	return p, q.order
+	return p, keys
+}
+
+// block writes a SELECT.
+func (b *binder) block(s *scope, n *syntax.Block, q *selected, from, where string, order []string) *plan {
+	if s.level.sets != nil {
+		if q.grouped || s.level.aggregates > 0 || s.level.windows > 0 {
+			unsupported(n.Pos(), "a function that returns a set beside an aggregate or a window")
+		}
+		if from != "" {
+			from += " JOIN "
+		}
+		from += b.zip(s.level)
+	}
+	if q.having != "" && len(q.keys) == 0 && q.width > 0 { // SQLite wants an aggregate in the list
+		q.items[0].sql = "CASE WHEN count(*) >= 0 THEN " + q.items[0].sql + " END"
+	}
+	p := &plan{}
+	list := make([]string, q.width)
+	for i, it := range q.items[:q.width] {
+		p.columns = append(p.columns, outColumn{it.name, it.typ, it.fields})
+		list[i] = it.sql + " AS c" + itoa(i)
+	}
+	if len(list) == 0 {
+		list = []string{"NULL AS c0"}
+		if q.having != "" && len(q.keys) == 0 {
+			list[0] = "max(NULL) AS c0"
+		}
+	}
+	p.head = "SELECT "
+	if n.Distinct && n.On == nil {
+		p.head += "DISTINCT "
+	}
+	if from != "" {
+		p.tail = " FROM " + from
+	}
+	p.tail += where
+	if len(q.keys) > 0 {
+		groups := make([]string, len(q.keys))
+		for i, k := range q.keys {
+			groups[i] = unordinal(k.sql)
+		}
+		p.tail += " GROUP BY " + strings.Join(groups, ", ")
+	}
+	if q.having != "" {
+		p.tail += " HAVING " + q.having
+	}
+	p.sql = b.grown(p.head + strings.Join(list, ", ") + p.tail)
+	if n.On != nil {
+		p.sql = b.firstOfEach(p, q, list, order)
+		return p
+	}
+	for _, it := range q.items[:q.width] {
+		p.items = append(p.items, it.expr)
+	}
+	return p
+}
+
+// firstOfEach writes DISTINCT ON: the first row, in the order of ORDER BY, of those with equal keys.
+func (b *binder) firstOfEach(p *plan, q *selected, list, order []string) string {
+	over := "PARTITION BY " + strings.Join(q.on, ", ")
+	if order != nil {
+		over += " ORDER BY " + strings.Join(order, ", ")
+	}
+	list = append(list, "row_number() OVER ("+over+") AS n")
+	for i, k := range order {
+		key, _, _ := strings.Cut(k, " NULLS ")
+		list = append(list, strings.TrimSuffix(key, " DESC")+" AS k"+itoa(i))
+	}
+	return b.grown("SELECT " + columnList(q.width) + " FROM (" + p.head + strings.Join(list, ", ") + p.tail + ") WHERE n = 1")
+}
+
+// unordinal is a key that SQLite does not take for the number of a column.
+func unordinal(sql string) string {
+	if strings.Trim(sql, "()-0123456789") == "" {
+		return "NULL"
+	}
+	return sql
 }
 
 func (b *binder) selectItems(s *scope, n *syntax.Block, q *selected) {
@@ -404,12 +426,7 @@ func (b *binder) fields(s *scope, n *syntax.Field) (out []resultItem) {
 		fail(sqlerr.New(sqlerr.Invalid, "type %s is not composite", b.catalog.typeTitle(e.typ)).At(n.Operator))
 	}
 	for i, f := range e.fields {
-		out = append(out, resultItem{expr: expr{typ: f.typ, fields: f.fields, eval: func(fr *frame) any {
-			if r, ok := e.eval(fr).(record); ok {
-				return r[i]
-			}
-			return nil
-		}}, name: f.name})
+		out = append(out, resultItem{expr: fieldOf(e, i), name: f.name})
 	}
 	return out
 }
@@ -425,7 +442,7 @@ func (b *binder) grouping(s *scope, n *syntax.Block, q *selected) {
 		i := -1
 		if c, ok := columnOf(g); !ok || len(c.parts) > 1 {
 			i = b.outputColumn(columns, g)
-		} else if _, isInput := b.columnIn(s, "", c.parts[0], 0, c); !isInput {
+		} else if _, isInput := b.columnIn(s, "", c.parts[0], c); !isInput {
 			i = b.outputColumn(columns, g)
 		}
 		if i >= 0 {
@@ -443,19 +460,19 @@ func (b *binder) grouping(s *scope, n *syntax.Block, q *selected) {
 	}
 	s.level.clause = ""
 	s.level.noSets = "HAVING"
-	windows := len(s.level.windows)
+	windows := s.level.windows
 	if n.Having != nil {
 		q.grouped = true
 		q.having = b.condition(s, n.Having, "HAVING")
-		if len(s.level.windows) > windows {
+		if s.level.windows > windows {
 			fail(sqlerr.New(sqlerr.Invalid, "window functions are not allowed in HAVING").At(at(n.Having)))
 		}
 	}
 	s.level.noSets = ""
 }
 
-// ordering binds the keys of ORDER BY and of DISTINCT ON, as columns behind the result's.
-func (b *binder) ordering(s *scope, n *syntax.Block, q *selected, order []syntax.OrderTerm) {
+// ordering binds the keys of ORDER BY: columns of the result by their number, or expressions.
+func (b *binder) ordering(s *scope, n *syntax.Block, q *selected, order []syntax.OrderTerm) (out []string) {
 	columns := make([]outColumn, q.width)
 	for i, it := range q.items {
 		columns[i].name = it.name
@@ -475,16 +492,18 @@ func (b *binder) ordering(s *scope, n *syntax.Block, q *selected, order []syntax
 		q.items = append(q.items, resultItem{expr: b.settled(b.expr(s, k))})
 		return len(q.items) - 1
 	}
-	q.distinct = n.Distinct && n.On == nil
 	for _, k := range n.On {
-		q.distinctOn = append(q.distinctOn, outputKey{column: key(k)})
+		q.on = append(q.on, unordinal(q.items[key(k)].sql))
 	}
 	for _, k := range order {
-		q.order = append(q.order, keyOfTerm(key(k.X), k))
+		i := key(k.X)
+		text := itoa(i + 1)
+		if i >= q.width || n.On != nil {
+			text = unordinal(q.items[i].sql)
+		}
+		out = append(out, keyOfTerm(i, k).sql(text))
 	}
-	if q.distinctOn != nil && q.order == nil {
-		q.order = q.distinctOn
-	}
+	return out
 }
 
 func sameColumn(a, b syntax.Expr) bool {
@@ -493,250 +512,18 @@ func sameColumn(a, b syntax.Expr) bool {
 	return ok && also && (slices.Equal(x.parts, y.parts) || x.parts[len(x.parts)-1] == y.parts[len(y.parts)-1])
 }
 
-// each runs the SELECT.
-func (q *selected) each(up *frame, emit func([]any) bool) {
-	l := q.scope.level
-	out := emit
-	if q.distinct {
-		seen := make(map[any]bool)
-		out = func(row []any) bool {
-			k := up.run.key(row[:q.width])
-			if seen[k] {
-				return true
-			}
-			seen[k] = true
-			up.run.kept(row)
-			return emit(row)
+// result computes an aggregate of its rows, of the arguments and then the keys of its ORDER BY.
+func (a *aggregate) result(r *run, list []expr, raw []any) any {
+	rows := make([][]any, len(raw))
+	for i, one := range raw {
+		rows[i] = make([]any, len(list))
+		for j, v := range listOf(one) {
+			rows[i][j] = decode(v, list[j].typ, list[j].fields)
 		}
+		r.kept(rows[i])
 	}
-	f := &frame{run: up.run, up: up, rows: make([][]any, len(q.scope.sources)), sets: make([]any, len(l.sets))}
-	if q.distinctOn != nil {
-		q.first(f, emit)
-		return
-	}
-	q.eachRow(f, out)
-}
-
-// first emits the first row, in the order of ORDER BY, of those with equal keys.
-func (q *selected) first(f *frame, emit func([]any) bool) {
-	var rows [][]any
-	q.eachRow(f, func(row []any) bool { f.run.kept(row); rows = append(rows, row); return true })
-	slices.SortStableFunc(rows, func(a, b []any) int { f.run.step(); return compareKeys(a, b, q.order) })
-	seen := make(map[any]bool)
-	for _, row := range rows {
-		key := make([]any, len(q.distinctOn))
-		for i, k := range q.distinctOn {
-			key[i] = row[k.column]
-		}
-		if k := f.run.key(key); !seen[k] {
-			if seen[k] = true; !emit(row) {
-				return
-			}
-		}
-	}
-}
-
-// eachRow emits rows before DISTINCT and ORDER BY.
-func (q *selected) eachRow(f *frame, emit func([]any) bool) {
-	l := q.scope.level
-	if !q.grouped && len(l.windows) == 0 {
-		q.from(f, func() bool { return q.project(f, emit) })
-		return
-	}
-	var states []*frame
-	if q.grouped {
-		states = q.groups(f)
-	} else {
-		q.from(f, func() bool {
-			states = append(states, f.copied())
-			return true
-		})
-	}
-	for _, w := range l.windows {
-		w.compute(states)
-	}
-	for _, state := range states {
-		if !q.project(state, emit) {
-			return
-		}
-	}
-}
-
-// project emits the rows that one combination of source rows makes: one, or several where the
-// select list has functions that return sets.
-func (q *selected) project(f *frame, emit func([]any) bool) bool {
-	f.run.step()
-	l := q.scope.level
-	if len(l.sets) == 0 {
-		return emit(q.row(f))
-	}
-	values, most := make([][]any, len(l.sets)), 0
-	for i, set := range l.sets {
-		values[i] = set.values(f)
-		most = max(most, len(values[i]))
-	}
-	for n := range most {
-		for i, v := range values {
-			f.sets[i] = nil
-			if n < len(v) {
-				f.sets[i] = v[n]
-			}
-		}
-		f.run.step()
-		if !emit(q.row(f)) {
-			return false
-		}
-	}
-	return true
-}
-
-func (q *selected) row(f *frame) []any {
-	row := make([]any, len(q.items))
-	for i, it := range q.items {
-		row[i] = it.eval(f)
-	}
-	return row
-}
-
-// groups returns a frame of each group that HAVING keeps, with the first of its rows.
-func (q *selected) groups(f *frame) []*frame {
-	type group struct {
-		frame *frame
-		calls []*aggregateState
-	}
-	var groups []*group
-	byKey := make(map[any]*group)
-	add := func(rows *frame) *group {
-		g := &group{frame: rows}
-		for _, a := range q.scope.level.aggregates {
-			g.calls = append(g.calls, &aggregateState{call: a})
-		}
-		groups = append(groups, g)
-		return g
-	}
-	q.from(f, func() bool {
-		key := make([]any, len(q.keys))
-		for i, k := range q.keys {
-			key[i] = k.eval(f)
-		}
-		k := f.run.key(key)
-		g := byKey[k]
-		if g == nil {
-			g = add(f.copied())
-			byKey[k] = g
-		}
-		for _, c := range g.calls {
-			c.add(f)
-		}
-		return true
-	})
-	if len(groups) == 0 && len(q.keys) == 0 {
-		f.clear(1<<len(f.rows) - 1)
-		add(f.copied())
-	}
-	var out []*frame
-	for _, g := range groups {
-		for _, c := range g.calls {
-			g.frame.aggregates = append(g.frame.aggregates, c.result(f.run))
-		}
-		if q.having == nil || q.having(g.frame) == true {
-			out = append(out, g.frame)
-		}
-	}
-	return out
-}
-
-// compute sets the call's value in each frame.
-func (w *windowCall) compute(states []*frame) {
-	type line struct {
-		frame *frame
-		keys  []any
-	}
-	parts := make(map[any][]line)
-	var names []any
-	for _, f := range states {
-		eval := func(list []expr) []any {
-			out := make([]any, len(list))
-			for i, e := range list {
-				out[i] = e.eval(f)
-			}
-			return out
-		}
-		k := f.run.key(eval(w.partition))
-		if _, ok := parts[k]; !ok {
-			names = append(names, k)
-		}
-		keys := eval(w.order)
-		f.run.kept(keys)
-		parts[k] = append(parts[k], line{f, keys})
-	}
-	for _, name := range names {
-		lines := parts[name]
-		slices.SortStableFunc(lines, func(a, b line) int { a.frame.run.step(); return compareKeys(a.keys, b.keys, w.keys) })
-		state := &aggregateState{call: w.aggregate}
-		ranked, dense := 0, 0
-		for i := 0; i < len(lines); {
-			peers := i
-			for peers < len(lines) && compareKeys(lines[i].keys, lines[peers].keys, w.keys) == 0 {
-				if w.aggregate != nil {
-					state.add(lines[peers].frame)
-				}
-				peers++
-			}
-			ranked, dense = i+1, dense+1
-			var value any
-			if w.aggregate != nil {
-				value = state.result(lines[i].frame.run)
-			}
-			for ; i < peers; i++ {
-				v := value
-				switch w.name {
-				case "row_number":
-					v = int64(i + 1)
-				case "rank":
-					v = int64(ranked)
-				case "dense_rank":
-					v = int64(dense)
-				}
-				lines[i].frame.setWindow(w.index, v)
-			}
-		}
-	}
-}
-
-func (f *frame) setWindow(i int, v any) {
-	for len(f.windows) <= i {
-		f.windows = append(f.windows, nil)
-	}
-	f.windows[i] = v
-}
-
-// aggregateState is an aggregate of a group, with the rows of its arguments.
-type aggregateState struct {
-	call *aggregate
-	rows [][]any // arguments, then the keys of its ORDER BY
-}
-
-func (s *aggregateState) add(f *frame) {
-	a := s.call
-	if a.filter != nil && a.filter(f) != true {
-		return
-	}
-	row := make([]any, 0, len(a.args)+len(a.order))
-	for _, e := range a.args {
-		row = append(row, e.eval(f))
-	}
-	for _, e := range a.order {
-		row = append(row, e.eval(f))
-	}
-	f.run.kept(row)
-	s.rows = append(s.rows, row)
-}
-
-func (s *aggregateState) result(r *run) any {
-	rows := s.rows
 	r.work(len(rows) * r.price)
-	if s.call.distinct {
+	if a.distinct {
 		seen := make(map[any]bool)
 		var once [][]any
 		for _, row := range rows {
@@ -746,14 +533,14 @@ func (s *aggregateState) result(r *run) any {
 			}
 		}
 		rows = once
-		slices.SortStableFunc(rows, func(a, b []any) int { r.step(); return compareAll(a, b) })
+		slices.SortStableFunc(rows, func(x, y []any) int { r.step(); return compareAll(x, y) })
 	}
-	if s.call.keys != nil {
+	if a.keys != nil {
 		rows = slices.Clone(rows)
-		slices.SortStableFunc(rows, func(a, b []any) int {
+		slices.SortStableFunc(rows, func(x, y []any) int {
 			r.step()
-			return compareKeys(a, b, s.call.keys)
+			return compareKeys(x, y, a.keys)
 		})
 	}
-	return s.call.compute(r, rows)
+	return a.compute(r, rows)
 }

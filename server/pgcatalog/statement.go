@@ -2,8 +2,14 @@ package pgcatalog
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"regexp"
+	"strings"
 	"time"
+
+	sqlite "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -15,8 +21,10 @@ type Statement struct {
 	Parameters []uint32 // the types of $1, $2, …
 
 	catalog *Catalog
-	plan    *plan
-	slots   int
+	sql     string // one text of JSON: the rows
+	columns []outColumn
+	calls   []*goCall
+	reads   []*relation
 	price   int
 }
 
@@ -65,7 +73,7 @@ func (c *Catalog) PrepareQuery(q *syntax.Query, parameters []uint32) (s *Stateme
 			fail(sqlerr.New(sqlerr.Unsupported, "a parameter of the type with OID %d is outside the catalog's dialect", t))
 		}
 	}
-	s = &Statement{Parameters: b.parameters, catalog: c, plan: p, slots: b.slots, price: 1 + b.nodes/32}
+	s = &Statement{Parameters: b.parameters, catalog: c, sql: resultSQL(p), columns: p.columns, calls: b.calls, reads: b.reads, price: 1 + b.nodes/32}
 	for _, col := range p.columns {
 		t := baseOf(col.typ)
 		r := ResultColumn{Name: col.name, OID: t, Size: -1}
@@ -93,29 +101,120 @@ func (s *Statement) Query(ctx context.Context, session Session, args []any) (out
 	if len(args) != len(s.Parameters) {
 		return nil, sqlerr.New(sqlerr.Invalid, "the statement has %d parameters, and %d values came with it", len(s.Parameters), len(args))
 	}
-	r := &run{ctx: ctx, catalog: s.catalog, session: session, begun: time.Now().UTC(), price: s.price, slots: make([]any, s.slots), rows: make(map[*plan][][]any),
-		tables: make(map[*relation][][]any), working: make(map[*loop][][]any),
-		indexes: make(map[*scan]*rowIndex), patterns: make(map[patternKey]*regexp.Regexp)}
+	r := &run{ctx: ctx, catalog: s.catalog, session: session, begun: time.Now().UTC(), price: s.price, calls: s.calls,
+		patterns: make(map[patternKey]*regexp.Regexp)}
+	values := []any{lastRun.Add(1)}
 	for i, a := range args {
 		switch a := a.(type) {
 		case nil:
-			r.args = append(r.args, nil)
+			values = append(values, nil)
 		case string:
-			r.args = append(r.args, s.catalog.input(a, s.Parameters[i]))
+			values = append(values, encode(s.catalog.input(a, s.Parameters[i])))
 		case []byte:
-			r.args = append(r.args, s.catalog.binaryInput(a, s.Parameters[i]))
+			values = append(values, encode(s.catalog.binaryInput(a, s.Parameters[i])))
 		default:
 			return nil, sqlerr.New(sqlerr.Internal, "an argument of the catalog is a %T", a)
 		}
 	}
-	out = &Rows{Columns: s.Columns}
-	s.plan.each(&frame{run: r}, func(row []any) bool {
+	return s.rows(r, values)
+}
+
+// maxTime is how long a statement runs.
+const maxTime = 2 * time.Second
+
+// resultSQL gives the rows of a plan as one text, so that SQLite makes all of them in its first step.
+func resultSQL(p *plan) string {
+	var lists []string
+	for i := 0; i < len(p.columns); i += maxArguments {
+		var some []string
+		for j := i; j < min(i+maxArguments, len(p.columns)); j++ {
+			some = append(some, "c"+itoa(j))
+		}
+		lists = append(lists, jsonList(some))
+	}
+	return "SELECT json_group_array(" + jsonList(lists) + ") FROM (" + p.sql + ")"
+}
+
+// maxArguments is a number of arguments that a function of SQLite takes.
+const maxArguments = 100
+
+// rows runs the statement.
+func (s *Statement) rows(r *run, values []any) (*Rows, error) {
+	ctx, cancel := context.WithTimeout(r.ctx, maxTime)
+	defer cancel()
+	db, err := opened(context.WithoutCancel(r.ctx))
+	if err != nil {
+		return nil, err
+	}
+	if err := db.show(context.WithoutCancel(r.ctx), s.catalog, s.reads); err != nil {
+		db.close()
+		return nil, err
+	}
+	running.Store(values[0], r)
+	defer running.Delete(values[0])
+	text, err := db.ask(ctx, s.sql, values)
+	if err != nil {
+		db.close() // it gives the memory back
+		return nil, r.failure(ctx, err)
+	}
+	giveBack(db)
+	return s.read(r, text)
+}
+
+// read reads the rows that SQLite gave, one after the other: they take more memory than their text.
+func (s *Statement) read(r *run, text string) (*Rows, error) {
+	out := &Rows{Columns: s.Columns}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	_, err := d.Token()
+	for err == nil && d.More() {
+		var lists [][]any
+		if err = d.Decode(&lists); err != nil {
+			break
+		}
+		row := make([]any, 0, len(s.columns))
+		for _, list := range lists {
+			for _, v := range list {
+				col := s.columns[len(row)]
+				row = append(row, decode(v, col.typ, col.fields))
+			}
+		}
 		r.kept(row)
 		if out.Values = append(out.Values, row); len(out.Values) > maxRows {
-			fail(sqlerr.New(sqlerr.Unsupported, "a result about the catalog of more than %d rows is outside the dialect", maxRows).
-				WithHint("add a condition or LIMIT"))
+			return nil, sqlerr.New(sqlerr.Unsupported, "a result about the catalog of more than %d rows is outside the dialect", maxRows).
+				WithHint("add a condition or LIMIT")
 		}
-		return true
-	})
+	}
+	if err != nil {
+		return nil, sqlerr.New(sqlerr.Internal, "the catalog cannot read its rows")
+	}
 	return out, nil
+}
+
+// tooMuch are SQLite's words for what it has a limit of.
+var tooMuch = regexp.MustCompile("too large|too many|too big|overflow|nesting|at most")
+
+// failure returns the error of a statement that failed in SQLite.
+func (r *run) failure(ctx context.Context, err error) error {
+	switch {
+	case r.err != nil:
+		return r.err
+	case r.ctx.Err() != nil:
+		return r.ctx.Err()
+	case ctx.Err() != nil:
+		return sqlerr.New(sqlerr.Unsupported, "a statement about the catalog that runs longer than %s is outside the dialect", maxTime).
+			WithHint("does every join have a condition?")
+	}
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		switch e.Code() & 0xff {
+		case sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_FULL:
+			return sqlerr.New(sqlerr.Unsupported, "a statement about the catalog that needs more than %d MiB is outside the dialect", maxMemory>>20).
+				WithHint("add a condition or LIMIT")
+		}
+	}
+	if tooMuch.MatchString(err.Error()) {
+		return sqlerr.New(sqlerr.Unsupported, "a statement about the catalog that is so deep or so long is outside the dialect")
+	}
+	return sqlerr.New(sqlerr.Internal, "the catalog failed inside SQLite: %v", err)
 }
