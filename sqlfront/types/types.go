@@ -1,0 +1,127 @@
+// Package types finds the types of the expressions of a statement, and of its parameters, over its
+// tree. What a column is comes from a scope that the caller gives, and what functions and operators
+// take and return from the table of a dialect.
+//
+// Types follow from the text and from the declarations of tables, and not from arguments. So they
+// are the same before and after a statement runs. As in PostgreSQL the first use of a parameter that
+// tells its type decides.
+package types
+
+import "dpsql/query"
+
+// Type is a type by PostgreSQL's name of it, or one of the two below.
+type Type = query.SQLType
+
+const (
+	Unknown Type = ""     // the type is not known
+	Null    Type = "null" // of NULL, and of a parameter whose type nothing has told yet: it fits beside any
+)
+
+// Known reports whether a type says what values are.
+func Known(t Type) bool { return t != Unknown && t != Null }
+
+// widths are the types of numbers, the wider the larger.
+var widths = map[Type]int{query.SQLBool: 1, query.SQLInt8: 2, query.SQLNumeric: 3, query.SQLFloat8: 4}
+
+// IsNumber reports whether values of a type are numbers. Truth values are.
+func IsNumber(t Type) bool { return widths[t] > 0 }
+
+// IsTime reports whether values of a type are dates or moments.
+func IsTime(t Type) bool { return t == query.SQLDate || t == query.SQLTimestamp }
+
+// Wider returns the wider of two types of numbers.
+func Wider(a, b Type) Type {
+	if widths[a] < widths[b] {
+		return b
+	}
+	return a
+}
+
+// first returns the first type that is known, or else the last one.
+func first(all ...Type) (t Type) {
+	for _, t = range all {
+		if Known(t) {
+			return t
+		}
+	}
+	return t
+}
+
+// Common returns the type of values that are of one of two types.
+func (d *Dialect) Common(a, b Type) Type {
+	switch {
+	case a == b || b == Null:
+		return a
+	case a == Null:
+		return b
+	case a == Unknown || b == Unknown:
+		return Unknown
+	case IsNumber(a) && IsNumber(b):
+		return Wider(a, b)
+	case IsTime(a) && IsTime(b):
+		return query.SQLTimestamp
+	case (IsTime(a) || a == query.SQLText) && (IsTime(b) || b == query.SQLText):
+		return query.SQLText
+	}
+	return d.Mixed
+}
+
+// All returns the type of values that are of one of several types.
+func (d *Dialect) All(all []Type) Type {
+	t := Null
+	for _, next := range all {
+		t = d.Common(t, next)
+	}
+	return t
+}
+
+// Dialect has what the types of expressions follow from.
+type Dialect struct {
+	Functions map[string]Function // by lower-case name
+	Operators map[string]Function // of two operands, by name; others compare or compute
+	Mixed     Type                // of values of two types that have no other in common
+	NotNumber Type                // of x + y where one is neither a number nor a date
+}
+
+// Function is what is known of the types of a function or operator.
+type Function struct {
+	Args   []Type                 // that its arguments have: the last goes for all that follow. Unknown for any
+	Value  Type                   // of its values, if there is no Result
+	Result func(args []Type) Type // returns the type of its values
+	Chosen int                    // its value is one of the arguments from this one on, counted from 1; 0 for none
+
+	// Call, if given, finds the types of a call and of what is in it.
+	Call func(p *Pass, c *Call) Type
+}
+
+// arg returns the type that an argument is expected to have.
+func (f Function) arg(i int) Type {
+	if len(f.Args) == 0 {
+		return Unknown
+	}
+	return f.Args[min(i, len(f.Args)-1)]
+}
+
+// First is the Result of a function whose values are those of its first argument.
+func First(args []Type) Type {
+	if len(args) == 0 {
+		return Unknown
+	}
+	return args[0]
+}
+
+// FirstKnown is First, where the first argument may be NULL.
+func FirstKnown(args []Type) Type { return first(args...) }
+
+// Number is the Result of a function of a number: integers of integers, and of NULL.
+func Number(args []Type) Type {
+	switch {
+	case len(args) != 1:
+		return Unknown
+	case args[0] == Null:
+		return query.SQLInt8
+	case IsNumber(args[0]):
+		return Wider(query.SQLInt8, args[0])
+	}
+	return Unknown
+}
