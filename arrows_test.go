@@ -35,8 +35,9 @@ var arrows = map[string][]string{
 	"sqlfront":                {"internal/calendar", "internal/period", "sqlfront/post", "query", "sqlerr", "sqlfront/syntax", "internal/sqlvalue"},
 	"sqlfront/syntax":         {"query", "sqlerr"},
 	"internal/sqlvalue":       {"query"},
+	"sqlfront/types":          {"query", "sqlfront/syntax", "internal/sqlvalue"},
 	"sqlfront/post":           {"internal/calendar", "query", "internal/sqlvalue"},
-	"sqlfront/around":         {"internal/calendar", "internal/places", "sqlfront/post", "query", "sqlerr", "sqlfront/syntax", "internal/sqlvalue"}, // no catalog and no source: it cannot reach the file
+	"sqlfront/around":         {"internal/calendar", "internal/places", "sqlfront/post", "query", "sqlerr", "sqlfront/syntax", "sqlfront/types", "internal/sqlvalue"}, // no catalog and no source: it cannot reach the file
 	"source":                  {"internal/calendar", "internal/period", "query", "source/definition", "sqlerr", "internal/sqlvalue"},
 	"source/definition":       {},
 	"internal/draft":          {"query", "sqlerr", "sqlfront/syntax"},

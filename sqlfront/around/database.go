@@ -22,6 +22,7 @@ import (
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
+	"dpsql/sqlfront/types"
 )
 
 // The limits of a statement.
@@ -205,7 +206,7 @@ func (db *Database) Compile(ctx context.Context, s *Statement, from Source, args
 		for i, name := range names {
 			col := ResultColumn{Name: name, SQL: query.SQLText}
 			if len(kinds) == len(names) {
-				col.Type, col.SQL = kinds[i].typeName(), kinds[i].sqlType()
+				col.Type, col.SQL = typeName(kinds[i]), sqlType(kinds[i])
 			}
 			columns = append(columns, col)
 		}
@@ -217,21 +218,17 @@ func (db *Database) Compile(ctx context.Context, s *Statement, from Source, args
 // Parameters returns the types of the first n parameters of a statement, and "" where no use of
 // one tells it. It runs nothing.
 func (db *Database) Parameters(ctx context.Context, s *Statement, from Source, n int) ([]query.SQLType, error) {
-	types := make([]query.SQLType, n)
+	found := make([]query.SQLType, n)
 	err := db.with(ctx, s, from, func(c *connection) error {
 		if err := c.place(ctx, s, from.Cores, 0); err != nil {
 			return s.failure(ctx, ctx, err)
 		}
 		w := s.walker(c)
 		w.selected(s.query)
-		for i, k := range w.parameters {
-			if i < n {
-				types[i] = k.sqlType()
-			}
-		}
+		copy(found, w.pass.Parameters)
 		return nil
 	})
-	return types, err
+	return found, err
 }
 
 // with lends a connection that has the public tables of the statement.
@@ -507,7 +504,7 @@ func (t *Table) declared() []string {
 		if slices.Contains([]string{"NOCASE", "RTRIM"}, col.Collation) {
 			declared[i] += " COLLATE " + col.Collation
 		}
-		if t.Types != nil && kinds[t.Types[i]].plain() == moment {
+		if t.Types != nil && types.IsTime(t.Types[i]) {
 			declared[i] += " COLLATE moment"
 		}
 	}
@@ -559,13 +556,13 @@ func (t *Table) failed(ctx context.Context, err error) error {
 func (t *Table) columns() []column {
 	columns := make([]column, len(t.Columns))
 	for i, c := range t.Columns {
-		if columns[i] = (column{c.Name, null}); t.Types != nil {
-			columns[i].kind = kinds[t.Types[i]]
+		if columns[i] = (column{c.Name, types.Null}); t.Types != nil {
+			columns[i].kind = t.Types[i]
 			continue
 		}
 		for _, row := range t.Rows {
-			columns[i].kind = agreed(columns[i].kind, kindOf(row[i]))
-			if columns[i].kind == unknown {
+			columns[i].kind = dialect.Common(columns[i].kind, kindOf(row[i]))
+			if columns[i].kind == types.Unknown {
 				break
 			}
 		}
@@ -573,22 +570,18 @@ func (t *Table) columns() []column {
 	return columns
 }
 
-// kinds are those of the values of cores.
-var kinds = map[query.SQLType]kind{query.SQLInt8: integer, query.SQLBool: boolean, query.SQLFloat8: real, query.SQLNumeric: exact,
-	query.SQLText: text, query.SQLTimestamp: moment, query.SQLDate: day}
-
-func kindOf(v any) kind {
+func kindOf(v any) types.Type {
 	switch v.(type) {
 	case nil:
-		return null
+		return types.Null
 	case int64:
-		return integer
+		return query.SQLInt8
 	case float64:
-		return real
+		return query.SQLFloat8
 	case string:
-		return text
+		return query.SQLText
 	}
-	return unknown
+	return types.Unknown
 }
 
 // authorize sets the authorizer. SQLite asks it while it compiles. While a statement runs, it
@@ -657,10 +650,10 @@ func (c *connection) readable(s *Statement, table, of, database string) bool {
 
 // kinds infers the kinds of a statement's columns. It is nil if not even their number is
 // known. It refuses what can be refused only where the kinds of cores are known.
-func (s *Statement) kinds(c *connection) ([]kind, error) {
+func (s *Statement) kinds(c *connection) ([]types.Type, error) {
 	w := s.walker(c)
 	columns := w.selected(s.query)
-	kinds := make([]kind, len(columns))
+	kinds := make([]types.Type, len(columns))
 	for i := range columns {
 		kinds[i] = columns[i].kind
 	}
@@ -676,34 +669,32 @@ func (s *Statement) walker(c *connection) *walker {
 			tables[query.FoldName(name)] = c.made[query.FoldName(name)].known
 		}
 	}
-	w := &walker{statement: s, tables: tables}
+	w := s.newWalker(tables)
 	if len(s.bound) > 0 {
-		w.parameters = make(map[int]kind)
+		w.collect(s.count(), false)
 	}
 	return w
 }
 
-// typeName returns the type of a column of the kind, or "".
-func (k kind) typeName() string {
-	switch k.plain() {
-	case integer:
+// typeName returns the type of a column as SQLite has it, or "".
+func typeName(t types.Type) string {
+	switch {
+	case t == query.SQLInt8 || t == query.SQLBool:
 		return "INTEGER"
-	case real:
+	case types.IsNumber(t):
 		return "REAL"
-	case text, moment:
+	case t == query.SQLText || types.IsTime(t):
 		return "TEXT"
 	}
 	return ""
 }
 
-// sqlType returns the type of a column of the kind. It is text for what may have any.
-func (k kind) sqlType() query.SQLType {
-	for typ, of := range kinds {
-		if of == k {
-			return typ
-		}
+// sqlType returns the type of a column. It is text for what may have any.
+func sqlType(t types.Type) query.SQLType {
+	if !types.Known(t) {
+		return query.SQLText
 	}
-	return query.SQLText
+	return t
 }
 
 // run runs a statement. The driver can stop the first step of a statement only, so all of the
@@ -750,12 +741,12 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, cores []*Ta
 	for i, name := range names {
 		typ := query.SQLText
 		if len(inferred) == len(names) {
-			typ = inferred[i].sqlType()
-			if inferred[i] != unknown {
-				kinds[i] = agreed(inferred[i], kinds[i])
+			typ = sqlType(inferred[i])
+			if inferred[i] != types.Unknown {
+				kinds[i] = dialect.Common(inferred[i], kinds[i])
 			}
 		}
-		col := ResultColumn{name, kinds[i].typeName(), typ}
+		col := ResultColumn{name, typeName(kinds[i]), typ}
 		if col.Type == "" {
 			col.Type = "TEXT"
 		}
@@ -813,15 +804,15 @@ func (c *connection) unguarded(ctx context.Context, script string) error {
 }
 
 // read reads the rows of a table, and the kinds of its columns.
-func (c *connection) read(ctx context.Context, statement string, columns int) (*Result, []kind, error) {
+func (c *connection) read(ctx context.Context, statement string, columns int) (*Result, []types.Type, error) {
 	rows, err := c.conn.QueryContext(ctx, statement)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer rows.Close()
-	out, kinds := &Result{}, make([]kind, columns)
+	out, kinds := &Result{}, make([]types.Type, columns)
 	for i := range kinds {
-		kinds[i] = null
+		kinds[i] = types.Null
 	}
 	for rows.Next() {
 		row, into := make([]any, columns), make([]any, columns)
@@ -833,7 +824,7 @@ func (c *connection) read(ctx context.Context, statement string, columns int) (*
 		}
 		for i := range row {
 			row[i] = shown(row[i])
-			kinds[i] = agreed(kinds[i], kindOf(row[i]))
+			kinds[i] = dialect.Common(kinds[i], kindOf(row[i]))
 		}
 		if out.Rows = append(out.Rows, row); len(out.Rows) > maxRows {
 			return nil, nil, sqlerr.New(sqlerr.Unsupported, "a result of more than %d rows is outside the dialect", maxRows).

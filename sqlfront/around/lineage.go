@@ -10,6 +10,7 @@ import (
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/post"
 	"dpsql/sqlfront/syntax"
+	"dpsql/sqlfront/types"
 )
 
 // Lineage says how numbers of a statement's result are computed from numbers of its cores, so
@@ -371,7 +372,7 @@ func coreShape(core *Table) *shape {
 	h := &shape{core: core, single: core.Single}
 	for n, c := range core.Columns {
 		h.names = append(h.names, c.Name)
-		h.forms = append(h.forms, &formula{op: 'l', leaf: n, real: core.Types != nil && kinds[core.Types[n]].plain() == real})
+		h.forms = append(h.forms, &formula{op: 'l', leaf: n, real: core.Types != nil && typeName(core.Types[n]) == "REAL"})
 		l := leaf{number: n}
 		if n >= core.Keys {
 			l.core = core
@@ -479,7 +480,7 @@ func (t *tracer) formula(e syntax.Expr, h *shape) *formula {
 			return &formula{op: e.Op[0], x: x, y: y, real: x.real || y.real}
 		}
 	case *syntax.Cast:
-		if x := t.formula(e.X, h); x != nil && kindOfCast(e) == real {
+		if x := t.formula(e.X, h); x != nil && types.Cast(e.Type) == query.SQLFloat8 {
 			return &formula{op: 'r', x: x, real: true}
 		}
 	case *syntax.Subquery:

@@ -23,10 +23,12 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
+	"dpsql/sqlfront/types"
 )
 
 // Statement is a statement that was read: SELECT, VALUES, or WITH … SELECT. None of its tables
@@ -122,7 +124,8 @@ func oneStatement(tokens []syntax.Token) error {
 // statementOf returns the statement that a tree is. cores are the tables of cores that it names.
 func statementOf(q *syntax.Query, tokens []syntax.Token, cores []string) *Statement {
 	s := &Statement{query: q, types: q, tokens: tokens, names: make(map[string]bool), cores: cores}
-	find := walker{statement: s, found: make(map[string]bool)}
+	find := s.newWalker(nil)
+	find.found = make(map[string]bool)
 	find.selected(q)
 	s.large, s.refusal = find.size > maxSize, find.err
 	s.text = s.written(q)
@@ -162,12 +165,14 @@ func (s *Statement) Nested() bool {
 // withTypes returns the statement with what SQLite needs to compare values as PostgreSQL does: the
 // collation of moments behind dates, and numbers in the place of texts beside numbers.
 func (s *Statement) withTypes(cores []*Table, tables map[string][]column) *Statement {
-	w := &walker{statement: s, tables: maps.Clone(tables), parameters: make(map[int]kind),
-		typed: make(map[syntax.Expr]bool)}
+	w := s.newWalker(maps.Clone(tables))
+	w.collect(s.count(), true)
 	for _, core := range cores {
 		w.tables[query.FoldName(core.Name)] = core.columns()
 	}
-	if w.selected(s.query); len(w.typed) == 0 {
+	w.selected(s.query)
+	maps.DeleteFunc(w.pass.Types, func(e syntax.Expr, t types.Type) bool { return !retyped(e, t) })
+	if len(w.pass.Types) == 0 {
 		return s
 	}
 	typed := *s
@@ -176,16 +181,40 @@ func (s *Statement) withTypes(cores []*Table, tables map[string][]column) *State
 	return &typed
 }
 
+// count returns the number of arguments up to the last one that is used.
+func (s *Statement) count() int {
+	n := 0
+	for _, a := range s.bound {
+		n = max(n, a+1)
+	}
+	return n
+}
+
+// retyped reports whether SQLite needs to be told an expression's type. Of most functions it has the
+// collation from their arguments.
+func retyped(e syntax.Expr, t types.Type) bool {
+	switch e := e.(type) {
+	case *syntax.Literal:
+		return types.IsNumber(t) && syntax.IsNumber(strings.TrimSpace(e.Value))
+	case *syntax.Column, *syntax.Paren:
+		return types.IsTime(t)
+	case *syntax.Call:
+		name := types.Name(e)
+		return types.IsTime(t) && (name == "date" || name == "datetime")
+	}
+	return false
+}
+
 // asTyped returns what stands for a node that has a type of its own, or nil.
 func (w *walker) asTyped(n syntax.Node) syntax.Node {
 	e, ok := n.(syntax.Expr)
-	if !ok || !w.typed[e] {
+	if _, found := w.pass.Types[e]; !ok || !found {
 		return nil
 	}
 	if l, ok := e.(*syntax.Literal); ok {
 		return syntax.Placed(numberOf(l), l)
 	}
-	delete(w.typed, e) // what is in it comes next
+	delete(w.pass.Types, e) // what is in it comes next
 	c := &syntax.Collate{X: syntax.Copy(e, w.asTyped), Name: []syntax.Ident{{Text: "moment"}}}
 	return syntax.Placed(c, e)
 }

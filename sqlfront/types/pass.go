@@ -1,7 +1,6 @@
 package types
 
 import (
-	"strconv"
 	"strings"
 
 	"dpsql/internal/sqlvalue"
@@ -118,7 +117,7 @@ func (p *Pass) window(o *syntax.Window) {
 	}
 }
 
-// All returns the types of expressions.
+// all returns the types of expressions.
 func (p *Pass) all(list []syntax.Expr) []Type {
 	types := make([]Type, len(list))
 	for i, e := range list {
@@ -177,7 +176,7 @@ func (p *Pass) of(e syntax.Expr) Type {
 		return query.SQLBool
 	case *syntax.Cast:
 		p.Of(e.X)
-		t := cast(e.Type)
+		t := Cast(e.Type)
 		p.Expect(t, e.X)
 		return t
 	}
@@ -220,11 +219,7 @@ func (p *Pass) literal(l *syntax.Literal) Type {
 		c := syntax.Placed(&syntax.Column{Path: []syntax.Ident{syntax.Named(l.Value, l)}}, l)
 		return first(p.Scope.Column(c), query.SQLBool)
 	}
-	digits, base := l.Value, 10
-	if len(digits) > 2 && (digits[:2] == "0x" || digits[:2] == "0X") {
-		digits, base = digits[2:], 16
-	}
-	if _, err := strconv.ParseInt(digits, base, 64); err != nil {
+	if strings.ContainsAny(l.Value, ".eE") || len(l.Value) > 18 { // one more makes it a REAL
 		return query.SQLFloat8
 	}
 	return query.SQLInt8
@@ -243,8 +238,8 @@ func Clock(name syntax.Ident) Type {
 	return Unknown
 }
 
-// cast returns the type of CAST(… AS type), as SQLite has it.
-func cast(t *syntax.Type) Type {
+// Cast returns the type of CAST(… AS type), as SQLite has it.
+func Cast(t *syntax.Type) Type {
 	switch sqlvalue.AffinityOf(strings.TrimSpace(strings.ToUpper(t.Path[len(t.Path)-1].Text + " " + t.Word))) {
 	case sqlvalue.Integer:
 		return query.SQLInt8
@@ -309,16 +304,16 @@ func (p *Pass) arithmetic(e *syntax.Binary, x, y Type) Type {
 		p.Expect(query.SQLInt8, e.X, e.Y)
 		return query.SQLDate
 	}
-	p.Expect(p.computed(first(x, query.SQLInt8), first(y, query.SQLInt8), x, y), e.X, e.Y)
-	return p.computed(x, y, x, y)
+	p.Expect(p.computed(first(x, query.SQLInt8), first(y, query.SQLInt8)), e.X, e.Y)
+	return p.computed(x, y)
 }
 
 // computed returns the type of what is computed of values of two types. That of NULL is the other's.
-func (p *Pass) computed(x, y, orX, orY Type) Type {
-	if x == Null || orX == Null {
-		x = first(orY, query.SQLInt8)
+func (p *Pass) computed(x, y Type) Type {
+	if x == Null {
+		x = first(y, query.SQLInt8)
 	}
-	if y == Null || orY == Null {
+	if y == Null {
 		y = x
 	}
 	if !IsNumber(x) || !IsNumber(y) {

@@ -125,3 +125,13 @@ func Number(args []Type) Type {
 	}
 	return Unknown
 }
+
+// SQLite are the operators of SQLite that neither compare nor do arithmetic.
+var SQLite = map[string]Function{
+	"AND": {Args: []Type{query.SQLBool}, Value: query.SQLBool}, "OR": {Args: []Type{query.SQLBool}, Value: query.SQLBool},
+	"&": integers, "|": integers, "<<": integers, ">>": integers,
+	"||": {Args: []Type{query.SQLText}, Value: query.SQLText}, "->": {}, "->>": {},
+	"LIKE": {Args: []Type{query.SQLText}, Value: query.SQLBool}, "GLOB": {Args: []Type{query.SQLText}, Value: query.SQLBool},
+}
+
+var integers = Function{Args: []Type{query.SQLInt8}, Value: query.SQLInt8}

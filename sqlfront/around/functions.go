@@ -1,0 +1,132 @@
+package around
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"dpsql/query"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
+	"dpsql/sqlfront/types"
+)
+
+// dialect is that of what SQLite runs. Values of two types, of which neither takes in the other, can
+// have any.
+var dialect = &types.Dialect{Functions: functions, Operators: types.SQLite}
+
+// functions are the functions that a statement may call, in lower case. None reads anything but its
+// arguments and the clock, and none makes a text that is longer than SQLite's own limit. Not here,
+// among others: random and randomblob, so that a statement has one result; zeroblob;
+// load_extension; and everything about the connection, its files, or the compiled library.
+var functions = make(map[string]types.Function)
+
+func init() {
+	text, integer, real := []types.Type{query.SQLText}, []types.Type{query.SQLInt8}, []types.Type{query.SQLFloat8}
+	add := func(f types.Function, names string) {
+		for _, name := range strings.Fields(names) {
+			functions[name] = f
+		}
+	}
+	add(types.Function{Args: text, Value: query.SQLText}, `char concat concat_ws format hex lower ltrim printf quote replace
+		rtrim trim typeof upper current_time strftime time timediff group_concat string_agg`)
+	add(types.Function{Args: text, Value: query.SQLBool}, "glob like")
+	add(types.Function{Args: text, Value: query.SQLInt8}, `instr length octet_length unicode unixepoch count dense_rank ntile rank
+		row_number`)
+	add(types.Function{Args: integer, Value: query.SQLInt8}, "sign")
+	add(types.Function{Args: text, Value: query.SQLDate}, "current_date date")
+	add(types.Function{Args: text, Value: query.SQLTimestamp}, "current_timestamp datetime")
+	add(types.Function{Args: text, Value: query.SQLFloat8}, "julianday")
+	add(types.Function{Args: real, Value: query.SQLFloat8}, `acos acosh asin asinh atan atan2 atanh cos cosh degrees exp ln log
+		log10 log2 mod pi pow power radians sin sinh sqrt tan tanh avg total cume_dist percent_rank`)
+	add(types.Function{Args: integer, Result: types.Number}, "abs ceil ceiling floor trunc")
+	add(types.Function{Args: integer, Result: sum}, "sum")
+	add(types.Function{Args: []types.Type{query.SQLFloat8, query.SQLInt8}, Value: query.SQLFloat8}, "round")
+	add(types.Function{Args: []types.Type{query.SQLText, query.SQLInt8}, Value: query.SQLText}, "substr substring")
+	add(types.Function{Args: []types.Type{query.SQLText, query.SQLInt8}, Result: types.First}, "lag lead nth_value")
+	add(types.Function{Args: text, Result: types.First}, "first_value last_value")
+	add(types.Function{Chosen: 1}, "coalesce ifnull max min")
+	add(types.Function{Chosen: 1, Result: types.FirstKnown}, "nullif")
+	add(types.Function{Args: []types.Type{query.SQLBool}, Chosen: 2}, "iif if")
+}
+
+// sum returns the type of a SUM. That of NULLs alone is not known.
+func sum(args []types.Type) types.Type {
+	if t := types.First(args); t == types.Null {
+		return types.Unknown
+	}
+	return types.Number(args)
+}
+
+// check refuses what SQLite would compute otherwise than people mean it, and what does not run.
+func (w *walker) check(e syntax.Expr, operands ...types.Type) {
+	switch e := e.(type) {
+	case *syntax.Unary:
+		if e.Op == "-" || e.Op == "~" {
+			w.refuseMoments(e.Pos(), operands)
+		}
+	case *syntax.Binary:
+		w.checkBinary(e, operands)
+	case *syntax.Between:
+		w.checkCompared(e.Operator, operands)
+	case *syntax.In:
+	case *syntax.Call:
+		w.checkCall(e, operands)
+	default:
+		w.refuse(w.statement.first().Unsupported("this form of expression"))
+	}
+}
+
+func (w *walker) checkBinary(e *syntax.Binary, operands []types.Type) {
+	switch _, listed := types.SQLite[e.Op]; {
+	case e.Op == "->" || e.Op == "->>":
+		w.refuse(syntax.Token{Position: e.Operator}.Unsupported("an operator on JSON"))
+	case slices.Contains([]string{"+", "-", "*", "/", "%"}, e.Op):
+		w.refuseMoments(e.Operator, operands)
+	case !listed && e.Op != "IS" && e.Op != "IS DISTINCT FROM":
+		w.checkCompared(e.Operator, operands)
+	}
+}
+
+// checkCompared refuses to compare the first of several values with another, a date with a number.
+func (w *walker) checkCompared(operator int, operands []types.Type) {
+	number := func(t types.Type) bool { return types.IsNumber(t) }
+	for _, t := range operands[1:] {
+		if x := operands[0]; types.IsTime(x) && number(t) || types.IsTime(t) && number(x) {
+			w.refuse(sqlerr.New(sqlerr.Invalid, "a date is compared with a number").
+				WithHint("write the date in single quotes: '2024-12-31'").At(operator))
+		}
+	}
+}
+
+func (w *walker) checkCall(e *syntax.Call, args []types.Type) {
+	name := types.Name(e)
+	if _, ok := functions[name]; !ok {
+		w.refuse(refusedFunction(lastOf(e.Path), w.statement.about()))
+	}
+	switch name {
+	case "sum", "avg", "total", "abs", "round", "sign":
+		w.refuseMoments(e.Pos(), args)
+	}
+}
+
+// refuseMoments refuses to compute with dates, at a place. To SQLite they are the numbers that
+// their texts begin with: a day after 2024-03-01 would be 2025.
+func (w *walker) refuseMoments(position int, operands []types.Type) {
+	if slices.ContainsFunc(operands, types.IsTime) {
+		w.refuse(syntax.Token{Position: position}.Unsupported("computing with a date, which is a text around aggregates,").
+			WithHint("write date(x, '+1 day') for a later date, and julianday(x) - julianday(y) for the days between two"))
+	}
+}
+
+// refusedFunction returns the error for a function that is not on the list.
+func refusedFunction(name syntax.Ident, about string) *sqlerr.Error {
+	err := at(name).Unsupported("the function " + syntax.Excerpt(name.Text, 40) + " in " + about)
+	if upper := strings.ToUpper(name.Text); upper == "MARGIN" || upper == "LOW" || upper == "HIGH" {
+		return err.WithHint("it stands where its aggregate does: SELECT COUNT(*) AS n, %s(n) AS m FROM …", upper)
+	}
+	if near := sqlerr.Closest(name.Text, maps.Keys(functions)); near != "" {
+		return err.WithHint("did you mean %s?", near)
+	}
+	return err.WithHint("docs/sql/public.md lists the functions")
+}
