@@ -484,9 +484,9 @@ var shardFaults = []fault{
 		return func() { wait(); w.quick() }
 	}, to: 3, short: 0, code: sqlerr.Cancelled, charges: 0},
 	{name: "a slow shard and the source's timeout", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
-		w.Link[1].Delay(500 * time.Millisecond)
+		w.Link[1].Delay(6 * time.Second)
 		return w.quick
-	}, from: 1, to: 3, short: -1, limit: 1, code: sqlerr.IO, charges: 0},
+	}, from: 1, to: 3, short: -1, limit: 5, code: sqlerr.IO, charges: 0}, // a whole answer takes a second or two
 	{name: "a slow shard and a longer timeout", happen: func(t *testing.T, w *warehouse, cancel func()) func() {
 		w.Link[1].Delay(3 * time.Second)
 		return w.quick
