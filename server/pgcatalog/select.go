@@ -316,7 +316,8 @@ func (b *binder) selection(up *scope, with *withQueries, n *syntax.Block, order 
 func (b *binder) block(s *scope, n *syntax.Block, q *selected, from, where string, order []string) *plan {
 	if s.level.sets != nil {
 		if q.grouped || s.level.aggregates > 0 || s.level.windows > 0 {
-			unsupported(n.Pos(), "a function that returns a set beside an aggregate or a window")
+			fail(sqlerr.New(sqlerr.Unsupported, "a function that returns a set beside an aggregate or a window is outside the catalog's dialect").
+				WithHint("aggregate in a sub-select in FROM, and take the set around it").At(n.Pos()))
 		}
 		if from != "" {
 			from += " JOIN "

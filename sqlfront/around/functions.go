@@ -68,7 +68,7 @@ func (w *walker) check(e syntax.Expr, operands ...types.Type) {
 	case *syntax.Binary:
 		w.checkBinary(e, operands)
 	case *syntax.Between:
-		w.checkCompared(e.Operator, operands)
+		w.checkCompared(e.Operator, e.X, operands)
 	case *syntax.In:
 	case *syntax.Call:
 		w.checkCall(e, operands)
@@ -84,17 +84,24 @@ func (w *walker) checkBinary(e *syntax.Binary, operands []types.Type) {
 	case slices.Contains([]string{"+", "-", "*", "/", "%"}, e.Op):
 		w.refuseMoments(e.Operator, operands)
 	case !listed && e.Op != "IS" && e.Op != "IS DISTINCT FROM":
-		w.checkCompared(e.Operator, operands)
+		w.checkCompared(e.Operator, e.X, operands)
 	}
 }
 
-// checkCompared refuses to compare the first of several values with another, a date with a number.
-func (w *walker) checkCompared(operator int, operands []types.Type) {
-	number := func(t types.Type) bool { return types.IsNumber(t) }
+// checkCompared refuses to compare the first of several values, which is x, with another, a date with a
+// number. A text that is written out may be either, and so is what it is compared with first.
+func (w *walker) checkCompared(operator int, x syntax.Expr, operands []types.Type) {
+	first := operands[0]
+	if l, ok := x.(*syntax.Literal); ok && l.Kind == syntax.KindString {
+		first = types.Unknown
+	}
 	for _, t := range operands[1:] {
-		if x := operands[0]; types.IsTime(x) && number(t) || types.IsTime(t) && number(x) {
+		if types.IsTime(first) && types.IsNumber(t) || types.IsTime(t) && types.IsNumber(first) {
 			w.refuse(sqlerr.New(sqlerr.Invalid, "a date is compared with a number").
 				WithHint("write the date in single quotes: '2024-12-31'").At(operator))
+		}
+		if !types.Known(first) {
+			first = t
 		}
 	}
 }

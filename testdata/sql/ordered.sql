@@ -78,6 +78,9 @@ SELECT julianday(QUANTILE(came, 0.9)) - julianday(QUANTILE(came, 0.1)) AS days F
 SELECT MAX(came) - MIN(came) AS days FROM stays;
 --> error unsupported at 18: computing with a date, which is a text around aggregates, is outside the dialect
 --> hint: write date(x, '+1 day') for a later date, and julianday(x) - julianday(y) for the days between two
+SELECT '2024-03-05' BETWEEN 1 AND MEDIAN(came) FROM stays;
+--> error invalid at 21: a date is compared with a number
+--> hint: write the date in single quotes: '2024-12-31'
 SELECT came + 1, COUNT(*) FROM stays WHERE came < '2024-01-04' GROUP BY came;
 --> error unsupported at 13: computing with a date, which is a text around aggregates, is outside the dialect
 --> hint: write date(x, '+1 day') for a later date, and julianday(x) - julianday(y) for the days between two
