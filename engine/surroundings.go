@@ -225,56 +225,21 @@ func (s *Session) bindable(ctx context.Context, v *view.View, c *divided, args [
 	return err
 }
 
-// fill makes the tables of the cores from their answers. Where the lineage needs the ends of
-// intervals, each holds at the confidence that its share of an output asks for.
+// fill makes the tables of the cores from their answers.
 func (c *divided) fill(answers answer.Answers, confidence float64) {
-	c.from.Cores = nil
+	c.from.Cores, c.from.Confidence = nil, confidence
 	for i := range c.cores {
-		core := &c.cores[i]
 		r := answers.Rows(i, confidence)
-		t := tableOf(core, r.Columns, slices.Clone(r.Rows))
+		t := tableOf(&c.cores[i], r.Columns, r.Rows)
+		ends := map[float64][][]any{confidence: r.Answer.Intervals}
+		t.Ends = func(confidence float64) [][]any {
+			if ends[confidence] == nil {
+				ends[confidence] = answers.Rows(i, confidence).Answer.Intervals
+			}
+			return ends[confidence]
+		}
 		c.from.Cores = append(c.from.Cores, t)
-		if c.from.Lineage == nil {
-			continue
-		}
-		byShare := map[int][][]any{1: r.Answer.Intervals}
-		for _, need := range c.from.Lineage.Needs {
-			if need.Core != core.Table {
-				continue
-			}
-			if byShare[need.Share] == nil {
-				byShare[need.Share] = answers.Rows(i, 1-(1-confidence)/float64(need.Share)).Answer.Intervals
-			}
-			t.Hidden = append(t.Hidden, need.Name)
-			for n, row := range r.Rows {
-				var v any
-				if need.End == around.Value {
-					v = row[need.Column]
-				} else {
-					v = endOf(byShare[need.Share][n][need.Column], need.End)
-				}
-				t.Rows[n] = append(slices.Clip(t.Rows[n]), v)
-			}
-		}
 	}
-}
-
-// endOf returns an end of an Interval or a Span, or nil.
-func endOf(interval any, end around.End) any {
-	low := end == around.Low
-	switch i := interval.(type) {
-	case Interval:
-		if low {
-			return i.Low
-		}
-		return i.High
-	case Span:
-		if low {
-			return i.Low
-		}
-		return i.High
-	}
-	return nil
 }
 
 // divided is a statement that is cut: its private aggregates, and what reads them.

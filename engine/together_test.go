@@ -399,6 +399,43 @@ func TestSurroundedMargins(t *testing.T) {
 	}
 }
 
+// TestSameBarsAround: a number has the same interval and margin in a UNION ALL, in what is joined and
+// computed around it, and in a statement of its own. What occurs twice counts once, and a number less
+// itself is 0 ± 0. Set operations that compare rows stop an interval.
+func TestSameBarsAround(t *testing.T) {
+	t.Parallel()
+	s, _ := quietClinic(t)
+	const from = `FROM admissions WHERE sex IN ('F', 'M') GROUP BY sex`
+	for _, c := range []struct{ of, v string }{ // c is the aggregate
+		{`COUNT(*)`, `c`}, {`AVG(age)`, `c`}, {`SUM(age)`, `c`}, {`MEDIAN(age)`, `c`}, {`COUNT(*)`, `c / 7`}, {`COUNT(*)`, `100.0 * c / 8`}, {`COUNT(*)`, `c - c`},
+		{`COUNT(*)`, `c - 0.25 * c`}, {`COUNT(*)`, `ABS(10 - c)`}, {`AVG(age)`, `ROUND(c, 1)`}, {`COUNT(*)`, `c % 9`}, {`COUNT(*)`, `-c / c`}, {`AVG(age)`, `COALESCE(c, 0)`},
+	} {
+		e, column := strings.ReplaceAll(c.v, "c", c.of), fmt.Sprintf(`(SELECT sex, %s AS c %s)`, c.of, from)
+		alone := must(t, s, fmt.Sprintf(`SELECT sex, %s AS v %s ORDER BY sex`, e, from))
+		for _, text := range []string{
+			fmt.Sprintf(`SELECT sex, v FROM (SELECT 'X' AS sex, 1 AS v UNION ALL SELECT sex, %s %s) WHERE sex <> 'X' ORDER BY sex`, e, from),
+			fmt.Sprintf(`SELECT sex, %s AS v FROM %s ORDER BY sex`, c.v, column),
+			fmt.Sprintf(`WITH a AS %s, b AS (SELECT * FROM a WHERE sex = 'F' UNION ALL SELECT 'M', c FROM a WHERE sex = 'M') SELECT sex, %s AS v FROM b LEFT JOIN (SELECT 1) ORDER BY sex`, column, c.v),
+		} {
+			r := must(t, s, text)
+			if fmt.Sprint(r.Rows, r.Answer.Margins, r.Answer.Intervals) != fmt.Sprint(alone.Rows, alone.Answer.Margins, alone.Answer.Intervals) {
+				t.Errorf("%s: %v in %v ± %v, alone %v in %v ± %v", text, r.Rows, r.Answer.Intervals, r.Answer.Margins, alone.Rows, alone.Answer.Intervals, alone.Answer.Margins)
+			}
+		}
+		if alone.Answer.Margins[0][1] == nil {
+			t.Errorf("%s has no margin", e)
+		}
+	}
+	for _, op := range []string{`UNION`, `EXCEPT`, `INTERSECT`} {
+		r := must(t, s, fmt.Sprintf(`SELECT sex, COUNT(*) %s %s SELECT 'X', 1`, from, op))
+		for _, row := range r.Answer.Intervals {
+			if row[1] != nil {
+				t.Errorf("%s passes %v", op, row)
+			}
+		}
+	}
+}
+
 // BenchmarkSurrounded times statements with surroundings beside their cores alone. What the
 // surroundings may cost is 1 ms.
 func BenchmarkSurrounded(b *testing.B) {

@@ -74,9 +74,11 @@ type Table struct {
 	Types   []query.SQLType // of the columns' values; nil if the rows tell
 
 	// For a core:
-	Keys   int      // as Core.Keys
-	Single bool     // as Core.Single
-	Hidden []string // the columns of the Lineage's Needs, whose values end each row
+	Keys   int  // as Core.Keys
+	Single bool // as Core.Single
+	// Ends returns what is known of the rows' true values at a confidence, as post.Table.Intervals
+	// has it. Without it nothing is.
+	Ends func(confidence float64) [][]any
 }
 
 // Column is a column of a Table, as its declaration has it.
@@ -90,7 +92,7 @@ type Column struct {
 type Result struct {
 	Columns   []ResultColumn
 	Rows      [][]any // int64, float64, string or nil
-	Intervals [][]any // as Rows: a post.Interval, or nil; nil without a Lineage
+	Intervals [][]any // as Rows: what post.Enclose returns; nil without a Lineage
 }
 
 // ResultColumn is a column of a result. Type is INTEGER, REAL or TEXT, and SQL what is known of
@@ -131,7 +133,6 @@ type connection struct {
 type made struct {
 	name, columns string // as CREATE TABLE has them
 	known         []column
-	hidden        []string
 }
 
 // Source says where the copies are from.
@@ -146,8 +147,9 @@ type Source struct {
 	// Cores has the rows of the statement's cores, each under Core.Table. No other statement
 	// sees them. For Columns their rows may be missing.
 	Cores []*Table
-	// Lineage has Run compute intervals. The cores' tables have the columns that it needs.
-	Lineage *Lineage
+	// Lineage has Run compute intervals, at a confidence.
+	Lineage    *Lineage
+	Confidence float64
 }
 
 // Run runs a statement. args are the values of its parameters.
@@ -160,7 +162,7 @@ func (db *Database) Run(ctx context.Context, s *Statement, from Source, args []q
 	err = db.with(ctx, s, from, func(c *connection) error {
 		limited, cancel := db.limited(ctx)
 		defer cancel()
-		out, err = c.run(ctx, limited, s.withTypes(from.Cores, c.tables), from.Cores, from.Lineage, values)
+		out, err = c.run(ctx, limited, s.withTypes(from.Cores, c.tables), from, values)
 		return err
 	})
 	return out, err
@@ -188,13 +190,12 @@ func (db *Database) Compile(ctx context.Context, s *Statement, from Source, args
 				return err
 			}
 		}
-		names, err := c.named(ctx, limited, s, l.carriedBy(from.Cores), values)
-		if err == nil && l.traces() && len(l.columns) != len(names) {
-			l = s.untraced(nil)
-			names, err = c.named(ctx, limited, s, from.Cores, values)
-		}
+		names, err := c.named(ctx, limited, s, from.Cores, values)
 		if err != nil {
 			return err
+		}
+		if l.traces() && len(l.columns) != len(names) {
+			l = s.untraced(nil)
 		}
 		if l != nil {
 			l.names = names
@@ -423,7 +424,7 @@ func (c *connection) place(ctx context.Context, s *Statement, cores []*Table, re
 		if err := t.tooWide(); err != nil {
 			return err
 		}
-		wanted[query.FoldName(name)] = made{name, strings.Join(t.declared(), ", "), t.columns(), t.Hidden}
+		wanted[query.FoldName(name)] = made{name, strings.Join(append(t.declared(), query.Quoted(name)), ", "), t.columns()}
 	}
 	name := s.resultTable()
 	if have, ok := c.made[name]; ok && result == 0 {
@@ -495,7 +496,7 @@ func (t *Table) tooWide() error {
 
 // declared returns the columns as CREATE TABLE has them.
 func (t *Table) declared() []string {
-	declared := make([]string, len(t.Columns), len(t.Columns)+len(t.Hidden))
+	declared := make([]string, len(t.Columns), len(t.Columns)+1)
 	for i, col := range t.Columns {
 		declared[i] = query.Quoted(col.Name)
 		if slices.Contains([]string{"INTEGER", "REAL", "TEXT", "NUMERIC", "BLOB"}, col.Affinity) {
@@ -508,13 +509,12 @@ func (t *Table) declared() []string {
 			declared[i] += " COLLATE moment"
 		}
 	}
-	for _, name := range t.Hidden {
-		declared = append(declared, query.Quoted(name))
-	}
 	return declared
 }
 
-// insert inserts the rows of a table, after a statement that makes it, "" for none.
+// insert inserts the rows of a table, after a statement that makes it. The table of a core is there,
+// and has one more column with the numbers of the rows, by which Lineage finds them. It is called as
+// the core is, a name that the statement does not have.
 func (c *connection) insert(ctx context.Context, schema string, t *Table, create string) error {
 	tx, err := c.conn.BeginTx(ctx, nil)
 	if err != nil {
@@ -526,12 +526,19 @@ func (c *connection) insert(ctx context.Context, schema string, t *Table, create
 			return t.failed(ctx, err)
 		}
 	}
-	insert, err := tx.PrepareContext(ctx, "INSERT INTO "+schema+"."+query.Quoted(t.Name)+" VALUES (?"+strings.Repeat(", ?", len(t.Columns)+len(t.Hidden)-1)+")")
+	width := len(t.Columns)
+	if create == "" {
+		width++
+	}
+	insert, err := tx.PrepareContext(ctx, "INSERT INTO "+schema+"."+query.Quoted(t.Name)+" VALUES (?"+strings.Repeat(", ?", width-1)+")")
 	if err != nil {
 		return t.failed(ctx, err)
 	}
 	defer insert.Close()
-	for _, row := range t.Rows {
+	for i, row := range t.Rows {
+		if create == "" {
+			row = append(slices.Clip(row), int64(i))
+		}
 		if _, err := insert.ExecContext(ctx, row...); err != nil {
 			return t.failed(ctx, err)
 		}
@@ -639,7 +646,7 @@ func (c *connection) readable(s *Statement, table, of, database string) bool {
 		if columns, copied = core.known, slices.Contains(s.cores, core.name); !copied {
 			return false
 		}
-		if slices.Contains(core.hidden, of) {
+		if of == core.name {
 			return true
 		}
 	case !s.names[folded] || database != "main" && (database != "" || of != ""):
@@ -700,7 +707,8 @@ func sqlType(t types.Type) query.SQLType {
 // run runs a statement. The driver can stop the first step of a statement only, so all of the
 // work must be in it: the rows are inserted into a table, whose columns have no affinity, and
 // read from there.
-func (c *connection) run(ctx, limited context.Context, s *Statement, cores []*Table, l *Lineage, args []any) (*Result, error) {
+func (c *connection) run(ctx, limited context.Context, s *Statement, from Source, args []any) (*Result, error) {
+	cores, l := from.Cores, from.Lineage
 	if l == nil { // nothing compiled it before
 		names, err := c.named(ctx, limited, s, cores, args)
 		if err != nil {
@@ -724,7 +732,8 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, cores []*Ta
 			if err := c.empty(limited); err != nil {
 				return nil, s.failure(ctx, limited, err)
 			}
-			return c.run(ctx, limited, s, cores, s.untraced(names), args)
+			from.Lineage = s.untraced(names)
+			return c.run(ctx, limited, s, from, args)
 		}
 		return nil, s.failure(ctx, limited, err)
 	}
@@ -733,8 +742,9 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, cores []*Ta
 		return nil, err
 	}
 	if l.hidden > 0 {
+		out.Intervals = l.intervals(out.Rows, from)
 		for i, row := range out.Rows {
-			out.Rows[i], out.Intervals = row[:len(names):len(names)], append(out.Intervals, l.intervals(row))
+			out.Rows[i] = row[:len(names):len(names)]
 		}
 	}
 	inferred, _ := s.kinds(c)

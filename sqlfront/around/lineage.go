@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
+	"dpsql/internal/sqlvalue"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/post"
@@ -17,99 +17,106 @@ import (
 // that the intervals of these give theirs. It follows from the statement's text and from the
 // names of columns.
 //
-// A number passes through select lists, FROM, joins, WITH, ORDER BY, LIMIT and conditions, and
-// through + - * / with constants, columns without noise and other such numbers. It does not
-// pass through DISTINCT, GROUP BY, set operations and functions, CAST to REAL apart.
+// A number passes through select lists, FROM, joins, WITH, UNION ALL, ORDER BY, LIMIT and
+// conditions, and through what post computes with: + - * / % with constants, columns without
+// noise and other such numbers, CAST to REAL, ABS, ROUND and COALESCE. It does not pass through
+// DISTINCT, GROUP BY and the set operations that compare rows, nor through other functions.
 //
-// The statement is given more columns, which carry the numbers and the ends of their intervals
-// from the cores' tables to the result, row by row. A scalar sub-select is repeated with
-// another column, if it has one row at most. What a result shows is read from the same rows.
+// The statement is given more columns, which carry the numbers of the rows that it reads, from
+// the cores' tables to the result. Then the cores' own rows have the values, and their intervals
+// at any confidence. A scalar sub-select is repeated with another column, if it has one row at
+// most. Each SELECT of a UNION ALL has the columns in an order of its own, and one more that is
+// its index: it says whose expression a row of the union was computed by. What a result shows is
+// read from the same rows.
+//
+// The intervals hold at the confidence asked for. An expression's number is computed from cells:
+// the true value of each is within its interval at 1 − β/k, where k cells with noise are used in
+// the row, and so all are within theirs at 1 − β (post, newBox). Which cells these are depends on
+// the statement, on public tables and on the noisy rows, and the interval is about the true
+// values of these same cells.
 type Lineage struct {
-	Needs []Need // the columns that the cores' tables must have, beside those of their text
-
-	text    string     // as SQLite runs it, with the columns
-	hidden  int        // how many these are; they are the last. 0 if no number has an interval
-	columns []*formula // of the result; nil for those without an interval
-	names   []string   // of its columns
+	text    string      // as SQLite runs it, with the columns
+	hidden  int         // how many these are; they are the last. 0 if no number has an interval
+	columns []post.Expr // of the result, over cells; nil for those without an interval
+	cells   []cell
+	names   []string // of its columns
 }
 
-// Need is a column that a core's table must have: a number of the core, or an end of its
-// interval.
-type Need struct {
-	Core   string // Core.Table
-	Column int    // the number
-	Name   string // of the needed column
-	End    End
-	// Share is how many numbers an output depends on. By the union bound an interval of the
-	// output holds at confidence 1 - β if each of theirs holds at 1 - β/Share.
-	Share int
+// cell is what an expression of the result reads from a hidden column: the column's value, or a
+// value of a core's row.
+type cell struct {
+	hidden int    // the column
+	core   string // the core whose row's number it has; "" for a value, which has no noise
+	column int    // of the core
+	twins  []int  // the cells before it that may be of the same row and column
 }
 
-// End is what a needed column has.
-type End int
-
-// The ends of an interval, and the number itself.
-const (
-	Value End = iota
-	Low
-	High
-)
-
-// formula computes a number.
-type formula struct {
-	op   byte // + - * / as in SQL, n for a sign, r for CAST AS REAL, c for a constant, l for a leaf
-	x, y *formula
-	c    float64
-	leaf int  // of the shape that it is in; in the result, the index of the first of its hidden columns
-	real bool // its values are REAL for certain
-	num  bool // of a leaf: it has noise, and two more hidden columns for the ends
+// slot is what an expression over the columns of a SELECT starts from.
+type slot struct {
+	carrier int
+	core    *Table // the core whose row the carrier has the number of; nil for a value without noise
+	column  int    // of the core
 }
 
-// leaf is something that formulas of a SELECT start from: a column of an item in FROM, a
-// column without noise, or a scalar sub-select.
-type leaf struct {
-	column *syntax.Column // a column without noise in a table
-	item   *sourced       // the item that it is a leaf of
-	scalar *shape         // or the sub-select
-	inner  int            // of the item's or the sub-select's shape
-	core   *Table         // of a number in a core's shape
-	number int            // of the core
+// carrier is what a SELECT can hand on in a hidden column: the column of a public table, the
+// number of a core's row, the index of a SELECT in a union, or what a relation or a scalar
+// sub-select hands on.
+type carrier struct {
+	in     *part    // the SELECT; nil for an index
+	item   *sourced // whose column it is
+	scalar *shape   // or whose value
+	inner  int      // the column of a table, or ofRow; the carrier of another relation
+	union  *shape   // that it is an index in
 }
+
+// ofRow is the column of a core's table that has the numbers of the rows.
+const ofRow = -1
 
 // shape is what a relation looks like.
 type shape struct {
-	names   []string // nil if they are not known; "" for a column without a name of its own
-	forms   []*formula
-	leaves  []leaf
-	core    *Table        // the core that it is; nil for SELECTs and public tables
-	query   *syntax.Query // nil for tables
-	block   *syntax.Block // of a query that is one SELECT
+	names  []string    // nil if they are not known; "" for a column without a name of its own
+	forms  []post.Expr // of a query's columns, over slots
+	core   *Table      // the core that it is
+	table  bool        // it is a core or a public table
+	query  *syntax.Query
+	parts  []*part  // a query's SELECTs, with UNION ALL between them
+	hidden []string // the names of a query's hidden columns
+	single bool     // it has one row at most
+	entry  *syntax.CommonTable
+}
+
+// part is a SELECT of a query.
+type part struct {
+	of      *shape
+	block   *syntax.Block
+	names   []string
+	forms   []post.Expr
 	items   []*sourced
+	passes  bool // numbers pass it
 	merged  bool // USING merges columns of the items
-	single  bool // it has one row at most
-	entry   *syntax.CommonTable
 	stars   []*syntax.Star
-	exports []syntax.Item
-	known   map[string]string
+	carried []int         // the carriers of its hidden columns, behind the index
+	exports []syntax.Expr // these columns
 }
 
 // sourced is an item of a FROM clause.
 type sourced struct {
-	name  string
-	shape *shape
+	name string
+	of   *shape
 }
 
 // tracer finds the lineage of one statement.
 type tracer struct {
 	cutter
-	tables  map[string][]column
-	cores   map[string]*shape
-	shapes  map[*syntax.Block]*shape    // of the SELECTs that numbers may pass
-	read    map[*syntax.CommonTable]int // how often such SELECTs read an entry
-	bodies  map[string]*shape           // the entries in scope, by folded name
-	needs   []Need
-	natural bool
-	names   int
+	tables   map[string][]column
+	cores    map[string]*Table
+	bodies   map[string]*shape // the entries in scope, by folded name
+	parts    map[*syntax.Block]*part
+	read     map[*syntax.CommonTable]int // how often SELECTs that numbers pass read an entry
+	slots    []slot
+	carriers []carrier
+	natural  bool
+	names    int
 }
 
 // lineage returns the lineage of a statement with cores, see trace.
@@ -131,27 +138,21 @@ func (s *Statement) untraced(names []string) *Lineage {
 // trace returns the lineage of a statement, or nil if no number of its result has one. cores
 // are the tables of its cores, and tables the columns of the copies.
 func (s *Statement) trace(cores []*Table, tables map[string][]column) *Lineage {
-	t := &tracer{cutter: cutter{Statement: s, taken: s.taken()}, tables: tables, shapes: make(map[*syntax.Block]*shape),
-		cores: make(map[string]*shape), bodies: make(map[string]*shape), read: make(map[*syntax.CommonTable]int)}
+	t := &tracer{cutter: cutter{Statement: s, taken: s.taken()}, tables: tables, cores: make(map[string]*Table),
+		bodies: make(map[string]*shape), parts: make(map[*syntax.Block]*part),
+		read: make(map[*syntax.CommonTable]int)}
 	for _, core := range cores {
-		t.cores[query.FoldName(core.Name)] = coreShape(core)
+		t.cores[query.FoldName(core.Name)] = core
 	}
 	out := t.selected(s.types)
-	l := &Lineage{}
-	for _, f := range out.forms {
-		numbers := 0
-		for _, n := range f.leavesOf(nil) {
-			if out.isNumber(n) {
-				numbers++
-			}
+	l := &Lineage{columns: make([]post.Expr, len(out.forms))}
+	known := make(map[int]int)
+	for i, e := range out.forms {
+		if t.noisy(e) {
+			l.columns[i] = post.Moved(e, func(s int) int { return t.cell(l, out, known, s) })
 		}
-		if numbers == 0 {
-			l.columns = append(l.columns, nil)
-			continue
-		}
-		l.columns = append(l.columns, t.carried(out, f, numbers))
 	}
-	l.hidden = len(out.exports)
+	l.hidden = len(out.hidden)
 	if l.hidden == 0 || len(out.names) != len(out.forms) {
 		return nil
 	}
@@ -159,187 +160,233 @@ func (s *Statement) trace(cores []*Table, tables map[string][]column) *Lineage {
 	if !ok {
 		return nil
 	}
-	l.text, l.Needs = s.written(q), t.needs
+	l.text = s.written(q)
 	return l
 }
 
-// leavesOf returns the leaves of a formula, each once.
-func (f *formula) leavesOf(all []int) []int {
-	if f == nil {
-		return all
-	}
-	if f.op == 'l' && !slices.Contains(all, f.leaf) {
-		all = append(all, f.leaf)
-	}
-	return f.y.leavesOf(f.x.leavesOf(all))
+// noisy reports whether an expression uses a number with noise.
+func (t *tracer) noisy(e post.Expr) (noisy bool) {
+	post.Moved(e, func(s int) int {
+		noisy = noisy || t.slots[s].core != nil
+		return s
+	})
+	return noisy
 }
 
-// isNumber reports whether a leaf has noise.
-func (h *shape) isNumber(n int) bool {
-	l := &h.leaves[n]
-	switch {
-	case l.item != nil:
-		return l.item.shape.isNumber(l.inner)
-	case l.scalar != nil:
-		return l.scalar.isNumber(l.inner)
+// cell returns the cell of a slot of the result. known has those that there are.
+func (t *tracer) cell(l *Lineage, out *shape, known map[int]int, n int) int {
+	i, ok := known[n]
+	if ok {
+		return i
 	}
-	return l.core != nil
-}
-
-// carried returns a formula of the result, whose leaves are hidden columns.
-func (t *tracer) carried(out *shape, f *formula, share int) *formula {
-	if f == nil {
-		return nil
+	s := t.slots[n]
+	c := cell{hidden: slices.Index(out.hidden, t.export(out, s.carrier)), column: s.column}
+	if s.core != nil {
+		c.core = s.core.Name
 	}
-	c := *f
-	c.x, c.y = t.carried(out, f.x, share), t.carried(out, f.y, share)
-	if f.op == 'l' {
-		c.num = out.isNumber(f.leaf)
-		c.leaf = len(out.exports)
-		t.export(out, f.leaf, Value, share, true)
-		if c.num {
-			t.export(out, f.leaf, Low, share, true)
-			t.export(out, f.leaf, High, share, true)
+	for i, other := range l.cells {
+		if c.core != "" && other.core == c.core && other.column == c.column {
+			c.twins = append(c.twins, i)
 		}
 	}
-	return &c
+	l.cells = append(l.cells, c)
+	known[n] = len(l.cells) - 1
+	return known[n]
 }
 
-// hide returns a name for a hidden column.
-func (t *tracer) hide() string {
-	t.names++
-	return t.free("h"+strconv.Itoa(t.names), func(string) bool { return false })
+// intern returns the index of an element of a list, to which it is added if it is not there.
+func intern[E comparable](list *[]E, e E) int {
+	if i := slices.Index(*list, e); i >= 0 {
+		return i
+	}
+	*list = append(*list, e)
+	return len(*list) - 1
 }
 
-// export has a relation carry what a leaf has, and returns the name of the column. The result
-// carries it anew each time.
-func (t *tracer) export(h *shape, n int, end End, share int, anew bool) string {
-	l := &h.leaves[n]
-	if end == Value {
-		share = 0
-	}
-	key := strconv.Itoa(n) + " " + strconv.Itoa(int(end)) + " " + strconv.Itoa(share)
-	if name, ok := h.known[key]; ok && !anew {
-		return name
-	}
-	name := t.hide()
-	if h.known == nil {
-		h.known = make(map[string]string)
-	}
-	h.known[key] = name
-	if h.core != nil {
-		t.needs = append(t.needs, Need{h.core.Name, l.number, name, end, max(1, share)})
-		return name
-	}
-	as := syntax.Ident{Text: name, Quoted: true}
-	h.exports = append(h.exports, syntax.Item{X: t.exported(l, end, share), As: as})
-	return name
+// number returns the expression that is a slot.
+func (t *tracer) number(c carrier, core *Table, column int) post.Number {
+	return post.Number{Slot: intern(&t.slots, slot{intern(&t.carriers, c), core, column})}
 }
 
-// exported returns the column that has what a leaf has.
-func (t *tracer) exported(l *leaf, end End, share int) syntax.Expr {
+// export has a relation hand on a carrier in a column, and returns its name.
+func (t *tracer) export(r *shape, n int) string {
+	c := t.carriers[n]
+	at := 0
+	if c.union == nil {
+		p := c.in
+		if at = slices.Index(p.carried, n); at < 0 {
+			at = len(p.carried)
+			p.carried = append(p.carried, n)
+			p.exports = append(p.exports, t.carry(c))
+		}
+		at += min(len(r.parts)-1, 1)
+	}
+	for len(r.hidden) <= at {
+		t.names++
+		r.hidden = append(r.hidden, t.free("h"+strconv.Itoa(t.names), func(string) bool { return false }))
+	}
+	return r.hidden[at]
+}
+
+// carry returns what a SELECT reads of a carrier.
+func (t *tracer) carry(c carrier) syntax.Expr {
 	switch {
-	case l.item != nil:
-		return l.item.of(t.export(l.item.shape, l.inner, end, share, false))
-	case l.scalar != nil: // it is repeated with another column
-		block, q := *l.scalar.block, *l.scalar.query
-		block.Items = []syntax.Item{{X: t.exported(&l.scalar.leaves[l.inner], end, share)}}
+	case c.scalar != nil: // it is repeated with another column
+		block, q := *c.scalar.parts[0].block, *c.scalar.query
+		block.Items = []syntax.Item{{X: t.carry(t.carriers[c.inner])}}
 		q.Body = &block
 		return &syntax.Subquery{Query: &q}
+	case c.inner == ofRow:
+		return c.item.column(c.item.of.core.Name)
+	case c.item.of.table:
+		return c.item.column(c.item.of.names[c.inner])
 	}
-	return l.column
+	return c.item.column(t.export(c.item.of, c.inner))
 }
 
-// of returns a column of an item.
-func (i *sourced) of(column string) *syntax.Column {
-	path := []syntax.Ident{{Text: i.name, Quoted: true}, {Text: column, Quoted: true}}
+// column returns a column of an item.
+func (i *sourced) column(name string) *syntax.Column {
+	path := []syntax.Ident{{Text: i.name, Quoted: true}, {Text: name, Quoted: true}}
 	if i.name == "" {
 		path = path[1:]
 	}
 	return &syntax.Column{Path: path}
 }
 
-// selected returns the shape of a query.
+// selected returns the relation that a query is.
 func (t *tracer) selected(q *syntax.Query) *shape {
-	h := &shape{query: q}
+	r := &shape{query: q}
 	if len(q.With) > 0 {
 		outer := t.bodies
 		t.bodies = maps.Clone(outer)
 		defer func() { t.bodies = outer }()
-		t.entries(q.With)
+		t.entries(q)
 	}
-	b, ok := q.Body.(*syntax.Block)
-	if !ok {
-		return h
+	for _, b := range unionAll(q.Body) {
+		r.parts = append(r.parts, t.part(b, r))
 	}
-	h.block = b
-	t.sourcesOf(b.From, h)
-	passes := !b.Distinct && len(b.Group) == 0 && b.Having == nil && !t.aggregates(b, q)
-	h.single = len(b.From) == 0 || len(h.items) == 1 && h.items[0].shape.single
-	if passes {
-		t.shapes[b] = h
-		for _, i := range h.items {
-			if i.shape.entry != nil {
-				t.read[i.shape.entry]++
-			}
-		}
+	switch len(r.parts) {
+	case 0:
+	case 1:
+		p := r.parts[0]
+		r.names, r.forms = p.names, p.forms
+		r.single = len(p.block.From) == 0 || len(p.items) == 1 && p.items[0].of.single
+	default:
+		t.unite(r)
 	}
-	h.names = []string{}
-	for _, entry := range b.Items {
-		if star, ok := entry.X.(*syntax.Star); ok {
-			h.stars = append(h.stars, star)
-			t.star(h, qualifier(star.Of), passes)
-			continue
-		}
-		var f *formula
-		if passes {
-			f = t.formula(entry.X, h)
-		}
-		if h.names != nil {
-			h.names = append(h.names, nameOf(entry))
-		}
-		h.forms = append(h.forms, f)
-	}
-	return h
+	return r
 }
 
-// entries adds the entries of WITH to those in scope.
-func (t *tracer) entries(with []*syntax.CommonTable) {
-	for _, e := range with { // it may read itself
+// unionAll returns the SELECTs of a query with UNION ALL between them, nil for other queries.
+func unionAll(b syntax.Body) []*syntax.Block {
+	all := members(b)
+	blocks := make([]*syntax.Block, len(all))
+	for i := range all {
+		var ok bool
+		if blocks[i], ok = all[i].(*syntax.Block); !ok {
+			return nil
+		}
+	}
+	for c, ok := b.(*syntax.Compound); ok; c, ok = c.X.(*syntax.Compound) {
+		if c.Op != "UNION" || !c.All {
+			return nil
+		}
+	}
+	return blocks
+}
+
+// unite finds the columns of a union. The index of a row's SELECT chooses what they are.
+func (t *tracer) unite(r *shape) {
+	names := r.parts[0].names
+	for _, p := range r.parts {
+		if p.names == nil || len(p.names) != len(names) {
+			return
+		}
+	}
+	by := t.number(carrier{union: r}, nil, 0).Slot
+	r.names, r.forms = names, make([]post.Expr, len(names))
+	for i := range names {
+		choice := post.Choice{By: by}
+		for _, p := range r.parts {
+			choice.Of = append(choice.Of, p.forms[i])
+		}
+		if slices.ContainsFunc(choice.Of, func(e post.Expr) bool { return e != nil }) {
+			r.forms[i] = choice
+		}
+	}
+}
+
+// part returns a SELECT of a query.
+func (t *tracer) part(b *syntax.Block, r *shape) *part {
+	p := &part{of: r, block: b, names: []string{}}
+	t.sourcesOf(b.From, p)
+	q := r.query
+	if q.Body != syntax.Body(b) {
+		q = nil
+	}
+	p.passes = !b.Distinct && len(b.Group) == 0 && b.Having == nil && !t.aggregates(b, q)
+	t.parts[b] = p
+	for _, i := range p.items {
+		if p.passes && i.of.entry != nil {
+			t.read[i.of.entry]++
+		}
+	}
+	for _, entry := range b.Items {
+		if star, ok := entry.X.(*syntax.Star); ok {
+			p.stars = append(p.stars, star)
+			t.star(p, qualifier(star.Of))
+			continue
+		}
+		var f post.Expr
+		if p.passes {
+			f = t.formula(entry.X, p)
+		}
+		if p.names != nil {
+			p.names = append(p.names, nameOf(entry))
+		}
+		p.forms = append(p.forms, f)
+	}
+	return p
+}
+
+// entries adds the entries of a WITH to those in scope.
+func (t *tracer) entries(q *syntax.Query) {
+	for _, e := range q.With { // it may read itself
 		t.bodies[query.FoldName(e.Name.Text)] = &shape{entry: e}
 	}
-	for _, e := range with {
+	for _, e := range q.With {
+		folded := query.FoldName(e.Name.Text)
 		body := t.selected(e.Query)
+		if mentions(e.Query, folded) || e.Columns != nil && len(body.names) != len(e.Columns) {
+			body = &shape{}
+		}
 		body.entry = e
-		if e.Columns != nil {
-			if len(body.names) != len(e.Columns) {
-				body = &shape{entry: e}
-			}
+		if e.Columns != nil && body.names != nil {
 			body.names = nil
 			for _, c := range e.Columns {
 				body.names = append(body.names, c.Text)
 			}
 		}
-		t.bodies[query.FoldName(e.Name.Text)] = body
+		t.bodies[folded] = body
 	}
 }
 
 // sourcesOf adds the items of a FROM clause.
-func (t *tracer) sourcesOf(list []syntax.Source, h *shape) {
+func (t *tracer) sourcesOf(list []syntax.Source, p *part) {
 	for _, s := range list {
 		switch s := s.(type) {
 		case *syntax.Join:
-			t.sourcesOf([]syntax.Source{s.X, s.Y}, h)
-			h.merged = h.merged || s.Using != nil
+			t.sourcesOf([]syntax.Source{s.X, s.Y}, p)
+			p.merged = p.merged || s.Using != nil
 			t.natural = t.natural || s.Natural
 		case *syntax.ParenSource:
-			t.sourcesOf(s.List, h)
+			t.sourcesOf(s.List, p)
 		case *syntax.Derived:
-			h.items = append(h.items, &sourced{s.Alias.Name.Text, t.selected(s.Query)})
+			p.items = append(p.items, &sourced{s.Alias.Name.Text, t.selected(s.Query)})
 		case *syntax.Table:
-			h.items = append(h.items, t.tableOf(s))
+			p.items = append(p.items, t.tableOf(s))
 		default:
-			h.items = append(h.items, &sourced{"", &shape{}})
+			p.items = append(p.items, &sourced{"", &shape{}})
 		}
 	}
 }
@@ -347,160 +394,158 @@ func (t *tracer) sourcesOf(list []syntax.Source, h *shape) {
 // tableOf returns the item that a name is.
 func (t *tracer) tableOf(s *syntax.Table) *sourced {
 	name := lastOf(s.Path).Text
-	i := &sourced{name: name, shape: &shape{}}
+	i := &sourced{name: name, of: &shape{table: true}}
 	if !s.Alias.Name.None() {
 		i.name = s.Alias.Name.Text
 	}
 	folded := query.FoldName(name)
 	switch body, core := t.bodies[folded], t.cores[folded]; {
 	case body != nil && len(s.Path) == 1:
-		i.shape = body
+		i.of = body
 	case core != nil:
-		i.shape = core
+		i.of.core, i.of.single = core, core.Single
+		for _, c := range core.Columns {
+			i.of.names = append(i.of.names, c.Name)
+		}
 	default:
-		for n, c := range t.tables[folded] {
-			i.shape.names = append(i.shape.names, c.name)
-			i.shape.forms = append(i.shape.forms, &formula{op: 'l', leaf: n})
-			i.shape.leaves = append(i.shape.leaves, leaf{number: n})
+		for _, c := range t.tables[folded] {
+			i.of.names = append(i.of.names, c.name)
 		}
 	}
 	return i
 }
 
-// coreShape returns the shape of a core's table.
-func coreShape(core *Table) *shape {
-	h := &shape{core: core, single: core.Single}
-	for n, c := range core.Columns {
-		h.names = append(h.names, c.Name)
-		h.forms = append(h.forms, &formula{op: 'l', leaf: n, real: core.Types != nil && typeName(core.Types[n]) == "REAL"})
-		l := leaf{number: n}
-		if n >= core.Keys {
-			l.core = core
-		}
-		h.leaves = append(h.leaves, l)
-	}
-	return h
-}
-
 // star adds the columns of *, or of table.*.
-func (t *tracer) star(h *shape, table string, passes bool) {
-	for _, i := range h.items {
+func (t *tracer) star(p *part, table string) {
+	for _, i := range p.items {
 		if table != "" && !query.SameName(i.name, table) {
 			continue
 		}
-		if i.shape.names == nil || h.merged && table == "" {
-			h.names = nil
+		if i.of.names == nil || p.merged && table == "" {
+			p.names = nil
 		}
-		for n, name := range i.shape.names {
-			var f *formula
-			if passes {
-				f = t.column(h, i, n)
+		for n, name := range i.of.names {
+			var f post.Expr
+			if p.passes {
+				f = t.column(p, i, n)
 			}
-			if h.names != nil {
-				h.names = append(h.names, name)
+			if p.names != nil {
+				p.names = append(p.names, name)
 			}
-			h.forms = append(h.forms, f)
+			p.forms = append(p.forms, f)
 		}
 	}
 }
 
-// column returns the formula of a column of an item.
-func (t *tracer) column(h *shape, i *sourced, n int) *formula {
-	if n >= len(i.shape.forms) {
-		return nil
-	}
-	return i.shape.forms[n].in(func(inner int) int {
-		l := leaf{item: i, inner: inner}
-		if i.shape.query == nil && !i.shape.isNumber(inner) { // the column of a table, without noise
-			l = leaf{column: i.of(i.shape.names[n]), inner: inner}
-		}
-		return h.leaf(l)
-	})
-}
-
-// in returns a formula with other leaves.
-func (f *formula) in(leaf func(int) int) *formula {
-	if f == nil {
-		return nil
-	}
-	c := *f
-	c.x, c.y = f.x.in(leaf), f.y.in(leaf)
-	if f.op == 'l' {
-		c.leaf = leaf(f.leaf)
-	}
-	return &c
-}
-
-// leaf returns the index of a leaf.
-func (h *shape) leaf(l leaf) int {
-	for n, have := range h.leaves {
-		if have.item == l.item && have.scalar == l.scalar && have.inner == l.inner && have.same(l.column) {
-			return n
-		}
-	}
-	h.leaves = append(h.leaves, l)
-	return len(h.leaves) - 1
-}
-
-// same reports whether a leaf is of a column without noise, or none is.
-func (l *leaf) same(c *syntax.Column) bool {
-	return l.column == c || l.column != nil && c != nil && slices.Equal(l.column.Path, c.Path)
-}
-
-// formula returns the formula of an expression, or nil if it has none.
-func (t *tracer) formula(e syntax.Expr, h *shape) *formula {
-	switch e := e.(type) {
-	case *syntax.Paren:
-		return t.formula(e.X, h)
-	case *syntax.Collate:
-		return t.formula(e.X, h)
-	case *syntax.Column:
-		table, name := qualified(e)
-		return t.reference(h, table, name)
-	case *syntax.Literal:
-		c, err := strconv.ParseFloat(e.Value, 64)
-		if err != nil || e.Kind != syntax.KindInteger && e.Kind != syntax.KindDecimal {
-			return nil
-		}
-		return &formula{op: 'c', c: c, real: strings.ContainsAny(e.Value, ".eE")}
-	case *syntax.Unary:
-		x := t.formula(e.X, h)
-		if x != nil && e.Op == "-" {
-			return &formula{op: 'n', x: x, real: x.real}
-		}
-		if e.Op == "+" {
-			return x
-		}
-	case *syntax.Binary:
-		if !slices.Contains([]string{"+", "-", "*", "/"}, e.Op) {
-			return nil
-		}
-		x, y := t.formula(e.X, h), t.formula(e.Y, h)
-		if x != nil && y != nil {
-			return &formula{op: e.Op[0], x: x, y: y, real: x.real || y.real}
-		}
-	case *syntax.Cast:
-		if x := t.formula(e.X, h); x != nil && types.Cast(e.Type) == query.SQLFloat8 {
-			return &formula{op: 'r', x: x, real: true}
-		}
-	case *syntax.Subquery:
-		return t.scalar(e.Query, h)
+// column returns the expression that a column of an item is.
+func (t *tracer) column(p *part, i *sourced, n int) post.Expr {
+	switch core := i.of.core; {
+	case core != nil && n >= core.Keys:
+		return t.number(carrier{in: p, item: i, inner: ofRow}, core, n)
+	case i.of.table:
+		return t.number(carrier{in: p, item: i, inner: n}, nil, 0)
+	case n < len(i.of.forms):
+		return t.through(carrier{in: p, item: i}, i.of.forms[n])
 	}
 	return nil
 }
 
-// reference returns the formula of a column that is named.
-func (t *tracer) reference(h *shape, table string, name syntax.Ident) *formula {
+// through returns an expression over what a carrier hands on.
+func (t *tracer) through(c carrier, e post.Expr) post.Expr {
+	return post.Moved(e, func(n int) int {
+		s := t.slots[n]
+		c.inner = s.carrier
+		return t.number(c, s.core, s.column).Slot
+	})
+}
+
+// formula returns the expression over slots that an expression is, or nil if it is none.
+func (t *tracer) formula(e syntax.Expr, p *part) post.Expr {
+	switch e := e.(type) {
+	case *syntax.Paren:
+		return t.formula(e.X, p)
+	case *syntax.Collate:
+		return t.formula(e.X, p)
+	case *syntax.Column:
+		table, name := qualified(e)
+		return t.reference(p, table, name)
+	case *syntax.Literal:
+		return constant(e)
+	case *syntax.Unary:
+		switch x := t.formula(e.X, p); {
+		case x != nil && e.Op == "-":
+			return post.Negative{Operand: x}
+		case e.Op == "+":
+			return x
+		}
+	case *syntax.Binary:
+		if !slices.Contains([]string{"+", "-", "*", "/", "%"}, e.Op) {
+			return nil
+		}
+		x, y := t.formula(e.X, p), t.formula(e.Y, p)
+		if x != nil && y != nil {
+			return post.Arithmetic{Op: sqlvalue.Operator(e.Op), Left: x, Right: y}
+		}
+	case *syntax.Cast:
+		if x := t.formula(e.X, p); x != nil && types.Cast(e.Type) == query.SQLFloat8 {
+			return post.Arithmetic{Op: sqlvalue.Times, Left: x, Right: post.Constant{Value: 1.0}}
+		}
+	case *syntax.Call:
+		return t.call(e, p)
+	case *syntax.Subquery:
+		return t.scalar(e.Query, p)
+	}
+	return nil
+}
+
+// constant returns a number that is written out, nil for other literals.
+func constant(l *syntax.Literal) post.Expr {
+	if l.Kind != syntax.KindInteger && l.Kind != syntax.KindDecimal {
+		return nil
+	}
+	if n, err := strconv.ParseInt(l.Value, 10, 64); err == nil {
+		return post.Constant{Value: n}
+	}
+	if x, err := strconv.ParseFloat(l.Value, 64); err == nil {
+		return post.Constant{Value: x}
+	}
+	return nil
+}
+
+// passable are the functions that numbers pass.
+var passable = map[string]post.Function{
+	"abs": post.Abs, "round": post.Round, "coalesce": post.Coalesce, "ifnull": post.Coalesce,
+}
+
+// call returns the expression that a function's value is.
+func (t *tracer) call(e *syntax.Call, p *part) post.Expr {
+	f, ok := passable[functionOf(e)]
+	if !ok || e.Over != nil || e.Filter != nil || e.Distinct || len(e.Args) == 0 {
+		return nil
+	}
+	out := post.Call{Name: f}
+	for _, a := range e.Args {
+		x := t.formula(a, p)
+		if x == nil {
+			return nil
+		}
+		out.Args = append(out.Args, x)
+	}
+	return out
+}
+
+// reference returns the expression that a named column is.
+func (t *tracer) reference(p *part, table string, name syntax.Ident) post.Expr {
 	var at *sourced
 	column := -1
-	for _, i := range h.items {
+	for _, i := range p.items {
 		if table != "" && !query.SameName(i.name, table) {
 			continue
 		}
-		if i.shape.names == nil {
+		if i.of.names == nil {
 			return nil
 		}
-		for n, have := range i.shape.names {
+		for n, have := range i.of.names {
 			if query.SameName(have, name.Text) {
 				if at != nil {
 					return nil
@@ -512,20 +557,20 @@ func (t *tracer) reference(h *shape, table string, name syntax.Ident) *formula {
 	if at == nil {
 		return nil
 	}
-	return t.column(h, at, column)
+	return t.column(p, at, column)
 }
 
-// scalar returns the formula of a scalar sub-select of one row at most.
-func (t *tracer) scalar(q *syntax.Query, h *shape) *formula {
+// scalar returns the expression that a scalar sub-select of one row at most is.
+func (t *tracer) scalar(q *syntax.Query, p *part) post.Expr {
 	b, ok := q.Body.(*syntax.Block)
 	if !ok || len(q.With) > 0 || len(b.From) == 0 {
 		return nil
 	}
 	inner := t.selected(q)
-	if !inner.single || len(inner.forms) != 1 || len(inner.stars) > 0 || inner.forms[0] == nil {
+	if !inner.single || len(inner.forms) != 1 || len(inner.parts[0].stars) > 0 {
 		return nil
 	}
-	return inner.forms[0].in(func(n int) int { return h.leaf(leaf{scalar: inner, inner: n}) })
+	return t.through(carrier{in: p, scalar: inner}, inner.forms[0])
 }
 
 // carrying returns the query with its hidden columns. It returns false if these would be
@@ -534,20 +579,23 @@ func (t *tracer) carrying() (*syntax.Query, bool) {
 	stars, read := 0, true
 	columns := make(map[*syntax.Star][]syntax.Item)
 	added := make(map[*syntax.CommonTable][]syntax.Ident)
-	for _, h := range t.shapes {
-		stars += len(h.stars)
-		if slices.ContainsFunc(h.items, func(i *sourced) bool { return len(i.shape.exports) > 0 }) {
-			if t.natural || !h.expand(columns) {
-				return nil, false
+	for _, p := range t.parts {
+		if p.passes {
+			stars += len(p.stars)
+			if slices.ContainsFunc(p.items, func(i *sourced) bool { return len(i.of.hidden) > 0 }) {
+				if t.natural || !p.expand(columns) {
+					return nil, false
+				}
 			}
 		}
-		if h.entry == nil || len(h.exports) == 0 {
+		e := p.of.entry
+		if e == nil || len(p.of.hidden) == 0 {
 			continue
 		}
-		read = read && t.mentioned(h.entry) <= t.read[h.entry]
-		if h.entry.Columns != nil {
-			for _, e := range h.exports {
-				added[h.entry] = append(added[h.entry], e.As)
+		read = read && t.mentioned(e) <= t.read[e]
+		if e.Columns != nil && added[e] == nil {
+			for _, name := range p.of.hidden {
+				added[e] = append(added[e], syntax.Ident{Text: name, Quoted: true})
 			}
 		}
 	}
@@ -555,6 +603,24 @@ func (t *tracer) carrying() (*syntax.Query, bool) {
 		return nil, false
 	}
 	return syntax.Copy(t.Statement.types, t.adding(columns, added)), true
+}
+
+// handsOn returns the hidden columns of a SELECT, in the order that its relation has.
+func (p *part) handsOn() (columns []syntax.Item) {
+	values := p.exports
+	if len(p.of.parts) > 1 {
+		index := strconv.Itoa(slices.Index(p.of.parts, p))
+		values = slices.Insert(slices.Clone(values), 0,
+			syntax.Expr(&syntax.Literal{Kind: syntax.KindInteger, Value: index}))
+	}
+	for i, name := range p.of.hidden {
+		item := syntax.Item{X: nullValue(), As: syntax.Ident{Text: name, Quoted: true}}
+		if i < len(values) {
+			item.X = values[i]
+		}
+		columns = append(columns, item)
+	}
+	return columns
 }
 
 // adding returns what puts the hidden columns into a copy of the statement.
@@ -572,8 +638,8 @@ func (t *tracer) adding(
 				return &other
 			}
 		case *syntax.Block:
-			h := t.shapes[n]
-			if done[n] || h == nil {
+			p := t.parts[n]
+			if done[n] || p == nil {
 				return nil
 			}
 			other := *n
@@ -585,7 +651,7 @@ func (t *tracer) adding(
 					other.Items = append(other.Items, i)
 				}
 			}
-			other.Items = append(other.Items, h.exports...)
+			other.Items = append(other.Items, p.handsOn()...)
 			done[&other] = true
 			return syntax.Copy(&other, put)
 		}
@@ -595,21 +661,21 @@ func (t *tracer) adding(
 }
 
 // expand finds the columns for each * of a SELECT that would have hidden columns.
-func (h *shape) expand(columns map[*syntax.Star][]syntax.Item) bool {
-	for _, star := range h.stars {
+func (p *part) expand(columns map[*syntax.Star][]syntax.Item) bool {
+	for _, star := range p.stars {
 		table := qualifier(star.Of)
-		for _, i := range h.items {
+		for _, i := range p.items {
 			if table != "" && !query.SameName(i.name, table) {
 				continue
 			}
-			if i.shape.names == nil || h.merged && table == "" || i.name == "" && len(h.items) > 1 {
+			if i.of.names == nil || p.merged && table == "" || i.name == "" && len(p.items) > 1 {
 				return false
 			}
-			for n, name := range i.shape.names {
-				if name == "" || named(i.shape.names[:n], name) {
+			for n, name := range i.of.names {
+				if name == "" || named(i.of.names[:n], name) {
 					return false
 				}
-				columns[star] = append(columns[star], syntax.Item{X: i.of(name)})
+				columns[star] = append(columns[star], syntax.Item{X: i.column(name)})
 			}
 		}
 		if len(columns[star]) == 0 {
@@ -647,120 +713,50 @@ func (t *tracer) countStars() (n int) {
 // traces reports whether a number of the result has an interval.
 func (l *Lineage) traces() bool { return l != nil && l.hidden > 0 }
 
-// carriedBy returns the cores' tables with the columns that the lineage needs.
-func (l *Lineage) carriedBy(cores []*Table) []*Table {
-	if !l.traces() {
-		return cores
+// intervals returns the intervals of rows of the result, which the values of the hidden columns
+// end: nil, or what post.Enclose returns.
+func (l *Lineage) intervals(rows [][]any, from Source) [][]any {
+	cores := make([]*Table, len(l.cells))
+	for i, c := range l.cells {
+		cores[i] = coreNamed(from.Cores, c.core)
 	}
-	out := make([]*Table, len(cores))
-	for i, core := range cores {
-		t := *core
-		for _, need := range l.Needs {
-			if need.Core == t.Name {
-				t.Hidden = append(t.Hidden, need.Name)
+	out := make([][]any, len(rows))
+	for r, row := range rows {
+		out[r] = make([]any, len(l.columns))
+		cells := l.read(row[len(l.columns):], cores)
+		for i, e := range l.columns {
+			if e != nil {
+				out[r][i] = post.Enclose(e, row[i], cells, from.Confidence)
 			}
-		}
-		out[i] = &t
-	}
-	return out
-}
-
-// intervals returns the intervals of a row of the result: nil, a post.Interval or post.Unknown, or
-// the post.Span of a date that is passed on as it is.
-func (l *Lineage) intervals(row []any) []any {
-	visible := len(l.columns)
-	out := make([]any, visible)
-	for n, f := range l.columns {
-		if f == nil {
-			continue
-		}
-		value, ok := number(row[n])
-		if date, is := row[n].(string); is {
-			if span, ok := f.span(row[visible:], date); ok {
-				out[n] = span
-			}
-		}
-		if !ok {
-			continue
-		}
-		// The parser and SQLite may read an expression differently. Then its value differs.
-		if again, ok := f.interval(row[visible:], Value); !ok || !near(again, value) {
-			continue
-		}
-		if i, ok := f.interval(row[visible:], Low); ok && i.Finite() {
-			out[n] = post.Interval{Low: min(i.Low, value), High: max(i.High, value)}
-		} else {
-			out[n] = post.MayBeNil // or a part of it has none
 		}
 	}
 	return out
 }
 
-// near reports whether a value is that of a formula.
-func near(i post.Interval, value float64) bool {
-	slack := 1e-9 * max(1, value, -value)
-	return i.Low-slack <= value && value <= i.High+slack
-}
-
-// span returns the interval of a date that hidden columns have.
-func (f *formula) span(hidden []any, date string) (post.Span, bool) {
-	if f.op != 'l' || !f.num || hidden[f.leaf] != any(date) {
-		return post.Span{}, false
-	}
-	low, known := hidden[f.leaf+1].(string)
-	high, also := hidden[f.leaf+2].(string)
-	return post.Span{Low: low, High: high}, known && also
-}
-
-// interval computes an interval from the hidden columns. With Value it is that of the numbers
-// themselves.
-func (f *formula) interval(hidden []any, end End) (post.Interval, bool) {
-	point := func(v any) (post.Interval, bool) {
-		x, ok := number(v)
-		return post.Interval{Low: x, High: x}, ok
-	}
-	switch f.op {
-	case 'c':
-		return post.Interval{Low: f.c, High: f.c}, true
-	case 'l':
-		if !f.num || end == Value {
-			return point(hidden[f.leaf])
+// read returns the cells of a row's hidden columns. cores are the cells' cores.
+func (l *Lineage) read(hidden []any, cores []*Table) []post.Cell {
+	cells := make([]post.Cell, len(l.cells))
+	for i, c := range l.cells {
+		cells[i] = post.Cell{Value: hidden[c.hidden], Same: i}
+		if cores[i] == nil {
+			continue
 		}
-		low, known := number(hidden[f.leaf+1])
-		high, also := number(hidden[f.leaf+2])
-		return post.Interval{Low: low, High: high}, known && also
+		cells[i].Value = nil
+		row, ok := hidden[c.hidden].(int64)
+		if !ok || row < 0 || row >= int64(len(cores[i].Rows)) {
+			continue // an outer join found none, or the row is of a SELECT that does not use the cell
+		}
+		cells[i].Value = cores[i].Rows[row][c.column]
+		if cores[i].Ends == nil {
+			continue
+		}
+		cells[i].Ends = func(confidence float64) any { return cores[i].Ends(confidence)[row][c.column] }
+		for _, twin := range c.twins {
+			if hidden[l.cells[twin].hidden] == any(row) {
+				cells[i].Same = twin
+				break
+			}
+		}
 	}
-	x, ok := f.x.interval(hidden, end)
-	if !ok {
-		return x, false
-	}
-	switch f.op {
-	case 'n':
-		return post.Interval{Low: -x.High, High: -x.Low}, true
-	case 'r':
-		return x, true
-	}
-	y, ok := f.y.interval(hidden, end)
-	if !ok {
-		return y, false
-	}
-	switch f.op {
-	case '+':
-		return x.Add(y), true
-	case '-':
-		return x.Subtract(y), true
-	case '*':
-		return x.Multiply(y), true
-	}
-	return x.Divide(y, !f.real)
-}
-
-func number(v any) (float64, bool) {
-	switch v := v.(type) {
-	case int64:
-		return float64(v), true
-	case float64:
-		return v, true
-	}
-	return 0, false
+	return cells
 }

@@ -16,6 +16,36 @@ type bounds struct {
 	bounded bool
 	why     Unknown // it is not bounded; "" for MayBeNil
 	ratio   *ratio  // nil if the value is not a quotient of linear forms
+	numeric numeric // its type
+}
+
+// numeric is what is certain of a number's type, for all true values in a box.
+type numeric uint8
+
+const (
+	either  numeric = iota
+	whole           // INTEGER
+	decimal         // REAL
+)
+
+// typed returns bounds of a value with a type of its own.
+func (b bounds) typed(t Type) bounds {
+	if b.numeric = decimal; t == Integer {
+		b.numeric = whole
+	}
+	return b
+}
+
+// computed returns bounds of what + - * or / make of x and y. Integers that overflow become REAL.
+func (b bounds) computed(x, y bounds) bounds {
+	b.numeric = either
+	switch {
+	case x.numeric == decimal || y.numeric == decimal:
+		b.numeric = decimal
+	case x.numeric == whole && y.numeric == whole && b.lo >= -1<<63 && b.hi < 1<<63:
+		b.numeric = whole
+	}
+	return b
 }
 
 // ratio is over/under; a nil under is 1.
@@ -65,27 +95,26 @@ func (f *form) times(k float64) *form { return constantForm(0).plus(f, k) }
 // with the confidence asked for.
 type box struct {
 	row    *row
-	errors map[int]Interval // of the true answer less the noisy one
+	truths map[int]Interval // of the true answers
+	errors map[int]Interval // of the true answers less the noisy ones; cells have none
 	each   float64          // the confidence of each of them
 }
 
-// newBox splits 1 − confidence evenly over the answers used. By the union bound this
-// holds however the answers depend on each other. It returns false if an answer
+// newBox splits 1 − confidence evenly over the answers, or the cells, that are used. By the union
+// bound this holds however they depend on each other. It returns false, and why, if one of them
 // promises nothing.
-func newBox(r *row, used map[int]bool) (box, bool) {
+func newBox(r *row, used map[int]bool) (b box, why Unknown, known bool) {
 	each := 1 - (1-r.confidence)/float64(len(used))
 	if len(used) == 1 {
 		each = r.confidence
 	}
-	b := box{r, make(map[int]Interval, len(used)), each}
+	b = box{r, make(map[int]Interval, len(used)), make(map[int]Interval, len(used)), each}
 	for s := range used {
-		e, known := r.answers[s].Error(each)
-		if !known {
-			return box{}, false
+		if b.truths[s], b.errors[s], why, known = r.truth(s, each); !known {
+			return box{}, why, false
 		}
-		b.errors[s] = e
 	}
-	return b, true
+	return b, "", true
 }
 
 // center returns the form's value at the noisy answers. It need not lie in the middle of
@@ -110,7 +139,14 @@ func (b box) error(f *form) Interval {
 }
 
 // interval returns the interval of the form's true value.
-func (b box) interval(f *form) Interval { return b.error(f).Plus(b.center(f)) }
+func (b box) interval(f *form) Interval {
+	sum := Interval{f.constant, f.constant}
+	for s, x := range f.factors {
+		i := b.truths[s].times(x)
+		sum = Interval{sum.Low + i.Low, sum.High + i.High}
+	}
+	return sum
+}
 
 // enclose encloses a quotient of linear forms.
 func (b box) enclose(q *ratio) bounds {
@@ -139,11 +175,9 @@ func (b box) largest(q *ratio) float64 {
 		f := q.numerator.plus(q.denominator, -r)
 		over, under := q.numerator.constant, q.denominator.constant
 		for s, x := range f.factors {
-			v := float64(b.row.answers[s].Value)
+			v := b.truths[s].High
 			if x < 0 {
-				v += b.errors[s].Low
-			} else {
-				v += b.errors[s].High
+				v = b.truths[s].Low
 			}
 			over += q.numerator.factors[s] * v
 			under += q.denominator.factors[s] * v
@@ -210,6 +244,12 @@ func (a around) ends() any {
 // errorOf returns what is known of an expression's true value at the row's confidence. It
 // returns false if nothing is.
 func errorOf(e Expr, v sqlvalue.Value, r *row) (around, bool) {
+	for c, ok := e.(Choice); ok; c, ok = e.(Choice) {
+		e = c.chosen(r)
+	}
+	if n, ok := e.(Number); ok {
+		return r.cells[n.Slot].known(v, r.confidence)
+	}
 	if q, ok := e.(Quantile); ok && q.Of.Form.IsTime() {
 		return q.span(v, r)
 	}
@@ -223,22 +263,27 @@ func errorOf(e Expr, v sqlvalue.Value, r *row) (around, bool) {
 		}
 		return placed(v, miss), miss.finite()
 	}
-	b, known := newBox(r, slots(e))
+	b, why, known := newBox(r, slots(e, r))
 	if !known {
-		return around{why: Unproven}, false
+		return around{why: why}, false
 	}
 	out := b.bounds(e)
 	if !out.bounded {
 		return around{why: out.why}, false
 	}
 	x := v.Float()
-	if q := out.ratio; q != nil && q.denominator == nil {
+	if q := out.ratio; q != nil && q.denominator == nil && r.cells == nil {
 		const rounding = 1e-9
 		if c := b.center(q.numerator); math.Abs(c-x) <= rounding*math.Abs(x) {
 			return placed(v, b.error(q.numerator)), true
 		}
 	}
-	return around{Interval: Interval{min(out.lo, x), max(out.hi, x)}, margin: max(out.hi-x, x-out.lo, 0)}, true
+	return holding(Interval{out.lo, out.hi}, x), true
+}
+
+// holding returns the interval of a true value, made to hold the noisy value x.
+func holding(i Interval, x float64) around {
+	return around{Interval: Interval{min(i.Low, x), max(i.High, x)}, margin: max(i.High-x, x-i.Low, 0)}
 }
 
 // placed returns the interval of a value from that of its error. Beyond the integers that
@@ -275,13 +320,19 @@ func (b box) bounds(e Expr) bounds {
 		return exactly(e.value(b.row))
 	case Key:
 		return exactly(e.value(b.row))
+	case Number:
+		return b.number(e)
+	case Choice:
+		out := b.bounds(e.chosen(b.row))
+		out.numeric = either
+		return out
 	case Folded:
 		if Private(e.Operand) {
 			return bounds{why: NoRule}
 		}
 		return exactly(e.value(b.row))
 	case Sum:
-		return b.enclose(&ratio{numerator: inUnits(e.Terms, e.Unit)})
+		return b.enclose(&ratio{numerator: inUnits(e.Terms, e.Unit)}).typed(e.Type())
 	case Mean:
 		n := formOf([]Term{{e.Count, 1}})
 		if b.interval(n).Low <= 0 { // the true mean can be NULL
@@ -289,19 +340,19 @@ func (b box) bounds(e Expr) bounds {
 		}
 		lo, hi := e.ends()
 		if q := b.enclose(&ratio{inUnits(e.Terms, e.Unit), n}); q.bounded {
-			return q.within(lo, hi)
+			return q.within(lo, hi).typed(Real)
 		}
 		return bounds{}
 	case Variance:
-		return b.variance(e)
+		return b.variance(e).typed(Real)
 	case Pair:
-		return b.pair(e)
+		return b.pair(e).typed(Real)
 	case Quantile:
-		return b.quantile(e)
+		return b.quantile(e).typed(e.Type())
 	case Negative:
-		return b.combine(sqlvalue.Minus, Arithmetic{Left: Constant{int64(0)}, Right: e.Operand})
+		return b.combine(sqlvalue.Minus, Constant{int64(0)}, e.Operand)
 	case Arithmetic:
-		return b.combine(e.Op, e)
+		return b.combine(e.Op, e.Left, e.Right)
 	case Call:
 		return b.call(e)
 	}
@@ -312,12 +363,27 @@ func exactly(v sqlvalue.Value) bounds {
 	if !v.IsNumber() {
 		return bounds{}
 	}
-	x := v.Float()
-	return finiteBounds(x, x, &ratio{numerator: constantForm(x)})
+	x, t := v.Float(), Real
+	if v.IsInt() {
+		t = Integer
+	}
+	return finiteBounds(x, x, &ratio{numerator: constantForm(x)}).typed(t)
 }
 
-func (b box) combine(op sqlvalue.Operator, e Arithmetic) bounds {
-	x, y := b.bounds(e.Left), b.bounds(e.Right)
+// number encloses a cell's number. Its true value has the type of the noisy one.
+func (b box) number(n Number) bounds {
+	c, v := b.row.cells[n.Slot], n.value(b.row)
+	out := exactly(v)
+	if c.Ends != nil && out.bounded {
+		of := out.numeric
+		out = b.enclose(&ratio{numerator: &form{factors: map[int]float64{c.Same: 1}}})
+		out.numeric = of
+	}
+	return out
+}
+
+func (b box) combine(op sqlvalue.Operator, left, right Expr) bounds {
+	x, y := b.bounds(left), b.bounds(right)
 	if !x.bounded {
 		return x
 	}
@@ -326,19 +392,52 @@ func (b box) combine(op sqlvalue.Operator, e Arithmetic) bounds {
 	}
 	switch op {
 	case sqlvalue.Plus:
-		return b.plus(x, y, 1)
+		return b.plus(x, y, 1).computed(x, y)
 	case sqlvalue.Minus:
-		return b.plus(x, y, -1)
+		return b.plus(x, y, -1).computed(x, y)
 	case sqlvalue.Times:
-		return b.times(x, y)
+		return b.times(x, y).computed(x, y)
 	case sqlvalue.Over:
-		q := b.divide(x, y)
-		if e.Type() == Integer && q.bounded { // SQLite truncates the quotient
-			return interval(math.Trunc(q.lo), math.Trunc(q.hi))
-		}
+		return b.divide(x, y).computed(x, y).truncated()
+	case sqlvalue.Modulo:
+		return modular(x, y).computed(x, y)
+	}
+	return bounds{why: NoRule}
+}
+
+// truncated encloses a quotient as SQLite has it: one of integers is cut off toward zero. If it may
+// be one of integers and may be none, both are enclosed.
+func (q bounds) truncated() bounds {
+	if !q.bounded || q.numeric == decimal {
 		return q
 	}
-	return modular(x, y)
+	out := interval(math.Trunc(q.lo), math.Trunc(q.hi))
+	if out.numeric = q.numeric; q.numeric == either {
+		out.lo, out.hi = min(out.lo, q.lo), max(out.hi, q.hi)
+	}
+	return out
+}
+
+// common returns quotients with one denominator, where both are constants.
+func common(p, q *ratio) (*ratio, *ratio) {
+	c, ok := p.divisor()
+	d, also := q.divisor()
+	if !ok || !also || p.denominator == q.denominator {
+		return p, q
+	}
+	by := constantForm(c * d)
+	return &ratio{p.numerator.times(d), by}, &ratio{q.numerator.times(c), by}
+}
+
+// divisor returns the denominator if it is a constant.
+func (q *ratio) divisor() (float64, bool) {
+	switch {
+	case q == nil:
+		return 0, false
+	case q.denominator == nil:
+		return 1, true
+	}
+	return q.denominator.constant, len(q.denominator.factors) == 0
 }
 
 // plus encloses x + k·y for k = ±1: by the quotients where there is a form of the result,
@@ -348,7 +447,7 @@ func (b box) plus(x, y bounds, k float64) bounds {
 	if k < 0 {
 		ends = interval(x.lo-y.hi, x.hi-y.lo)
 	}
-	if p, q := x.ratio, y.ratio; p != nil && q != nil {
+	if p, q := common(x.ratio, y.ratio); p != nil && q != nil {
 		c, constantY := y.isConstant()
 		d, constantX := x.isConstant()
 		switch {
@@ -373,7 +472,7 @@ func (b box) both(q *ratio, ends bounds) bounds {
 
 func (b box) times(x, y bounds) bounds {
 	if c, ok := x.isConstant(); ok {
-		x, y = y, bounds{lo: c, hi: c, bounded: true}
+		x, y = y, interval(c, c)
 	}
 	ends := enclosing(x.lo*y.lo, x.lo*y.hi, x.hi*y.lo, x.hi*y.hi)
 	if c, ok := y.isConstant(); ok && x.ratio != nil {
@@ -411,6 +510,10 @@ func enclosing(corners ...float64) bounds {
 
 // modular encloses x % y, which is smaller than y and has the sign of x.
 func modular(x, y bounds) bounds {
+	if m, ok := x.isConstant(); ok && math.Abs(y.lo) >= 1 && y.lo == y.hi {
+		r := math.Mod(math.Trunc(m), math.Trunc(y.lo))
+		return interval(r, r)
+	}
 	most := math.Floor(max(math.Abs(y.lo), math.Abs(y.hi))) - 1
 	if y.lo < 1 && y.hi > -1 || most < 0 {
 		return bounds{}
@@ -428,7 +531,7 @@ func modular(x, y bounds) bounds {
 // call encloses the values of functions that are monotone or nearly so.
 func (b box) call(c Call) bounds {
 	if c.Name == Coalesce {
-		return bounds{why: NoRule} // it is not known which argument is the value
+		return b.coalesce(c)
 	}
 	x := b.bounds(c.Args[0])
 	if !x.bounded {
@@ -454,4 +557,19 @@ func (b box) call(c Call) bounds {
 	// An end next to a half may have been rounded to its other side.
 	const slack = 1e-13
 	return interval(roundTo(x.lo-slack*math.Abs(x.lo), places), roundTo(x.hi+slack*math.Abs(x.hi), places))
+}
+
+// coalesce encloses the first argument that is not NULL. One that has bounds is a number for all
+// true values in the box, and so the value for all of them. One without noise is NULL for all of
+// them or for none. Else it is not known which argument is the value.
+func (b box) coalesce(c Call) bounds {
+	for _, a := range c.Args {
+		if x := b.bounds(a); x.bounded {
+			return x
+		}
+		if len(slots(a, b.row)) > 0 || !a.value(b.row).IsNull() {
+			break
+		}
+	}
+	return bounds{why: NoRule}
 }

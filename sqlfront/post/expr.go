@@ -11,8 +11,9 @@ import (
 )
 
 // Expr is an expression over a group's keys and answers: Constant, Key, Folded, Sum,
-// Mean, Variance, Pair, Quantile, Margin, Negative, Arithmetic, Comparison, Logic, Not, IsNull, Is, Case
-// or Call.
+// Mean, Variance, Pair, Quantile, Margin, Negative, Arithmetic, Comparison, Logic, Not, IsNull, TruthTest,
+// Case or Call; or a Number or a Choice, or what the latter make with Constant, Negative, Arithmetic and
+// Call, over cells.
 type Expr interface {
 	// Type is the type of the values that are not NULL.
 	Type() Type
@@ -336,8 +337,9 @@ func roundTo(x float64, places int64) float64 {
 	return rounded
 }
 
-// slots returns the answers that an expression uses.
-func slots(e Expr) map[int]bool {
+// slots returns the answers or the cells with noise that an expression uses in a row. Without a row
+// all are returned.
+func slots(e Expr, r *row) map[int]bool {
 	used := make(map[int]bool)
 	var walk func(Expr)
 	walk = func(e Expr) {
@@ -353,6 +355,19 @@ func slots(e Expr) map[int]bool {
 			used[e.Count] = true
 		case Quantile:
 			used[e.Slot] = true
+		case Number:
+			if r == nil {
+				used[e.Slot] = true
+			} else if c := r.cells[e.Slot]; c.Ends != nil {
+				used[c.Same] = true
+			}
+		case Choice:
+			if r != nil {
+				if e := e.chosen(r); e != nil {
+					walk(e)
+				}
+				return
+			}
 		}
 		e.each(walk)
 	}
@@ -365,7 +380,7 @@ func Private(e Expr) bool {
 	if s, ok := e.(Sum); ok {
 		return len(s.Terms) > 0
 	}
-	return len(slots(e)) > 0
+	return len(slots(e, nil)) > 0
 }
 
 // NeverNull reports whether an expression is a sum or a literal. These are never NULL;

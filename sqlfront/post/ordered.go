@@ -64,7 +64,7 @@ func (q Quantile) worth(x float64) float64 {
 
 // span returns the interval of a quantile of dates or timestamps, whose value is v.
 func (q Quantile) span(v sqlvalue.Value, r *row) (around, bool) {
-	b, known := newBox(r, slots(q))
+	b, _, known := newBox(r, slots(q, r))
 	if !known || v.IsNull() {
 		return around{}, false
 	}

@@ -127,6 +127,8 @@ type row struct {
 	keys       []query.Value
 	answers    []Answer
 	confidence float64
+	cells      []Cell // in the place of keys and answers, see Enclose
+	chosenReal bool   // numbers that a Choice chooses are REAL
 }
 
 // result is a row of the result with its sort keys.
@@ -146,7 +148,7 @@ func (p *Program) Run(groups []Group, confidence float64) Table {
 		seen = make(map[string]bool)
 	}
 	for _, g := range groups {
-		r := &row{g.Keys, g.Answers, confidence}
+		r := &row{keys: g.Keys, answers: g.Answers, confidence: confidence}
 		if p.Having != nil && truthOf(p.Having.value(r)) != yes {
 			continue
 		}
