@@ -742,7 +742,9 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, from Source
 		return nil, err
 	}
 	if l.hidden > 0 {
-		out.Intervals = l.intervals(out.Rows, from)
+		if out.Intervals, err = l.intervals(limited, out.Rows, from); err != nil {
+			return nil, s.failure(ctx, limited, err)
+		}
 		for i, row := range out.Rows {
 			out.Rows[i] = row[:len(names):len(names)]
 		}

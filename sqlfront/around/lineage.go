@@ -1,6 +1,7 @@
 package around
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strconv"
@@ -117,6 +118,7 @@ type tracer struct {
 	carriers []carrier
 	natural  bool
 	names    int
+	size     int // of the expressions that were handed on
 }
 
 // lineage returns the lineage of a statement with cores, see trace.
@@ -450,8 +452,19 @@ func (t *tracer) column(p *part, i *sourced, n int) post.Expr {
 	return nil
 }
 
-// through returns an expression over what a carrier hands on.
+// Entries of WITH that name the one before them twice double an expression each. maxExpr bounds one
+// that is handed on, and maxExprs all of them together.
+const (
+	maxExpr  = 1 << 10
+	maxExprs = 1 << 18
+)
+
+// through returns an expression over what a carrier hands on, or nil if it is too large.
 func (t *tracer) through(c carrier, e post.Expr) post.Expr {
+	size := post.Size(e)
+	if t.size += size; size > maxExpr || t.size > maxExprs {
+		return nil
+	}
 	return post.Moved(e, func(n int) int {
 		s := t.slots[n]
 		c.inner = s.carrier
@@ -714,8 +727,8 @@ func (t *tracer) countStars() (n int) {
 func (l *Lineage) traces() bool { return l != nil && l.hidden > 0 }
 
 // intervals returns the intervals of rows of the result, which the values of the hidden columns
-// end: nil, or what post.Enclose returns.
-func (l *Lineage) intervals(rows [][]any, from Source) [][]any {
+// end: nil, or what post.Enclose returns. It stops when the context is done.
+func (l *Lineage) intervals(ctx context.Context, rows [][]any, from Source) ([][]any, error) {
 	cores := make([]*Table, len(l.cells))
 	for i, c := range l.cells {
 		cores[i] = coreNamed(from.Cores, c.core)
@@ -723,6 +736,9 @@ func (l *Lineage) intervals(rows [][]any, from Source) [][]any {
 	out := make([][]any, len(rows))
 	for r, row := range rows {
 		out[r] = make([]any, len(l.columns))
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		cells := l.read(row[len(l.columns):], cores)
 		for i, e := range l.columns {
 			if e != nil {
@@ -730,7 +746,7 @@ func (l *Lineage) intervals(rows [][]any, from Source) [][]any {
 			}
 		}
 	}
-	return out
+	return out, nil
 }
 
 // read returns the cells of a row's hidden columns. cores are the cells' cores.

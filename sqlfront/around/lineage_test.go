@@ -247,6 +247,26 @@ func TestLineageHoldsTheTruth(t *testing.T) {
 	}
 }
 
+// TestLineageBombs: an expression that sub-selects double has no interval, and takes no time.
+func TestLineageBombs(t *testing.T) {
+	t.Parallel()
+	plain, db := rowsDB(t), database(t)
+	for _, c := range []struct {
+		form  string
+		depth int
+		known bool
+	}{{"n + n", 6, true}, {"n + n", 12, false}, {"n + 0", 30, true}, {"n + n", 40, false}, {"(1 + n) * (n - n)", 40, false}, {"0 * (n + n) + 1", 40, false}} {
+		text := "SELECT COUNT(*) AS n FROM visits"
+		for range c.depth {
+			text = fmt.Sprintf("SELECT %s AS n FROM (%s) LIMIT 9", c.form, text)
+		}
+		noisy, exact := traced(t, plain, db, text, func() (by, low, high float64) { return 0, 1, 1 })
+		if known := held(t, text, noisy, exact) > 0; known != c.known {
+			t.Errorf("%s, %d times: %v", c.form, c.depth, noisy.Intervals)
+		}
+	}
+}
+
 // TestLineageHoldsEveryTruth writes random statements over noisy cores, whose true numbers are
 // anywhere in boxes: at their corners, at random, and NULL where nothing is known. What SQLite
 // computes from each of these truths is in the intervals that were computed from the noise. The

@@ -88,6 +88,16 @@ func Moved(e Expr, slot func(int) int) Expr {
 	return e
 }
 
+// Size returns how many expressions an expression is made of.
+func Size(e Expr) int {
+	if e == nil {
+		return 0
+	}
+	n := 1
+	e.each(func(part Expr) { n += Size(part) })
+	return n
+}
+
 // Enclose returns what is known at a confidence of the true value of an expression over cells,
 // where shown is its value with noise: an Interval, which holds shown too, a Span or an Unknown.
 // It is nil if the value is NULL or has no noise, or if shown is not the expression's value: then
