@@ -9,26 +9,6 @@ import (
 // This file desugars clauses of other systems: TOP, FETCH, OFFSET, GROUP BY ALL, QUALIFY and
 // generate_series, and takes the schema public away. They become edits of the text.
 
-// edit puts parts into the place of the characters from one position up to another: texts, and
-// expressions as they are once they are desugared.
-type edit struct {
-	from, to int
-	parts    []any
-}
-
-func (d *desugaring) edit(from, to int, parts ...any) {
-	d.replaces(from)
-	d.edits = append(d.edits, edit{from, to, parts})
-}
-
-// before returns the end of the token before a position.
-func (d *desugaring) before(position int) int {
-	if i := d.token(position); i > 0 {
-		return d.tokens[i-1].End
-	}
-	return position
-}
-
 // clauses desugars the clauses of all queries in a statement, which the query q is.
 func (d *desugaring) clauses(q *Query) {
 	d.schemas()

@@ -1,109 +1,13 @@
 package syntax
 
 import (
-	"slices"
 	"strconv"
 	"strings"
-
-	"dpsql/sqlerr"
 )
 
 // This file turns forms of other systems into SQLite's, on the tree of a statement: expressions
 // here, clauses in clauses.go. What a form turns into has SQLite's meaning: docs/sql/forms.md lists
 // them. A node that is made has the place of the one that it stands for.
-
-// desugaring desugars one statement. It stops by a panic with a *sqlerr.Error.
-type desugaring struct {
-	tokens []Token
-	source []rune
-	made   map[Node]bool
-	edits  []edit
-	count  int // of the nodes and edits that stand for others
-}
-
-// maxRewrites bounds the forms of a statement.
-const maxRewrites = 1000
-
-func errTooManyForms(position int) *sqlerr.Error {
-	const what = "a statement with this many forms of other systems"
-	return sqlerr.New(sqlerr.Unsupported, "%s is outside the dialect", what).
-		WithHint("write them as SQLite has them").At(position)
-}
-
-// replaces counts a form at a position.
-func (d *desugaring) replaces(position int) {
-	if d.count++; d.count > maxRewrites {
-		panic(errTooManyForms(position))
-	}
-}
-
-// refuse stops at a place of the statement.
-func (d *desugaring) refuse(position int, construct, hint string) {
-	panic(sqlerr.New(sqlerr.Unsupported, "%s is outside the dialect", construct).At(position).WithHint("%s", hint))
-}
-
-// token returns the index of the token at a position, or of the first behind it.
-func (d *desugaring) token(position int) int {
-	i, _ := slices.BinarySearchFunc(d.tokens, position, func(t Token, p int) int { return t.Position - p })
-	return min(i, len(d.tokens)-1)
-}
-
-// written returns the text of a node, shortened for an error.
-func (d *desugaring) written(n Node) string {
-	return Excerpt(string(d.source[n.Pos()-1:n.End()-1]), 40)
-}
-
-// maker makes nodes in the place of another.
-type maker struct {
-	*desugaring
-	at span
-}
-
-func (d *desugaring) in(n Node) maker { return maker{d, span{n.Pos(), n.End()}} }
-
-// mark marks a node as made.
-func mark[N Node](m maker, n N) N {
-	m.made[n] = true
-	return n
-}
-
-func (m maker) call(name string, args ...Expr) *Call {
-	c := &Call{span: m.at, Path: []Ident{{m.at, name, false}}, Args: args, Words: make([]string, len(args))}
-	return mark(m, c)
-}
-
-func (m maker) text(s string) Expr {
-	return mark(m, &Literal{span: m.at, Kind: KindString, Value: s})
-}
-
-func (m maker) number(s string) Expr {
-	return mark(m, &Literal{span: m.at, Kind: KindInteger, Value: s})
-}
-
-func (m maker) word(s string) Expr { return mark(m, &Literal{span: m.at, Kind: KindWord, Value: s}) }
-
-func (m maker) binary(x Expr, op string, y Expr) Expr {
-	return mark(m, &Binary{span: m.at, Op: op, X: x, Y: y})
-}
-
-func (m maker) paren(e Expr) Expr { return mark(m, &Paren{m.at, e}) }
-
-func (m maker) cast(e Expr, to string) Expr {
-	t := mark(m, &Type{span: m.at, Path: []Ident{{m.at, to, false}}})
-	return mark(m, &Cast{span: m.at, Name: "CAST", X: e, Type: t})
-}
-
-// real makes 1.0 * (x), which has a margin where x has one.
-func (m maker) real(x Expr) Expr { return m.binary(m.number("1.0"), "*", m.paren(x)) }
-
-// textOf returns the value of a string without a type.
-func textOf(e Expr) (string, bool) {
-	l, ok := e.(*Literal)
-	if !ok || l.Kind != KindString || l.Type != nil {
-		return "", false
-	}
-	return l.Value, true
-}
 
 // expr returns what stands in the place of an expression, whose parts are desugared.
 func (d *desugaring) expr(e Expr) Expr {
@@ -149,17 +53,6 @@ func (m maker) typed(l *Literal) Expr {
 			"write the text without E: a backslash stands for itself, and '' for a quote")
 	}
 	return l
-}
-
-// types are the types that CAST knows, and what it makes of them.
-var types = map[string]string{
-	"INT": "INTEGER", "INTEGER": "INTEGER", "INT2": "INTEGER", "INT4": "INTEGER", "INT8": "INTEGER",
-	"INT64": "INTEGER", "BIGINT": "INTEGER", "SMALLINT": "INTEGER", "TINYINT": "INTEGER",
-	"REAL": "REAL", "FLOAT": "REAL", "FLOAT4": "REAL", "FLOAT8": "REAL", "FLOAT64": "REAL",
-	"DOUBLE": "REAL", "NUMERIC": "REAL", "DECIMAL": "REAL", "NUMBER": "REAL",
-	"TEXT": "TEXT", "STRING": "TEXT", "VARCHAR": "TEXT", "CHARACTER": "TEXT", "CHAR": "TEXT", "BPCHAR": "TEXT",
-	"DATE": "DATE", "TIMESTAMP": "DATETIME", "TIMESTAMPTZ": "DATETIME", "DATETIME": "DATETIME", "TIME": "TIME",
-	"BOOL": "BOOL", "BOOLEAN": "BOOL",
 }
 
 // castOf desugars a cast by its type. A REAL is made by a product, which has a margin where its
@@ -224,20 +117,6 @@ func (m maker) truth(x Expr) Expr {
 	return m.paren(m.binary(m.paren(x), "<>", m.number("0")))
 }
 
-// isoDate reports whether a text is a date such as 2024-02-29, as far as its form goes.
-func isoDate(s string) bool {
-	for i, c := range []byte(s) {
-		if i == 4 || i == 7 {
-			if c != '-' {
-				return false
-			}
-		} else if !isDigit(rune(c)) {
-			return false
-		}
-	}
-	return len(s) == len("2024-02-29")
-}
-
 // operation desugars an operator.
 func (m maker) operation(e *Binary) Expr {
 	switch {
@@ -273,14 +152,6 @@ func (m maker) nullIfZero(e *Binary) Expr {
 		m.replaces(c.Pos())
 	}
 	return e
-}
-
-// named reports whether a call is one of a function with n arguments and commas between them.
-func (c *Call) named(name string, n int) bool {
-	if len(c.Path) != 1 || c.Path[0].Quoted || UpperASCII(c.Path[0].Text) != name || len(c.Args) != n {
-		return false
-	}
-	return !slices.ContainsFunc(c.Words, func(word string) bool { return word != "" })
 }
 
 // pattern desugars x ~ '^abc' into x GLOB 'abc*', and x ~* 'abc' into x LIKE '%abc%'.
@@ -362,23 +233,6 @@ func (m maker) anyOf(e *Binary) Expr {
 	return e
 }
 
-// units are the units of intervals and of date_trunc in SQLite's words, with a factor.
-var units = map[string]struct {
-	word   string
-	factor int
-	day    bool // the unit is a day or longer
-}{
-	"SECOND": {"seconds", 1, false}, "MINUTE": {"minutes", 1, false}, "HOUR": {"hours", 1, false},
-	"DAY": {"days", 1, true}, "WEEK": {"days", 7, true},
-	"MONTH": {"months", 1, true}, "QUARTER": {"months", 3, true}, "YEAR": {"years", 1, true},
-}
-
-// unitOf returns the singular of a unit in upper case.
-func unitOf(s string) string { return strings.TrimSuffix(UpperASCII(s), "S") }
-
-// maxCount bounds an interval.
-const maxCount = 1_000_000
-
 // shifted desugars x + INTERVAL '1 month' into datetime(x, '+1 months'), or date(…) where x is a
 // date and the interval is of days.
 func (m maker) shifted(e *Binary, i *Interval) Expr {
@@ -408,17 +262,4 @@ func (m maker) shifted(e *Binary, i *Interval) Expr {
 		amount = "+" + amount
 	}
 	return m.call(function, e.X, m.text(amount+" "+unit.word))
-}
-
-// isDate reports whether an operand has no time of day.
-func isDate(e Expr) bool {
-	switch e := e.(type) {
-	case *Literal:
-		return e.Kind == KindString && isoDate(e.Value)
-	case *Column:
-		return len(e.Path) == 1 && UpperASCII(e.Path[0].Text) == "CURRENT_DATE"
-	case *Call:
-		return len(e.Path) == 1 && UpperASCII(e.Path[0].Text) == "DATE"
-	}
-	return false
 }

@@ -2,26 +2,11 @@ package syntax
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/xwb1989/sqlparser"
 
 	"dpsql/sqlerr"
 )
-
-// Tokens are the tokens of a SELECT, and those behind the placeholders of its tree, see Token.
-type Tokens struct {
-	tokens []Token                  // those of the statement
-	placed []Token                  // by the numbers of placeholders
-	subs   map[int]*Select          // the sub-selects in FROM, by the position of the name that stands for each
-	starts map[sqlparser.Expr]Token // the keywords that expressions begin with
-	sets   []string                 // the names that stand for GROUPING SETS
-	valued bool                     // a sub-select is a value
-}
-
-// IsSubselect reports whether a token stands for a sub-select in FROM.
-func (g *Tokens) IsSubselect(t Token) bool { return g.subs[t.Position] != nil }
 
 // Limits on the recursion of the parser and the compiler.
 const (
@@ -65,33 +50,10 @@ func checkDepth(tokens []Token) error {
 	return nil
 }
 
-func errTooDeep(t Token) *sqlerr.Error {
-	return t.Unsupported("an expression nested this deeply").
-		WithHint("at most %d parentheses and %d NOTs or signs stand inside each other", maxNesting, maxPrefixes)
-}
-
-// tokenAt returns a token by its index, and an end outside the statement.
-func (g *Tokens) tokenAt(i int) Token {
-	if i < 0 || i >= len(g.tokens) {
-		return Token{Kind: KindEnd}
-	}
-	return g.tokens[i]
-}
-
 // isNotNull reports whether the tokens from i on are the NOT NULL of
 // "x NOT NULL", SQLite's short form of IS NOT NULL.
 func (g *Tokens) isNotNull(i int) bool {
 	return g.tokenAt(i).Matches("NOT") && g.tokenAt(i+1).Matches("NULL") && g.tokenAt(i-1).endsOperand()
-}
-
-// Token returns the token behind an emitted name or placeholder.
-func (g *Tokens) Token(placeholder string) (Token, bool) {
-	digits := strings.TrimPrefix(strings.TrimPrefix(placeholder, ":v"), "i")
-	i, err := strconv.Atoi(digits)
-	if err != nil || i < 0 || i >= len(g.placed) { // the statement has none here
-		return Token{Kind: KindEnd}, false
-	}
-	return g.placed[i], true
 }
 
 // The operators of SQLite that the grammar of cores lacks.

@@ -241,37 +241,6 @@ func (l *lexer) word() (Token, error) {
 	return t, nil
 }
 
-// spanOf returns the length of the longest prefix of accepted characters.
-func spanOf(text string, accept func(rune) bool) int {
-	for i := 0; i < len(text); {
-		r, n := rune(text[i]), 1
-		if r >= utf8.RuneSelf {
-			r, n = utf8.DecodeRuneInString(text[i:])
-		}
-		if !accept(r) {
-			return i
-		}
-		i += n
-	}
-	return len(text)
-}
-
-func isDigit(r rune) bool { return '0' <= r && r <= '9' }
-
-// isLetter reports whether a name can start with a character: a letter or the
-// underscore. SQLite accepts every character beyond ASCII; here a typographic quote
-// or space is not silently part of a name.
-func isLetter(r rune) bool {
-	if r < utf8.RuneSelf {
-		return r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-	}
-	return unicode.IsLetter(r)
-}
-
-func isNamePart(r rune) bool {
-	return isLetter(r) || isDigit(r) || r == '$' || r > unicode.MaxASCII && (unicode.IsMark(r) || unicode.IsNumber(r))
-}
-
 // bracket reads a bracket of an array, which stands behind ARRAY and inside another; else a name.
 func (l *lexer) bracket(open bool) (Token, error) {
 	switch {
@@ -285,14 +254,6 @@ func (l *lexer) bracket(open bool) (Token, error) {
 		return l.operator()
 	}
 	return l.take(KindOperator, 1), nil
-}
-
-// single are the operators of one character that no other starts with.
-const single = "(),;.+*/%~"
-
-// operators are the other operators, longer ones first.
-var operators = []string{
-	"->>", "->", "==", "=", "<>", "!=", "<=", "<<", "<", ">=", ">>", ">", "||", "|", "&&", "&", "-",
 }
 
 func (l *lexer) operator() (Token, error) {
@@ -378,22 +339,6 @@ func (l *lexer) number() (Token, error) {
 		return Token{}, l.badNumber(rest[:n], rest[n:n+tail])
 	}
 	return l.take(k, n), nil
-}
-
-// exponent returns the length of an exponent at the start of the text, or 0.
-func exponent(text string) int {
-	if text == "" || text[0] != 'e' && text[0] != 'E' {
-		return 0
-	}
-	n := 1
-	if n < len(text) && (text[n] == '+' || text[n] == '-') {
-		n++
-	}
-	digits := spanOf(text[n:], isDigit)
-	if digits == 0 {
-		return 0
-	}
-	return n + digits
 }
 
 // badNumber refuses a number with a name character directly after it.
@@ -526,4 +471,35 @@ func parameterNumber(t Token, named map[string]int) (int, error) {
 		return 0, sqlerr.New(sqlerr.Invalid, "a parameter's number lies between 1 and %d", maxParameter).At(t.Position)
 	}
 	return n, nil
+}
+
+// lexOne returns the tokens of the one statement in the text, without its
+// semicolon.
+func lexOne(text string) ([]Token, error) {
+	tokens, err := Lex(text)
+	if err != nil {
+		return nil, err
+	}
+	for len(tokens) > 1 && tokens[0].Matches(";") {
+		tokens = tokens[1:]
+	}
+	for i := range tokens {
+		if tokens[i].Kind == KindOperator && tokens[i].Text == ";" {
+			return cut(tokens, i)
+		}
+	}
+	return tokens, nil
+}
+
+// cut ends the tokens at the semicolon with index i. Only more semicolons may follow
+// it.
+func cut(tokens []Token, i int) ([]Token, error) {
+	for _, t := range tokens[i:] {
+		if !t.Matches(";") && t.Kind != KindEnd {
+			return nil, sqlerr.New(sqlerr.Unsupported, "more than one statement at a time is outside the dialect").
+				WithHint("send the statements one by one").At(t.Position)
+		}
+	}
+	end := Token{Kind: KindEnd, Position: tokens[i].Position}
+	return append(tokens[:i:i], end), nil
 }

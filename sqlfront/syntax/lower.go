@@ -617,3 +617,62 @@ func (l *lowering) member(b Body) sqlparser.SelectStatement {
 	}
 	return l.inner(&Query{span: span{b.Pos(), b.End()}, Body: b})
 }
+
+// sources returns the items of a FROM clause: the first, and those joined to it.
+func (l *lowering) sources(from sqlparser.TableExprs) []FromItem {
+	if len(from) != 1 {
+		panic(l.FirstToken(from[1]).Unsupported("a join").WithHint(JoinHint))
+	}
+	switch e := from[0].(type) {
+	case *sqlparser.ParenTableExpr:
+		return l.sources(e.Exprs)
+	case *sqlparser.JoinTableExpr:
+		return l.joined(e)
+	}
+	return []FromItem{l.sourceOf(from[0].(*sqlparser.AliasedTableExpr))}
+}
+
+const JoinHint = "join a public table on its key: FROM t JOIN p ON t.code = p.code; private tables are joined in a view, and the view declared"
+
+// joined returns the sources of left JOIN right.
+func (l *lowering) joined(e *sqlparser.JoinTableExpr) []FromItem {
+	left := l.sources(sqlparser.TableExprs{e.LeftExpr})
+	right := l.sources(sqlparser.TableExprs{e.RightExpr})
+	switch {
+	case e.Join != sqlparser.JoinStr && e.Join != sqlparser.LeftJoinStr || len(right) != 1:
+		panic(l.Find("JOIN").Unsupported("this form of join").WithHint(JoinHint))
+	case e.Condition.On == nil && e.Condition.Using == nil:
+		panic(l.Find("JOIN").Unsupported("a join without a condition").WithHint(JoinHint))
+	}
+	right[0].On, right[0].Using, right[0].Left = e.Condition.On, e.Condition.Using, e.Join == sqlparser.LeftJoinStr
+	return append(left, right[0])
+}
+
+// sourceOf accepts a table name, which only main may qualify, or the name that stands
+// for a sub-select.
+func (l *lowering) sourceOf(e *sqlparser.AliasedTableExpr) FromItem {
+	name := e.Expr.(sqlparser.TableName)
+	t, ok := l.Token(name.Name.String())
+	if !ok {
+		panic(l.tokens[0].Unsupported("SELECT without FROM").WithHint("write SELECT COUNT(*) FROM table"))
+	}
+	schema, qualified := l.Token(name.Qualifier.String())
+	switch {
+	case qualified && !query.SameName(schema.Value, "main"):
+		panic(schema.Unsupported("a table of another database").
+			WithHint("ask the private table that is declared over it, by its own name: SHOW TABLES lists them"))
+	case t.Value == "" && !l.IsSubselect(t):
+		panic(t.Malformed("a table's name is empty"))
+	}
+	s := FromItem{Name: Name{t.Value, t.Position}, Sub: l.subs[t.Position], Token: t}
+	for i := len(l.with) - 1; i >= 0 && !qualified && s.Sub == nil; i-- {
+		if query.SameName(l.with[i].name, t.Value) {
+			s.Sub = l.with[i].body
+		}
+	}
+	s.Alias = s.Name
+	if a, ok := l.Token(e.As.String()); ok {
+		s.Alias = Name{a.Value, a.Position}
+	}
+	return s
+}

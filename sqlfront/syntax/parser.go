@@ -47,159 +47,6 @@ func ParseWithParameters(text string) (Statement, []string, error) {
 	return s, parameterNames(tokens), nil
 }
 
-// lexOne returns the tokens of the one statement in the text, without its
-// semicolon.
-func lexOne(text string) ([]Token, error) {
-	tokens, err := Lex(text)
-	if err != nil {
-		return nil, err
-	}
-	for len(tokens) > 1 && tokens[0].Matches(";") {
-		tokens = tokens[1:]
-	}
-	for i := range tokens {
-		if tokens[i].Kind == KindOperator && tokens[i].Text == ";" {
-			return cut(tokens, i)
-		}
-	}
-	return tokens, nil
-}
-
-// cut ends the tokens at the semicolon with index i. Only more semicolons may follow
-// it.
-func cut(tokens []Token, i int) ([]Token, error) {
-	for _, t := range tokens[i:] {
-		if !t.Matches(";") && t.Kind != KindEnd {
-			return nil, sqlerr.New(sqlerr.Unsupported, "more than one statement at a time is outside the dialect").
-				WithHint("send the statements one by one").At(t.Position)
-		}
-	}
-	end := Token{Kind: KindEnd, Position: tokens[i].Position}
-	return append(tokens[:i:i], end), nil
-}
-
-// parser walks the tokens of one statement, which end with a KindEnd.
-type parser struct {
-	text   string
-	tokens []Token
-	pos    int
-}
-
-func (p *parser) peek() Token { return p.tokens[p.pos] }
-
-// after returns the token n places ahead.
-func (p *parser) after(n int) Token {
-	return p.tokens[min(p.pos+n, len(p.tokens)-1)]
-}
-
-// next consumes a token; the end is never passed.
-func (p *parser) next() Token {
-	t := p.tokens[p.pos]
-	if t.Kind != KindEnd {
-		p.pos++
-	}
-	return t
-}
-
-// accept consumes the given keywords or operators when they come next.
-func (p *parser) accept(sequence ...string) bool {
-	for i, s := range sequence {
-		if !p.after(i).Matches(s) {
-			return false
-		}
-	}
-	p.pos += len(sequence)
-	return true
-}
-
-// expect consumes the given keywords or operators, or fails at the first
-// that is missing.
-func (p *parser) expect(sequence ...string) error {
-	for _, s := range sequence {
-		if !p.accept(s) {
-			return p.unexpected(s)
-		}
-	}
-	return nil
-}
-
-// unexpected returns the syntax error for a next token that is not the wanted one.
-func (p *parser) unexpected(wanted string) error {
-	t := p.peek()
-	return t.Malformed("expected %s, found %s", wanted, t.describe())
-}
-
-// maxName is the largest length of a name in bytes.
-const maxName = 256
-
-// name consumes an identifier.
-func (p *parser) name(what string) (Name, error) {
-	t := p.peek()
-	switch {
-	case t.Kind == KindWord && reserved[t.Upper]:
-		return Name{}, t.Malformed("expected %s, found the keyword %s", what, t.Upper).
-			WithHint("a name that is a keyword is quoted: \"%s\"", t.Text)
-	case t.Kind == KindString:
-		return Name{}, t.Malformed("expected %s, found a string", what).
-			WithHint("names are quoted with \"")
-	case !t.isName():
-		return Name{}, p.unexpected(what)
-	case t.Value == "":
-		return Name{}, t.Malformed("expected %s, found an empty name", what)
-	case len(t.Value) > maxName:
-		return Name{}, sqlerr.New(sqlerr.Invalid, "a name has at most %d bytes", maxName).At(t.Position)
-	}
-	p.pos++
-	return Name{t.Value, t.Position}, nil
-}
-
-// names consumes a parenthesised list of different identifiers.
-func (p *parser) names(what string) ([]Name, error) {
-	if err := p.expect("("); err != nil {
-		return nil, err
-	}
-	names, err := p.list(what)
-	if err != nil {
-		return nil, err
-	}
-	return names, p.expectClose()
-}
-
-// list consumes different identifiers with commas between them.
-func (p *parser) list(what string) ([]Name, error) {
-	var names []Name
-	seen := make(map[string]bool)
-	for {
-		n, err := p.name(what)
-		if err != nil {
-			return nil, err
-		}
-		if seen[UpperASCII(n.Text)] {
-			return nil, sqlerr.New(sqlerr.Invalid, "%s is listed twice", n.Text).At(n.Position)
-		}
-		seen[UpperASCII(n.Text)] = true
-		if names = append(names, n); !p.accept(",") {
-			return names, nil
-		}
-	}
-}
-
-// expectClose consumes the parenthesis that ends a list.
-func (p *parser) expectClose() error {
-	if !p.accept(")") {
-		return p.unexpected(", or )")
-	}
-	return nil
-}
-
-// end refuses anything after the statement.
-func (p *parser) end() error {
-	if t := p.peek(); t.Kind != KindEnd {
-		return t.Malformed("unexpected %s after the end of the statement", t.describe())
-	}
-	return nil
-}
-
 // noParameters refuses parameters in a statement that takes none.
 func (p *parser) noParameters() error {
 	for _, t := range p.tokens {
@@ -529,98 +376,33 @@ func (p *parser) export() (Statement, error) {
 	return &Export{Release: name, Path: t.Value, PathPosition: t.Position}, nil
 }
 
-// maxOptions is the largest number of options of a statement.
-const maxOptions = 64
-
-// withOptions parses an optional WITH (name = value, …).
-func (p *parser) withOptions() ([]Option, error) {
-	if !p.accept("WITH") {
-		return nil, nil
-	}
-	return p.options()
-}
-
-// options parses (name = value, …).
-func (p *parser) options() ([]Option, error) {
-	if err := p.expect("("); err != nil {
+// selectStatement parses the SELECT, or the WITH … SELECT, that starts at the
+// next token.
+func (p *parser) selectStatement() (*Select, error) {
+	tokens := p.tokens[p.pos:]
+	if err := checkDepth(tokens); err != nil {
 		return nil, err
 	}
-	var options []Option
-	seen := make(map[string]bool)
-	for {
-		o, err := p.option("an option")
-		if err != nil {
-			return nil, err
-		}
-		if seen[o.Name.Text] {
-			return nil, sqlerr.New(sqlerr.Invalid, "option %s is given twice", o.Name.Text).At(o.Name.Position)
-		}
-		seen[o.Name.Text] = true
-		if options = append(options, o); len(options) > maxOptions {
-			return nil, sqlerr.New(sqlerr.Unsupported, "more than %d options are outside the dialect", maxOptions).
-				At(o.Name.Position)
-		}
-		if !p.accept(",") {
-			return options, p.expectClose()
-		}
+	if t := tokens[min(1, len(tokens)-1)]; tokens[0].Matches("WITH") && t.Matches("RECURSIVE") && tokens[2].isName() {
+		return nil, t.Unsupported("WITH RECURSIVE")
 	}
-}
-
-// option parses name = value. No keyword can stand in the name's place, so a
-// name that is one, such as update, needs no quotes.
-func (p *parser) option(what string) (Option, error) {
-	t := p.peek()
-	name := Name{t.Text, t.Position}
-	if t.Kind == KindWord {
-		p.pos++
-	} else {
-		var err error
-		if name, err = p.name(what); err != nil {
-			return Option{}, err
-		}
+	reader := &queryParser{tokens: tokens, dialect: Native}
+	q, err := reader.parse()
+	if reader.certain {
+		return nil, err
 	}
-	name.Text = LowerASCII(name.Text)
-	if !p.accept("=") && !p.accept("==") {
-		return Option{}, p.unexpected("=")
+	if refusal := (&Tokens{tokens: tokens}).refused(); refusal != nil {
+		return nil, refusal
 	}
-	o := Option{Name: name, Position: p.peek().Position}
-	if name.Text == "keys" && p.peek().Matches("(") {
-		var err error
-		o.Kind = List
-		o.Names, err = p.names("the name of a release")
-		return o, err
+	if err != nil {
+		return nil, err
 	}
-	return o, p.value(&o)
-}
-
-func LowerASCII(s string) string {
-	return strings.Map(func(r rune) rune {
-		if 'A' <= r && r <= 'Z' {
-			return r + ('a' - 'A')
-		}
-		return r
-	}, s)
-}
-
-// value parses the value of an option.
-func (p *parser) value(o *Option) error {
-	sign := ""
-	if t := p.peek(); t.Matches("-") || t.Matches("+") {
-		sign = p.next().Text
+	s, err := lowered(q, tokens)
+	if err != nil {
+		return nil, err
 	}
-	t := p.peek()
-	switch {
-	case t.Kind == KindInteger || t.Kind == KindDecimal:
-		o.Kind, o.Value = Number, sign+t.Text
-	case sign != "":
-		return p.unexpected("a number")
-	case t.Kind == KindString:
-		o.Kind, o.Value = String, t.Value
-	case t.Kind == KindWord || t.Kind == KindQuoted && t.Value != "":
-		o.Kind, o.Value = Word, t.Value
-	default:
-		return p.unexpected("a number, a word or a string in single quotes")
-	}
-	p.next()
-	return nil
+	s.Parameters = countParameters(tokens)
+	s.Tables = s.tables()
+	s.Table = s.Tables[0]
+	return s, nil
 }

@@ -1,8 +1,6 @@
 package syntax
 
 import (
-	"strconv"
-
 	"dpsql/sqlerr"
 )
 
@@ -40,200 +38,6 @@ func (p *queryParser) parse() (q *Query, err error) {
 		p.unexpected("the end of the statement")
 	}
 	return q, nil
-}
-
-// queryParser reads a query by recursive descent, and expressions by the powers of operators. It
-// calls itself so deep that an error handed back by each method would be most of their text: it
-// stops by a panic with a *sqlerr.Error, which Parse catches.
-type queryParser struct {
-	tokens  []Token
-	pos     int
-	dialect Dialect
-	depth   int
-	certain bool // the error stands, whatever else is wrong
-	formed  bool // the error is about a form of another system
-}
-
-func (p *queryParser) peek() *Token { return &p.tokens[p.pos] }
-
-// after returns the token n places ahead.
-func (p *queryParser) after(n int) *Token { return &p.tokens[min(p.pos+n, len(p.tokens)-1)] }
-
-// next consumes a token; the end is never passed.
-func (p *queryParser) next() *Token {
-	t := &p.tokens[p.pos]
-	if t.Kind != KindEnd {
-		p.pos++
-	}
-	return t
-}
-
-func (p *queryParser) is(s string) bool { return p.peek().Matches(s) }
-
-// isOne reports whether one of the words comes next.
-func (p *queryParser) isOne(words ...string) bool {
-	for _, w := range words {
-		if p.is(w) {
-			return true
-		}
-	}
-	return false
-}
-
-// accept consumes the keywords or operators when all of them come next.
-func (p *queryParser) accept(sequence ...string) bool {
-	for i, s := range sequence {
-		if !p.after(i).Matches(s) {
-			return false
-		}
-	}
-	p.pos += len(sequence)
-	return true
-}
-
-// expect consumes the keywords or operators, and stops at the first that is missing.
-func (p *queryParser) expect(sequence ...string) {
-	for _, s := range sequence {
-		if !p.accept(s) {
-			p.unexpected(s)
-		}
-	}
-}
-
-// choose consumes one of the words and returns it; "" if none comes next.
-func (p *queryParser) choose(words ...string) string {
-	for _, w := range words {
-		if p.accept(w) {
-			return w
-		}
-	}
-	return ""
-}
-
-// unexpected stops at the token that comes next, where something else was wanted.
-func (p *queryParser) unexpected(wanted string) {
-	t := p.peek()
-	if p.dialect != Postgres {
-		g := &Tokens{tokens: p.tokens}
-		p.certain = t.Kind == KindEnd && g.leavesOpen()
-		panic(g.diagnose(p.pos))
-	}
-	if what := p.lacking(); what != "" {
-		panic(outsideCatalog(what, t.Position))
-	}
-	if t.Kind == KindEnd {
-		panic(t.Malformed("syntax error at end of input"))
-	}
-	panic(t.Malformed("syntax error at or near %s", strconv.Quote(lowerWord(t))))
-}
-
-// lowerWord returns a token's text as PostgreSQL names it in an error: a word in lower case.
-func lowerWord(t *Token) string {
-	if t.Kind == KindWord {
-		return LowerASCII(t.Text)
-	}
-	return t.Value
-}
-
-// lacking names what PostgreSQL reads at the next token and this parser does not; "" if it reads
-// nothing there either.
-func (p *queryParser) lacking() string {
-	t := p.peek()
-	switch {
-	case t.Matches("FOR"):
-		return "SELECT … FOR"
-	case t.Matches("INTO"):
-		return "SELECT INTO"
-	case t.Matches("USING"):
-		return "ORDER BY … USING"
-	case t.Matches("TABLESAMPLE"), t.Matches("VARIADIC"):
-		return t.Upper
-	case t.Matches("PLACING"):
-		return "OVERLAY"
-	}
-	return ""
-}
-
-// maxDepth bounds how deep expressions and queries stand in each other.
-const maxDepth = 300
-
-// enter counts a level of nesting, and leave counts it back.
-func (p *queryParser) enter() {
-	if p.depth++; p.depth > maxDepth {
-		t := p.peek()
-		if p.dialect == Postgres {
-			panic(outsideCatalog("a statement nested more than "+strconv.Itoa(maxDepth)+" deep", t.Position))
-		}
-		panic(errTooDeep(*t))
-	}
-}
-
-func (p *queryParser) leave() { p.depth-- }
-
-// since returns the place from a position to the last token that was consumed.
-func (p *queryParser) since(from int) span { return span{from, p.tokens[max(p.pos-1, 0)].End} }
-
-// isName reports whether a name comes next.
-func (p *queryParser) isName() bool { return p.names(p.peek()) }
-
-// names reports whether a token can be a name.
-func (p *queryParser) names(t *Token) bool {
-	if p.dialect == Postgres {
-		return t.Kind == KindQuoted || t.Kind == KindWord && !reservedByPostgres()[t.Upper]
-	}
-	return t.isName() || t.Matches("NOTHING") // which no part of a query begins with
-}
-
-// identOf returns the name that a token is.
-func identOf(t *Token) Ident {
-	return Ident{span{t.Position, t.End}, t.Value, t.Kind != KindWord}
-}
-
-func (p *queryParser) name() Ident {
-	if !p.isName() {
-		p.unexpected("a name")
-	}
-	return identOf(p.next())
-}
-
-// label consumes a name where any word can be one: behind AS and a point.
-func (p *queryParser) label() Ident {
-	if t := p.peek(); t.Kind != KindWord && t.Kind != KindQuoted {
-		p.unexpected("a name")
-	}
-	return identOf(p.next())
-}
-
-// aliasName consumes what follows AS: in SQLite a text too.
-func (p *queryParser) aliasName() Ident {
-	if p.dialect == Native && p.peek().Kind == KindString {
-		return identOf(p.next())
-	}
-	return p.label()
-}
-
-// nameList consumes (a, b).
-func (p *queryParser) nameList() (list []Ident) {
-	p.expect("(")
-	for more := true; more; more = p.accept(",") {
-		list = append(list, p.name())
-	}
-	p.expect(")")
-	return list
-}
-
-// path consumes a.b.c, up to a point with a star.
-func (p *queryParser) path() []Ident {
-	return p.pathFrom(p.name())
-}
-
-func (p *queryParser) pathFrom(first Ident) []Ident {
-	path := []Ident{first}
-	for p.is(".") && !p.after(1).Matches("*") {
-		p.next()
-		path = append(path, p.label())
-	}
-	return path
 }
 
 // selects reports whether a query starts n tokens ahead, behind parentheses.
@@ -337,22 +141,6 @@ func (p *queryParser) entryName() Ident {
 	}
 	p.next()
 	return identOf(t)
-}
-
-// require consumes a keyword or operator, and says so if it is missing.
-func (p *queryParser) require(s string) {
-	if !p.accept(s) {
-		p.missing(s)
-	}
-}
-
-// missing stops at the next token, and names what should stand there.
-func (p *queryParser) missing(wanted string) {
-	if t := p.peek(); p.dialect != Postgres {
-		p.certain = true
-		panic(t.Malformed("expected %s, found %s", wanted, t.describe()))
-	}
-	p.unexpected(wanted)
 }
 
 // setPower says how tight a set operation binds. In SQLite all bind alike.
@@ -515,30 +303,6 @@ func (p *queryParser) star() Expr {
 	return &Star{span: p.since(t.Position)}
 }
 
-// isAlias reports whether an alias without AS comes next: a name, but for words that begin what
-// follows, or a text.
-func (p *queryParser) isAlias() bool {
-	t, next := p.peek(), p.after(1)
-	if p.dialect != Native || t.Kind != KindWord {
-		return p.dialect == Native && (t.Kind == KindQuoted || t.Kind == KindString)
-	}
-	switch t.Upper {
-	case "WINDOW":
-		return !(p.names(next) && p.after(2).Matches("AS"))
-	case "QUALIFY":
-		return !next.startsOperand() && !next.Matches("NOT")
-	case "WITH":
-		return !p.names(next)
-	case "FETCH":
-		return !next.Matches("FIRST") && !next.Matches("NEXT")
-	case "FULL":
-		return !next.Matches("JOIN") && !next.Matches("OUTER")
-	case "EXCEPT":
-		return !next.Matches("SELECT") && !next.Matches("VALUES") && !next.Matches("(") && !next.Matches("ALL")
-	}
-	return !reserved[t.Upper] && !keywords[t.Upper]
-}
-
 // limits reads LIMIT, OFFSET and FETCH in any order.
 func (p *queryParser) limits(q *Query) {
 	from := p.peek().Position
@@ -669,4 +433,163 @@ func (p *queryParser) bound() (b Bound) {
 	}
 	b.Word = before + word
 	return b
+}
+
+// sources reads the list behind FROM.
+func (p *queryParser) sources() (list []Source) {
+	for more := true; more; more = p.accept(",") {
+		list = append(list, p.joined())
+	}
+	return list
+}
+
+// joined reads a source and what is joined to it.
+func (p *queryParser) joined() Source {
+	p.enter()
+	defer p.leave()
+	from := p.peek().Position
+	x := p.source()
+	for {
+		j := p.join(from, x)
+		if j == nil {
+			return x
+		}
+		x = j
+	}
+}
+
+// join reads a join to x, which begins at a position; nil if none comes next. In
+// a JOIN b JOIN c ON … ON …, the first ON belongs to the inner join.
+func (p *queryParser) join(from int, x Source) *Join {
+	j := &Join{X: x, Operator: p.peek().Position}
+	j.Natural = p.accept("NATURAL")
+	if j.Kind = p.choose("LEFT", "RIGHT", "FULL", "CROSS"); j.Kind == "" {
+		if !p.accept("INNER") && !j.Natural && !p.is("JOIN") {
+			return nil
+		}
+	} else if j.Kind != "CROSS" {
+		p.accept("OUTER")
+	}
+	p.expect("JOIN")
+	inner := p.peek().Position
+	j.Y = p.source()
+	conditional := !j.Natural && j.Kind != "CROSS"
+	if conditional && p.dialect == Postgres && !p.isOne("ON", "USING") {
+		p.enter()
+		y := p.join(inner, j.Y)
+		p.leave()
+		if y == nil {
+			p.unexpected("ON")
+		}
+		j.Y = y
+	}
+	switch {
+	case !conditional && p.dialect == Postgres:
+	case p.accept("ON"):
+		j.On = p.expr(0)
+	case p.accept("USING"):
+		j.Using = p.nameList()
+	case p.dialect == Postgres:
+		p.unexpected("ON")
+	}
+	j.span = p.since(from)
+	return j
+}
+
+func (p *queryParser) source() Source {
+	p.enter()
+	defer p.leave()
+	from := p.peek().Position
+	if p.dialect == Postgres {
+		p.accept("ONLY")
+	}
+	called := p.after(1).Matches("(") || p.after(2).Matches("(")
+	lateral := (called || p.dialect == Postgres) && p.accept("LATERAL")
+	switch {
+	case p.is("(") && p.selects(1) && (p.isSubquery() || p.dialect == Postgres):
+		return p.derived(from, lateral)
+	case p.is("("):
+		return p.parenSource(from)
+	case p.is("ROWS") && p.after(1).Matches("FROM") && p.dialect == Postgres:
+		panic(outsideCatalog("ROWS FROM", from))
+	}
+	first := p.peek()
+	bare := p.dialect == Postgres && first.Kind == KindWord && niladic()[first.Upper]
+	if !bare && !p.isName() {
+		p.unexpected("a table")
+	}
+	path := p.pathFrom(identOf(p.next()))
+	if p.is("(") || bare && len(path) == 1 {
+		return p.function(from, lateral, path)
+	}
+	t := &Table{Path: path}
+	if p.dialect == Postgres {
+		p.accept("*")
+	}
+	t.Alias = p.alias()
+	t.span = p.since(from)
+	return t
+}
+
+// derived reads a query in FROM.
+func (p *queryParser) derived(from int, lateral bool) Source {
+	p.expect("(")
+	d := &Derived{Lateral: lateral, Query: p.query()}
+	p.expect(")")
+	d.Alias = p.alias()
+	d.span = p.since(from)
+	return d
+}
+
+// parenSource reads sources in parentheses.
+func (p *queryParser) parenSource(from int) Source {
+	p.expect("(")
+	s := &ParenSource{List: []Source{p.joined()}}
+	for p.dialect == Native && p.accept(",") {
+		s.List = append(s.List, p.joined())
+	}
+	p.expect(")")
+	s.Alias = p.alias()
+	s.span = p.since(from)
+	return s
+}
+
+// function reads a call in FROM, behind its name.
+func (p *queryParser) function(from int, lateral bool, path []Ident) Source {
+	f := &Function{Lateral: lateral}
+	if p.is("(") {
+		f.Call = p.call(path)
+	} else {
+		f.Call = &Call{span: p.since(path[0].from), Path: path}
+	}
+	f.Ordinality = p.accept("WITH", "ORDINALITY")
+	f.Alias = p.alias()
+	f.span = p.since(from)
+	return f
+}
+
+// alias reads [AS] name [(columns)].
+func (p *queryParser) alias() (a Alias) {
+	switch {
+	case p.accept("AS"):
+		if p.is("(") && p.dialect == Postgres {
+			panic(outsideCatalog("a list of column definitions", p.peek().Position))
+		}
+		a.Name = p.aliasName()
+	case p.dialect == Postgres && p.isName(), p.isAlias():
+		a.Name = identOf(p.next())
+	default:
+		return a
+	}
+	if !p.accept("(") {
+		return a
+	}
+	for more := true; more; more = p.accept(",") {
+		a.Columns = append(a.Columns, p.name())
+		if p.isName() {
+			a.Types = append(a.Types, p.typeName())
+		}
+	}
+	p.expect(")")
+	return a
 }

@@ -228,35 +228,6 @@ func readSettings(tokens []Token, settings []Option) ([]Option, error) {
 	return (&parser{tokens: tokens}).settings(settings)
 }
 
-// settings reads name value, or name = value, or name(value), with commas between them or not,
-// up to the end of the statement.
-func (p *parser) settings(settings []Option) ([]Option, error) {
-	for {
-		name, err := p.name("a setting")
-		if err != nil {
-			return nil, err
-		}
-		name.Text = LowerASCII(name.Text)
-		open := p.accept("(")
-		if !open && !p.accept("=") {
-			p.accept("==")
-		}
-		o := Option{Name: name, Position: p.peek().Position}
-		if err := p.value(&o); err != nil {
-			return nil, err
-		}
-		if open && !p.accept(")") {
-			return nil, p.unexpected(")")
-		}
-		if slices.ContainsFunc(settings, func(have Option) bool { return have.Name.Text == name.Text }) {
-			return nil, sqlerr.New(sqlerr.Invalid, "setting %s is given twice", name.Text).At(name.Position)
-		}
-		if settings = append(settings, o); !p.accept(",") && (p.peek().Kind == KindEnd || p.peek().Matches(";")) {
-			return settings, nil
-		}
-	}
-}
-
 // settings reads the settings of a comment.
 func (h hint) settings(settings []Option) ([]Option, error) {
 	tokens, err := Lex(h.text)

@@ -1,11 +1,12 @@
 package syntax
 
 import (
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/xwb1989/sqlparser"
-
-	"dpsql/query"
 )
 
 // Select is a SELECT as written, split into its clauses. None of its names has been
@@ -35,37 +36,6 @@ type ListItem struct {
 	Star  *sqlparser.StarExpr
 	Alias string // as written after it; "" if there is none
 	Index int    // in the list
-}
-
-// selectStatement parses the SELECT, or the WITH … SELECT, that starts at the
-// next token.
-func (p *parser) selectStatement() (*Select, error) {
-	tokens := p.tokens[p.pos:]
-	if err := checkDepth(tokens); err != nil {
-		return nil, err
-	}
-	if t := tokens[min(1, len(tokens)-1)]; tokens[0].Matches("WITH") && t.Matches("RECURSIVE") && tokens[2].isName() {
-		return nil, t.Unsupported("WITH RECURSIVE")
-	}
-	reader := &queryParser{tokens: tokens, dialect: Native}
-	q, err := reader.parse()
-	if reader.certain {
-		return nil, err
-	}
-	if refusal := (&Tokens{tokens: tokens}).refused(); refusal != nil {
-		return nil, refusal
-	}
-	if err != nil {
-		return nil, err
-	}
-	s, err := lowered(q, tokens)
-	if err != nil {
-		return nil, err
-	}
-	s.Parameters = countParameters(tokens)
-	s.Tables = s.tables()
-	s.Table = s.Tables[0]
-	return s, nil
 }
 
 // hasParameter reports whether a parameter stands in the select list.
@@ -192,220 +162,120 @@ type FromItem struct {
 	Token Token
 }
 
-// sources returns the items of a FROM clause: the first, and those joined to it.
-func (l *lowering) sources(from sqlparser.TableExprs) []FromItem {
-	if len(from) != 1 {
-		panic(l.FirstToken(from[1]).Unsupported("a join").WithHint(JoinHint))
-	}
-	switch e := from[0].(type) {
-	case *sqlparser.ParenTableExpr:
-		return l.sources(e.Exprs)
-	case *sqlparser.JoinTableExpr:
-		return l.joined(e)
-	}
-	return []FromItem{l.sourceOf(from[0].(*sqlparser.AliasedTableExpr))}
+// Tokens are the tokens of a SELECT, and those behind the placeholders of its tree, see Token.
+type Tokens struct {
+	tokens []Token                  // those of the statement
+	placed []Token                  // by the numbers of placeholders
+	subs   map[int]*Select          // the sub-selects in FROM, by the position of the name that stands for each
+	starts map[sqlparser.Expr]Token // the keywords that expressions begin with
+	sets   []string                 // the names that stand for GROUPING SETS
+	valued bool                     // a sub-select is a value
 }
 
-const JoinHint = "join a public table on its key: FROM t JOIN p ON t.code = p.code; private tables are joined in a view, and the view declared"
+// IsSubselect reports whether a token stands for a sub-select in FROM.
+func (g *Tokens) IsSubselect(t Token) bool { return g.subs[t.Position] != nil }
 
-// joined returns the sources of left JOIN right.
-func (l *lowering) joined(e *sqlparser.JoinTableExpr) []FromItem {
-	left := l.sources(sqlparser.TableExprs{e.LeftExpr})
-	right := l.sources(sqlparser.TableExprs{e.RightExpr})
-	switch {
-	case e.Join != sqlparser.JoinStr && e.Join != sqlparser.LeftJoinStr || len(right) != 1:
-		panic(l.Find("JOIN").Unsupported("this form of join").WithHint(JoinHint))
-	case e.Condition.On == nil && e.Condition.Using == nil:
-		panic(l.Find("JOIN").Unsupported("a join without a condition").WithHint(JoinHint))
+// tokenAt returns a token by its index, and an end outside the statement.
+func (g *Tokens) tokenAt(i int) Token {
+	if i < 0 || i >= len(g.tokens) {
+		return Token{Kind: KindEnd}
 	}
-	right[0].On, right[0].Using, right[0].Left = e.Condition.On, e.Condition.Using, e.Join == sqlparser.LeftJoinStr
-	return append(left, right[0])
+	return g.tokens[i]
 }
 
-// sourceOf accepts a table name, which only main may qualify, or the name that stands
-// for a sub-select.
-func (l *lowering) sourceOf(e *sqlparser.AliasedTableExpr) FromItem {
-	name := e.Expr.(sqlparser.TableName)
-	t, ok := l.Token(name.Name.String())
-	if !ok {
-		panic(l.tokens[0].Unsupported("SELECT without FROM").WithHint("write SELECT COUNT(*) FROM table"))
+// Token returns the token behind an emitted name or placeholder.
+func (g *Tokens) Token(placeholder string) (Token, bool) {
+	digits := strings.TrimPrefix(strings.TrimPrefix(placeholder, ":v"), "i")
+	i, err := strconv.Atoi(digits)
+	if err != nil || i < 0 || i >= len(g.placed) { // the statement has none here
+		return Token{Kind: KindEnd}, false
 	}
-	schema, qualified := l.Token(name.Qualifier.String())
-	switch {
-	case qualified && !query.SameName(schema.Value, "main"):
-		panic(schema.Unsupported("a table of another database").
-			WithHint("ask the private table that is declared over it, by its own name: SHOW TABLES lists them"))
-	case t.Value == "" && !l.IsSubselect(t):
-		panic(t.Malformed("a table's name is empty"))
-	}
-	s := FromItem{Name: Name{t.Value, t.Position}, Sub: l.subs[t.Position], Token: t}
-	for i := len(l.with) - 1; i >= 0 && !qualified && s.Sub == nil; i-- {
-		if query.SameName(l.with[i].name, t.Value) {
-			s.Sub = l.with[i].body
+	return g.placed[i], true
+}
+
+// FirstToken returns the first name or literal in a syntax node, or the statement's
+// first token if the node has none.
+func (g *Tokens) FirstToken(node sqlparser.SQLNode) Token {
+	first := Token{Position: math.MaxInt}
+	note := func(placeholder string) {
+		if t, ok := g.Token(placeholder); ok && t.Position < first.Position {
+			first = t
 		}
 	}
-	s.Alias = s.Name
-	if a, ok := l.Token(e.As.String()); ok {
-		s.Alias = Name{a.Value, a.Position}
+	visit := func(n sqlparser.SQLNode) (bool, error) {
+		switch n := n.(type) {
+		case sqlparser.ColIdent:
+			note(n.String())
+		case sqlparser.TableIdent:
+			note(n.String())
+		case *sqlparser.SQLVal:
+			note(string(n.Val))
+		}
+		return true, nil
 	}
-	return s
+	if err := sqlparser.Walk(visit, node); err != nil || first.Position == math.MaxInt {
+		return g.tokens[0]
+	}
+	return first
 }
 
-// sources reads the list behind FROM.
-func (p *queryParser) sources() (list []Source) {
-	for more := true; more; more = p.accept(",") {
-		list = append(list, p.joined())
+// ColumnNames returns the names of the columns in an expression, as written.
+func (g *Tokens) ColumnNames(e sqlparser.Expr) []string {
+	var names []string
+	visit := func(n sqlparser.SQLNode) (bool, error) {
+		if c, ok := n.(*sqlparser.ColName); ok {
+			if t, ok := g.Token(c.Name.String()); ok && !slices.Contains(names, t.Value) && len(names) < 10 {
+				names = append(names, t.Value)
+			}
+		}
+		return true, nil
 	}
-	return list
+	if err := sqlparser.Walk(visit, e); err != nil {
+		return nil
+	}
+	return names
 }
 
-// joined reads a source and what is joined to it.
-func (p *queryParser) joined() Source {
-	p.enter()
-	defer p.leave()
-	from := p.peek().Position
-	x := p.source()
+// Find returns the first of the given keywords or operators outside parentheses, or
+// the statement's first token if there is none.
+func (g *Tokens) Find(wanted ...string) Token {
+	depth := 0
+	for _, t := range g.tokens {
+		switch {
+		case t.Matches("("):
+			depth++
+		case t.Matches(")"):
+			depth--
+		}
+		for _, w := range wanted {
+			if depth == 0 && t.Matches(w) {
+				return t
+			}
+		}
+	}
+	return g.tokens[0]
+}
+
+// StartToken returns the first token of an expression. If the expression opens with
+// a keyword, that is the keyword before its first name.
+func (g *Tokens) StartToken(e sqlparser.Expr) Token {
+	e = Unwrap(e)
+	switch e.(type) {
+	case *sqlparser.Subquery, *sqlparser.ExistsExpr, *sqlparser.CaseExpr:
+		return g.starts[e]
+	}
+	return g.FirstToken(e)
+}
+
+// Unwrap takes the parentheses off an expression.
+func Unwrap(e sqlparser.Expr) sqlparser.Expr {
 	for {
-		j := p.join(from, x)
-		if j == nil {
-			return x
+		p, ok := e.(*sqlparser.ParenExpr)
+		if !ok {
+			return e
 		}
-		x = j
+		e = p.Expr
 	}
 }
 
-// join reads a join to x, which begins at a position; nil if none comes next. In
-// a JOIN b JOIN c ON … ON …, the first ON belongs to the inner join.
-func (p *queryParser) join(from int, x Source) *Join {
-	j := &Join{X: x, Operator: p.peek().Position}
-	j.Natural = p.accept("NATURAL")
-	if j.Kind = p.choose("LEFT", "RIGHT", "FULL", "CROSS"); j.Kind == "" {
-		if !p.accept("INNER") && !j.Natural && !p.is("JOIN") {
-			return nil
-		}
-	} else if j.Kind != "CROSS" {
-		p.accept("OUTER")
-	}
-	p.expect("JOIN")
-	inner := p.peek().Position
-	j.Y = p.source()
-	conditional := !j.Natural && j.Kind != "CROSS"
-	if conditional && p.dialect == Postgres && !p.isOne("ON", "USING") {
-		p.enter()
-		y := p.join(inner, j.Y)
-		p.leave()
-		if y == nil {
-			p.unexpected("ON")
-		}
-		j.Y = y
-	}
-	switch {
-	case !conditional && p.dialect == Postgres:
-	case p.accept("ON"):
-		j.On = p.expr(0)
-	case p.accept("USING"):
-		j.Using = p.nameList()
-	case p.dialect == Postgres:
-		p.unexpected("ON")
-	}
-	j.span = p.since(from)
-	return j
-}
-
-func (p *queryParser) source() Source {
-	p.enter()
-	defer p.leave()
-	from := p.peek().Position
-	if p.dialect == Postgres {
-		p.accept("ONLY")
-	}
-	called := p.after(1).Matches("(") || p.after(2).Matches("(")
-	lateral := (called || p.dialect == Postgres) && p.accept("LATERAL")
-	switch {
-	case p.is("(") && p.selects(1) && (p.isSubquery() || p.dialect == Postgres):
-		return p.derived(from, lateral)
-	case p.is("("):
-		return p.parenSource(from)
-	case p.is("ROWS") && p.after(1).Matches("FROM") && p.dialect == Postgres:
-		panic(outsideCatalog("ROWS FROM", from))
-	}
-	first := p.peek()
-	bare := p.dialect == Postgres && first.Kind == KindWord && niladic()[first.Upper]
-	if !bare && !p.isName() {
-		p.unexpected("a table")
-	}
-	path := p.pathFrom(identOf(p.next()))
-	if p.is("(") || bare && len(path) == 1 {
-		return p.function(from, lateral, path)
-	}
-	t := &Table{Path: path}
-	if p.dialect == Postgres {
-		p.accept("*")
-	}
-	t.Alias = p.alias()
-	t.span = p.since(from)
-	return t
-}
-
-// derived reads a query in FROM.
-func (p *queryParser) derived(from int, lateral bool) Source {
-	p.expect("(")
-	d := &Derived{Lateral: lateral, Query: p.query()}
-	p.expect(")")
-	d.Alias = p.alias()
-	d.span = p.since(from)
-	return d
-}
-
-// parenSource reads sources in parentheses.
-func (p *queryParser) parenSource(from int) Source {
-	p.expect("(")
-	s := &ParenSource{List: []Source{p.joined()}}
-	for p.dialect == Native && p.accept(",") {
-		s.List = append(s.List, p.joined())
-	}
-	p.expect(")")
-	s.Alias = p.alias()
-	s.span = p.since(from)
-	return s
-}
-
-// function reads a call in FROM, behind its name.
-func (p *queryParser) function(from int, lateral bool, path []Ident) Source {
-	f := &Function{Lateral: lateral}
-	if p.is("(") {
-		f.Call = p.call(path)
-	} else {
-		f.Call = &Call{span: p.since(path[0].from), Path: path}
-	}
-	f.Ordinality = p.accept("WITH", "ORDINALITY")
-	f.Alias = p.alias()
-	f.span = p.since(from)
-	return f
-}
-
-// alias reads [AS] name [(columns)].
-func (p *queryParser) alias() (a Alias) {
-	switch {
-	case p.accept("AS"):
-		if p.is("(") && p.dialect == Postgres {
-			panic(outsideCatalog("a list of column definitions", p.peek().Position))
-		}
-		a.Name = p.aliasName()
-	case p.dialect == Postgres && p.isName(), p.isAlias():
-		a.Name = identOf(p.next())
-	default:
-		return a
-	}
-	if !p.accept("(") {
-		return a
-	}
-	for more := true; more; more = p.accept(",") {
-		a.Columns = append(a.Columns, p.name())
-		if p.isName() {
-			a.Types = append(a.Types, p.typeName())
-		}
-	}
-	p.expect(")")
-	return a
-}
+func (*Select) statement() {}

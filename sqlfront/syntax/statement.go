@@ -24,7 +24,6 @@ func (*ExplainCreate) statement()   {}
 func (*Set) statement()             {}
 func (*Export) statement()          {}
 func (*Advise) statement()          {}
-func (*Select) statement()          {}
 
 // Name is an identifier, without its quotes.
 type Name struct {

@@ -1,13 +1,10 @@
 package syntax
 
 import (
-	"math"
-	"slices"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
-
-	"github.com/xwb1989/sqlparser"
 
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -196,87 +193,66 @@ func WriteName(name string) string {
 	return name
 }
 
-// FirstToken returns the first name or literal in a syntax node, or the statement's
-// first token if the node has none.
-func (g *Tokens) FirstToken(node sqlparser.SQLNode) Token {
-	first := Token{Position: math.MaxInt}
-	note := func(placeholder string) {
-		if t, ok := g.Token(placeholder); ok && t.Position < first.Position {
-			first = t
+// spanOf returns the length of the longest prefix of accepted characters.
+func spanOf(text string, accept func(rune) bool) int {
+	for i := 0; i < len(text); {
+		r, n := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRuneInString(text[i:])
 		}
-	}
-	visit := func(n sqlparser.SQLNode) (bool, error) {
-		switch n := n.(type) {
-		case sqlparser.ColIdent:
-			note(n.String())
-		case sqlparser.TableIdent:
-			note(n.String())
-		case *sqlparser.SQLVal:
-			note(string(n.Val))
+		if !accept(r) {
+			return i
 		}
-		return true, nil
+		i += n
 	}
-	if err := sqlparser.Walk(visit, node); err != nil || first.Position == math.MaxInt {
-		return g.tokens[0]
-	}
-	return first
+	return len(text)
 }
 
-// ColumnNames returns the names of the columns in an expression, as written.
-func (g *Tokens) ColumnNames(e sqlparser.Expr) []string {
-	var names []string
-	visit := func(n sqlparser.SQLNode) (bool, error) {
-		if c, ok := n.(*sqlparser.ColName); ok {
-			if t, ok := g.Token(c.Name.String()); ok && !slices.Contains(names, t.Value) && len(names) < 10 {
-				names = append(names, t.Value)
-			}
-		}
-		return true, nil
+func isDigit(r rune) bool { return '0' <= r && r <= '9' }
+
+// isLetter reports whether a name can start with a character: a letter or the
+// underscore. SQLite accepts every character beyond ASCII; here a typographic quote
+// or space is not silently part of a name.
+func isLetter(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 	}
-	if err := sqlparser.Walk(visit, e); err != nil {
-		return nil
-	}
-	return names
+	return unicode.IsLetter(r)
 }
 
-// Find returns the first of the given keywords or operators outside parentheses, or
-// the statement's first token if there is none.
-func (g *Tokens) Find(wanted ...string) Token {
-	depth := 0
-	for _, t := range g.tokens {
-		switch {
-		case t.Matches("("):
-			depth++
-		case t.Matches(")"):
-			depth--
-		}
-		for _, w := range wanted {
-			if depth == 0 && t.Matches(w) {
-				return t
-			}
-		}
-	}
-	return g.tokens[0]
+func isNamePart(r rune) bool {
+	return isLetter(r) || isDigit(r) || r == '$' || r > unicode.MaxASCII && (unicode.IsMark(r) || unicode.IsNumber(r))
 }
 
-// StartToken returns the first token of an expression. If the expression opens with
-// a keyword, that is the keyword before its first name.
-func (g *Tokens) StartToken(e sqlparser.Expr) Token {
-	e = Unwrap(e)
-	switch e.(type) {
-	case *sqlparser.Subquery, *sqlparser.ExistsExpr, *sqlparser.CaseExpr:
-		return g.starts[e]
-	}
-	return g.FirstToken(e)
+func LowerASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + ('a' - 'A')
+		}
+		return r
+	}, s)
 }
 
-// Unwrap takes the parentheses off an expression.
-func Unwrap(e sqlparser.Expr) sqlparser.Expr {
-	for {
-		p, ok := e.(*sqlparser.ParenExpr)
-		if !ok {
-			return e
-		}
-		e = p.Expr
+// single are the operators of one character that no other starts with.
+const single = "(),;.+*/%~"
+
+// operators are the other operators, longer ones first.
+var operators = []string{
+	"->>", "->", "==", "=", "<>", "!=", "<=", "<<", "<", ">=", ">>", ">", "||", "|", "&&", "&", "-",
+}
+
+// exponent returns the length of an exponent at the start of the text, or 0.
+func exponent(text string) int {
+	if text == "" || text[0] != 'e' && text[0] != 'E' {
+		return 0
 	}
+	n := 1
+	if n < len(text) && (text[n] == '+' || text[n] == '-') {
+		n++
+	}
+	digits := spanOf(text[n:], isDigit)
+	if digits == 0 {
+		return 0
+	}
+	return n + digits
 }
