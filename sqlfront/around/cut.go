@@ -4,38 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
-
-// Core is a private aggregate inside a statement: a SELECT that names a private table, and
-// whose rows the rest of the statement is computed from.
-type Core struct {
-	// Text is a SELECT of the front end's dialect, once Resolve has seen it: keys and
-	// aggregates with a name each, FROM, WHERE and GROUP BY. Its parameters are ?N, where N is the number that the
-	// argument has in the statement. Two cores of a statement have different texts.
-	Text     string
-	Position int          // where the core's SELECT starts in the statement
-	Table    string       // the table in the surroundings that has its rows
-	Columns  []CoreColumn // those of Text, in order
-	Keys     int          // how many of the columns are keys; they are the first
-	Single   bool         // it has one row, whatever the data
-
-	query  *syntax.Query // that Text is
-	origin []int         // for each character of Text, its position in the statement
-	holes  []hole        // in query
-}
-
-// CoreColumn is a column of a core.
-type CoreColumn struct {
-	Name string
-	// Of is the column of a table that this one has the values of, so that it compares as
-	// that column does. It is "" for aggregates, and for keys that are computed.
-	Of string
-}
 
 // At returns the position in the statement of a position in Text, 0 for 0.
 func (c *Core) At(position int) int {
@@ -89,75 +62,12 @@ func (s *Statement) taken() map[string]bool {
 	return taken
 }
 
-// cutter cuts one statement. It leaves the tree as it is, and makes another of what is around.
-type cutter struct {
-	*Statement
-	private Private
-	taken   map[string]bool         // folded names that mean something in the statement
-	opened  map[syntax.Node]opening // what stands for nodes inside cores
-	cores   []Core
-	divided int // the SELECTs that are divided so far
-	work    int // the characters that were compared so far
-	known   map[*syntax.Query]*rows
-	err     error // the first refusal
-}
-
-// entries are the common table expressions in scope, by folded name.
-type entries map[string]*entry
-
 // entry is a common table expression. If it only filters and computes from private rows, it is
 // part of cores and of nothing else.
 type entry struct {
 	table *syntax.CommonTable
 	rows  *rows // nil unless it has private rows
 	cores bool  // it has cores in it
-}
-
-// rows are private rows as a SELECT, or the table itself, has them.
-type rows struct {
-	table   syntax.Ident  // the private table
-	query   *syntax.Query // nil for the table
-	block   *syntax.Block // of the query
-	items   []item
-	columns []derived
-	rest    *item // a public table of which it has all columns, nil for none
-}
-
-// derived is a column of a SELECT over private rows.
-type derived struct {
-	name   string
-	expr   syntax.Expr // nil for a column of *
-	of     item        // the relation that * has the column from
-	column string
-}
-
-// item is a relation in FROM.
-type item struct {
-	name    string        // what qualifies its columns
-	columns []string      // nil if they are not known
-	rows    *rows         // nil unless it has private rows
-	made    bool          // by a SELECT, and not a table
-	cores   bool          // it is a common table expression with cores
-	source  syntax.Source // with its alias
-	place   syntax.Node   // the name, or the sub-select
-}
-
-// frame is the scope of a SELECT.
-type frame struct {
-	items []item
-	outer *frame
-	core  *block // nil unless it reads private rows
-}
-
-func (c *cutter) refuse(err *sqlerr.Error) {
-	if c.err == nil {
-		c.err = err
-	}
-}
-
-// refuseAt refuses a construct at a place, with a hint at what to do instead.
-func (c *cutter) refuseAt(n syntax.Node, construct, hint string, args ...any) {
-	c.refuse(at(n).Unsupported(construct).WithHint(hint, args...))
 }
 
 // around returns the statement that is left. Its nodes have their places in the one that was cut.
@@ -173,22 +83,6 @@ func (c *cutter) around(q *syntax.Query) (*Statement, error) {
 	around.Explain, around.Full = c.Explain, c.Full
 	around.Tables = slices.DeleteFunc(around.Tables, func(t syntax.Name) bool { return named(names, t.Text) })
 	return around, nil
-}
-
-// query cuts a query, and returns what is left of it. The scope around it is outer.
-func (c *cutter) query(q *syntax.Query, with entries, outer *frame) *syntax.Query {
-	out := *q
-	out.With, with = c.with(q, with)
-	if b, ok := q.Body.(*syntax.Block); ok {
-		out.Body = c.part(b, &out, with, outer)
-		return &out
-	}
-	out.Body = c.body(q.Body, with, outer)
-	// Terms of ORDER BY are entries of the select list, which SQLite finds by their names.
-	f := &frame{outer: outer}
-	out.Order = c.visitTerms(q.Order, with, f)
-	out.Limit, out.Offset = c.visit(q.Limit, with, f), c.visit(q.Offset, with, f)
-	return &out
 }
 
 // body cuts the SELECTs of a compound one.
@@ -370,18 +264,6 @@ func (c *cutter) table(s *syntax.Table, with entries) item {
 	return i
 }
 
-// aggregates reports whether a SELECT makes one row of many. The query that it is, if it is one,
-// may have aggregates in its ORDER BY.
-func (c *cutter) aggregates(b *syntax.Block, q *syntax.Query) bool {
-	return len(b.Group) > 0 || slices.ContainsFunc(computed(b, q), c.hasAggregate)
-}
-
-// lists reports whether the statement is SELECT DISTINCT without aggregates. Over private rows it
-// has the values of its columns that are declared, as GROUP BY has.
-func (c *cutter) lists(b *syntax.Block) bool {
-	return syntax.Body(b) == c.Statement.query.Body && b.Distinct && b.Having == nil && len(b.Windows) == 0
-}
-
 // computed returns the expressions of a SELECT that are computed after grouping.
 func computed(b *syntax.Block, q *syntax.Query) (all []syntax.Expr) {
 	for _, i := range b.Items {
@@ -400,27 +282,6 @@ func computed(b *syntax.Block, q *syntax.Query) (all []syntax.Expr) {
 		all = append(all, t.X)
 	}
 	return all
-}
-
-func (c *cutter) hasAggregate(e syntax.Expr) bool { return contains(e, isAggregate) }
-
-// isAggregate reports whether an expression over private rows is an aggregate. Functions that
-// surroundings do not have are taken for aggregates: the front end knows more of them, and
-// refuses the others.
-func isAggregate(e syntax.Expr) bool {
-	call, ok := e.(*syntax.Call)
-	if !ok || call.Over != nil {
-		return false
-	}
-	switch name := functionOf(call); name {
-	case "min", "max":
-		return len(call.Args) == 1
-	case "avg", "count", "group_concat", "string_agg", "sum", "total":
-		return true
-	default:
-		_, listed := functions[name]
-		return !listed
-	}
 }
 
 // part cuts one SELECT, and returns what is left of it. The query that it is has ORDER BY and
@@ -482,14 +343,6 @@ func (c *cutter) sources(list []syntax.Source, with entries, f *frame) (out []sy
 	return out
 }
 
-// visit cuts the sub-selects of an expression that stays in the surroundings.
-func (c *cutter) visit(e syntax.Expr, with entries, f *frame) syntax.Expr {
-	if e == nil {
-		return nil
-	}
-	return syntax.Copy(e, c.visitor(with, f))
-}
-
 func (c *cutter) visitTerms(list []syntax.OrderTerm, with entries, f *frame) []syntax.OrderTerm {
 	out := slices.Clone(list)
 	for i := range out {
@@ -536,21 +389,32 @@ func (c *cutter) reach(col *syntax.Column, f *frame) {
 	}
 }
 
-func bare(c *syntax.Column) *sqlerr.Error {
-	name := syntax.Excerpt(lastOf(c.Path).Text, 40)
-	return at(c).Unsupported("the column "+name+" of private rows, outside aggregates and GROUP BY,").
-		WithHint("GROUP BY %s, or aggregate it", name)
-}
-
-// free returns a name that nothing in the statement has.
-func (c *cutter) free(name string, taken func(string) bool) string {
-	for c.taken[query.FoldName(name)] || taken(name) {
-		name += "'"
+// visit cuts the sub-selects of an expression that stays in the surroundings.
+func (c *cutter) visit(e syntax.Expr, with entries, f *frame) syntax.Expr {
+	if e == nil {
+		return nil
 	}
-	return name
+	return syntax.Copy(e, c.visitor(with, f))
 }
 
-// coreName returns a name for the table of a core.
-func (c *cutter) coreName() string {
-	return c.free("core "+strconv.Itoa(len(c.cores)+1), func(string) bool { return false })
+// query cuts a query, and returns what is left of it. The scope around it is outer.
+func (c *cutter) query(q *syntax.Query, with entries, outer *frame) *syntax.Query {
+	out := *q
+	out.With, with = c.with(q, with)
+	if b, ok := q.Body.(*syntax.Block); ok {
+		out.Body = c.part(b, &out, with, outer)
+		return &out
+	}
+	out.Body = c.body(q.Body, with, outer)
+	// Terms of ORDER BY are entries of the select list, which SQLite finds by their names.
+	f := &frame{outer: outer}
+	out.Order = c.visitTerms(q.Order, with, f)
+	out.Limit, out.Offset = c.visit(q.Limit, with, f), c.visit(q.Offset, with, f)
+	return &out
+}
+
+// lists reports whether the statement is SELECT DISTINCT without aggregates. Over private rows it
+// has the values of its columns that are declared, as GROUP BY has.
+func (c *cutter) lists(b *syntax.Block) bool {
+	return syntax.Body(b) == c.Statement.query.Body && b.Distinct && b.Having == nil && len(b.Windows) == 0
 }

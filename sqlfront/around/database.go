@@ -25,22 +25,6 @@ import (
 	"dpsql/sqlfront/types"
 )
 
-// The limits of a statement.
-const (
-	maxTime   = 5 * time.Second // from its first step to its last row
-	maxLength = 64 << 10        // bytes of a text, and of a row
-	maxRows   = 1 << 20         // of the result
-	maxResult = 16 << 10        // pages of 4 KiB, of the result
-	maxColumn = 500             // columns of a result or table
-	maxPages  = 64 << 10        // of 4 KiB, of the copies on a connection
-	maxTables = 64              // that a statement names
-	maxText   = 64 << 10        // bytes of the statement
-
-	// running is the number of statements that run at a time, of one user one less: others find a place.
-	// A sort, and a table that SQLite makes on the way, is a file of the VFS memdb, see fileLimit.
-	running = 2
-)
-
 // fileLimit is the size in bytes of the largest file of the VFS memdb: a sort, or a database of
 // copies. SQLite takes the limit for the whole process, before the first connection, so it holds
 // for the copy of the catalog too that a rehearsal makes. SQLite's own is 1 GiB, and a file has
@@ -64,28 +48,6 @@ var limits = map[int]int{
 	sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 1000,
 	sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH:       1,
 	sqlite3.SQLITE_LIMIT_WORKER_THREADS:      0,
-}
-
-// Table is the copy of a public table, or the rows of a core.
-type Table struct {
-	Name    string
-	Columns []Column
-	Rows    [][]any         // int64, float64, string, []byte or nil
-	Types   []query.SQLType // of the columns' values; nil if the rows tell
-
-	// For a core:
-	Keys   int  // as Core.Keys
-	Single bool // as Core.Single
-	// Ends returns what is known of the rows' true values at a confidence, as post.Table.Intervals
-	// has it. Without it nothing is.
-	Ends func(confidence float64) [][]any
-}
-
-// Column is a column of a Table, as its declaration has it.
-type Column struct {
-	Name      string
-	Affinity  string // INTEGER, REAL, TEXT, NUMERIC, or BLOB for none
-	Collation string // BINARY, NOCASE or RTRIM
 }
 
 // Result is the result of a statement.
@@ -133,23 +95,6 @@ type connection struct {
 type made struct {
 	name, columns string // as CREATE TABLE has them
 	known         []column
-}
-
-// Source says where the copies are from.
-type Source struct {
-	// User has the place in which the statement runs.
-	User int64
-	// Version changes whenever a table may have changed. It is comparable. Copies of
-	// another version are thrown away.
-	Version any
-	// Copy returns a public table as it is now. It refuses every other name.
-	Copy func(ctx context.Context, name syntax.Name) (*Table, error)
-	// Cores has the rows of the statement's cores, each under Core.Table. No other statement
-	// sees them. For Columns their rows may be missing.
-	Cores []*Table
-	// Lineage has Run compute intervals, at a confidence.
-	Lineage    *Lineage
-	Confidence float64
 }
 
 // Run runs a statement. args are the values of its parameters.
@@ -260,11 +205,6 @@ func (db *Database) with(ctx context.Context, s *Statement, from Source, f func(
 	}
 	db.give(c)
 	return nil
-}
-
-func (s *Statement) tooLong() error {
-	return sqlerr.New(sqlerr.Unsupported, "%s of more than %d KiB is outside the dialect", s.about(), maxText>>10).
-		WithHint("load a long list into a table, and declare it with CREATE PUBLIC TABLE")
 }
 
 // places returns the places of statements that run.
@@ -471,14 +411,6 @@ func (c *connection) empty(ctx context.Context) error {
 	return c.unguarded(ctx, script.String())
 }
 
-// coreNamed returns the table of a core, or nil.
-func coreNamed(cores []*Table, name string) *Table {
-	if i := slices.IndexFunc(cores, func(t *Table) bool { return t.Name == name }); i >= 0 {
-		return cores[i]
-	}
-	return nil
-}
-
 // copy creates and fills the copy of a public table.
 func (c *connection) copy(ctx context.Context, t *Table) error {
 	if err := t.tooWide(); err != nil {
@@ -557,38 +489,6 @@ func (t *Table) failed(ctx context.Context, err error) error {
 		return sqlerr.New(sqlerr.Unsupported, "a row of %s has more than %d KiB", t.Name, maxLength>>10).WithHint("make a public view without the long column")
 	}
 	return sqlerr.New(sqlerr.Internal, "the public table %s cannot be copied", t.Name)
-}
-
-// columns returns the columns with the kinds that their values have.
-func (t *Table) columns() []column {
-	columns := make([]column, len(t.Columns))
-	for i, c := range t.Columns {
-		if columns[i] = (column{c.Name, types.Null}); t.Types != nil {
-			columns[i].kind = t.Types[i]
-			continue
-		}
-		for _, row := range t.Rows {
-			columns[i].kind = dialect.Common(columns[i].kind, kindOf(row[i]))
-			if columns[i].kind == types.Unknown {
-				break
-			}
-		}
-	}
-	return columns
-}
-
-func kindOf(v any) types.Type {
-	switch v.(type) {
-	case nil:
-		return types.Null
-	case int64:
-		return query.SQLInt8
-	case float64:
-		return query.SQLFloat8
-	case string:
-		return query.SQLText
-	}
-	return types.Unknown
 }
 
 // authorize sets the authorizer. SQLite asks it while it compiles. While a statement runs, it

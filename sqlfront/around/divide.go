@@ -4,61 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
-
-// block is a SELECT over private rows while it is divided into its core and what reads it.
-type block struct {
-	*cutter
-	frame *frame
-	with  entries
-	items []syntax.Item // the select list
-
-	keys       []key
-	sets       bool // it has ROLLUP, CUBE or GROUPING SETS
-	aggregates []aggregate
-	entering   map[int]bool // the entries of the select list that are being opened
-	folded     *folded
-	outermost  *block // into which it is folded
-}
-
-// folded is what a core is over: one private table, public tables joined with it, and the
-// conditions of all SELECTs that are folded into it.
-type folded struct {
-	tables int
-	names  []string // of the tables so far
-	wheres []syntax.Expr
-}
-
-// opening is what stands inside a core for a node of the statement.
-type opening struct {
-	expr   syntax.Expr // opened in turn
-	parens bool        // around it
-	made   syntax.Expr // or this, as it is
-	from   []syntax.Source
-	hole   *hole
-}
-
-// key is an expression of GROUP BY.
-type key struct {
-	expr   syntax.Expr
-	canon  string
-	name   string // in the core
-	column string // the column that it is, "" for none
-	base   string // the column of a table that this one is, "" for none
-}
-
-// aggregate is an aggregate of a core.
-type aggregate struct {
-	expr  syntax.Expr // as it stands there
-	text  string
-	holes []hole
-	name  string
-}
 
 // divide divides a SELECT over private rows, and returns the one that reads its core. q is as for
 // part.
@@ -249,25 +199,6 @@ func (c *cutter) base(i item, name string) string {
 	return base
 }
 
-// find returns a column, or nil.
-func (r *rows) find(name string) *derived {
-	for k := range r.columns {
-		if query.SameName(r.columns[k].name, name) {
-			return &r.columns[k]
-		}
-	}
-	return nil
-}
-
-// alias returns the index of the select list's entry that a name means, or -1. A column has
-// precedence.
-func (b *block) alias(c *syntax.Column) int {
-	if len(c.Path) > 1 || b.isColumn(c.Path[0].Text) {
-		return -1
-	}
-	return b.entry(c.Path[0].Text)
-}
-
 // entry returns the index of the select list's entry that has an alias, or -1.
 func (b *block) entry(name string) int {
 	return slices.IndexFunc(b.items, func(i syntax.Item) bool {
@@ -375,12 +306,6 @@ func (b *block) stays(c *syntax.Column) {
 	if table == "" && b.alias(c) < 0 && b.frame.outer == nil && !constantWord(name) {
 		b.refuse(bare(c)) // of a joined public table
 	}
-}
-
-// constantWord reports whether a word means a value where no column has its name.
-func constantWord(name syntax.Ident) bool {
-	words := []string{"CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP"}
-	return !name.Quoted && slices.Contains(words, strings.ToUpper(name.Text))
 }
 
 // maxWork bounds the characters that are compared with keys. The parts of a chain of operators

@@ -1,42 +1,13 @@
 package around
 
 import (
+	"slices"
+	"strings"
+
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
-
-// enters makes an expression part of the core. It opens aliases, and the columns of the
-// SELECTs that are folded into the core.
-func (b *block) enters(e syntax.Expr) {
-	syntax.Walk(e, func(n syntax.Node) bool {
-		if b.err != nil {
-			return false
-		}
-		switch n := n.(type) {
-		case *syntax.In:
-			if sub, ok := n.Set.(*syntax.Subquery); ok {
-				b.enters(n.X)
-				b.entersSelect(n, sub.Query)
-				return false
-			}
-		case *syntax.Unary:
-			if exists, ok := n.X.(*syntax.Exists); ok && n.Op == "NOT" {
-				b.entersSelect(n, exists.Query)
-				return false
-			}
-		case *syntax.Exists:
-			b.entersSelect(n, n.Query)
-			return false
-		case *syntax.Subquery:
-			b.entersSelect(n, n.Query)
-			return false
-		case *syntax.Column:
-			b.entersColumn(n)
-		}
-		return true
-	})
-}
 
 // entersColumn opens a name.
 func (b *block) entersColumn(c *syntax.Column) {
@@ -141,14 +112,6 @@ func (b *block) refuseCorrelated(c *syntax.Column) {
 		"aggregate by group, and join the result: … JOIN (SELECT x, COUNT(*) AS n FROM t GROUP BY x) AS c ON c.x = %s", qualified)
 }
 
-// check checks what becomes part of the core as it stands: FROM, WHERE and GROUP BY.
-func (b *block) check(s *syntax.Block) {
-	b.checkRows(s)
-	for _, k := range b.keys { // some are entries of the select list
-		b.enters(k.expr)
-	}
-}
-
 // checkRows folds the SELECTs in FROM, and adds the condition.
 func (b *block) checkRows(s *syntax.Block) {
 	for n, i := range b.frame.items {
@@ -226,6 +189,73 @@ func (s *Statement) wordBefore(position int, word string) (found syntax.Token) {
 	return found
 }
 
+// hasTables reports whether a query reads a table for which is returns true.
+func hasTables(q *syntax.Query, is func(name syntax.Ident) bool) bool {
+	found := false
+	syntax.Walk(q, func(n syntax.Node) bool {
+		t, ok := n.(*syntax.Table)
+		found = found || ok && is(lastOf(t.Path))
+		return !found
+	})
+	return found
+}
+
+// block is a SELECT over private rows while it is divided into its core and what reads it.
+type block struct {
+	*cutter
+	frame *frame
+	with  entries
+	items []syntax.Item // the select list
+
+	keys       []key
+	sets       bool // it has ROLLUP, CUBE or GROUPING SETS
+	aggregates []aggregate
+	entering   map[int]bool // the entries of the select list that are being opened
+	folded     *folded
+	outermost  *block // into which it is folded
+}
+
+// opening is what stands inside a core for a node of the statement.
+type opening struct {
+	expr   syntax.Expr // opened in turn
+	parens bool        // around it
+	made   syntax.Expr // or this, as it is
+	from   []syntax.Source
+	hole   *hole
+}
+
+// enters makes an expression part of the core. It opens aliases, and the columns of the
+// SELECTs that are folded into the core.
+func (b *block) enters(e syntax.Expr) {
+	syntax.Walk(e, func(n syntax.Node) bool {
+		if b.err != nil {
+			return false
+		}
+		switch n := n.(type) {
+		case *syntax.In:
+			if sub, ok := n.Set.(*syntax.Subquery); ok {
+				b.enters(n.X)
+				b.entersSelect(n, sub.Query)
+				return false
+			}
+		case *syntax.Unary:
+			if exists, ok := n.X.(*syntax.Exists); ok && n.Op == "NOT" {
+				b.entersSelect(n, exists.Query)
+				return false
+			}
+		case *syntax.Exists:
+			b.entersSelect(n, n.Query)
+			return false
+		case *syntax.Subquery:
+			b.entersSelect(n, n.Query)
+			return false
+		case *syntax.Column:
+			b.entersColumn(n)
+		}
+		return true
+	})
+}
+
 // noWindow refuses a window over private rows.
 func (b *block) noWindow(e syntax.Expr) {
 	contains(e, func(e syntax.Expr) bool {
@@ -238,13 +268,104 @@ func (b *block) noWindow(e syntax.Expr) {
 	})
 }
 
-// hasTables reports whether a query reads a table for which is returns true.
-func hasTables(q *syntax.Query, is func(name syntax.Ident) bool) bool {
-	found := false
-	syntax.Walk(q, func(n syntax.Node) bool {
-		t, ok := n.(*syntax.Table)
-		found = found || ok && is(lastOf(t.Path))
-		return !found
-	})
-	return found
+// check checks what becomes part of the core as it stands: FROM, WHERE and GROUP BY.
+func (b *block) check(s *syntax.Block) {
+	b.checkRows(s)
+	for _, k := range b.keys { // some are entries of the select list
+		b.enters(k.expr)
+	}
+}
+
+// entersSelect makes a sub-select of public tables part of the core: as a hole, which Resolve
+// fills with values. The front end reads those of x IN (SELECT column FROM table) itself.
+func (b *block) entersSelect(e syntax.Expr, q *syntax.Query) {
+	if _, opened := b.opened[e]; opened {
+		return
+	}
+	h := &hole{private: hasTables(q, b.isPrivate)}
+	if _, list := e.(*syntax.In); list && !h.private && b.isPlain(q) {
+		return
+	}
+	switch e := e.(type) {
+	case *syntax.In:
+		h.not = e.Not
+	case *syntax.Exists:
+		h.exists = true
+	case *syntax.Unary:
+		h.exists, h.not = true, true
+	}
+	out := b.emitter()
+	if h.private { // a statement by itself: nothing in it is folded into this core
+		out.opened = nil
+	}
+	asked := &syntax.Query{Recursive: true, With: b.needed(out, q)}
+	var outer, inner *syntax.Column
+	var equal syntax.Expr
+	if h.exists && !h.private {
+		outer, inner, equal = b.compared(q)
+	}
+	if outer == nil {
+		inside := syntax.Copy(q, out.emit)
+		asked.With = append(asked.With, inside.With...)
+		asked.Body, asked.Order, asked.Limit, asked.Offset = inside.Body, inside.Order, inside.Limit, inside.Offset
+	} else {
+		asked.Body = semiJoin(out, q.Body.(*syntax.Block), inner, equal)
+		b.enters(outer)
+		h.outer = syntax.Copy[syntax.Expr](outer, out.emit)
+	}
+	h.statement = statementOf(syntax.Placed(asked, q), b.tokens, nil)
+	if out.long || len(h.statement.text) > maxText {
+		b.refuseAt(q, "this sub-select", "ask for it first, and write its result as a value")
+	}
+	b.opened[e] = opening{hole: h}
+}
+
+// alias returns the index of the select list's entry that a name means, or -1. A column has
+// precedence.
+func (b *block) alias(c *syntax.Column) int {
+	if len(c.Path) > 1 || b.isColumn(c.Path[0].Text) {
+		return -1
+	}
+	return b.entry(c.Path[0].Text)
+}
+
+// constantWord reports whether a word means a value where no column has its name.
+func constantWord(name syntax.Ident) bool {
+	words := []string{"CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP"}
+	return !name.Quoted && slices.Contains(words, strings.ToUpper(name.Text))
+}
+
+// folded is what a core is over: one private table, public tables joined with it, and the
+// conditions of all SELECTs that are folded into it.
+type folded struct {
+	tables int
+	names  []string // of the tables so far
+	wheres []syntax.Expr
+}
+
+// key is an expression of GROUP BY.
+type key struct {
+	expr   syntax.Expr
+	canon  string
+	name   string // in the core
+	column string // the column that it is, "" for none
+	base   string // the column of a table that this one is, "" for none
+}
+
+// aggregate is an aggregate of a core.
+type aggregate struct {
+	expr  syntax.Expr // as it stands there
+	text  string
+	holes []hole
+	name  string
+}
+
+// find returns a column, or nil.
+func (r *rows) find(name string) *derived {
+	for k := range r.columns {
+		if query.SameName(r.columns[k].name, name) {
+			return &r.columns[k]
+		}
+	}
+	return nil
 }

@@ -11,10 +11,6 @@ import (
 	"dpsql/sqlfront/types"
 )
 
-// dialect is that of what SQLite runs. Values of two types, of which neither takes in the other, can
-// have any.
-var dialect = &types.Dialect{Functions: functions, Operators: types.SQLite}
-
 // functions are the functions that a statement may call, in lower case. None reads anything but its
 // arguments and the clock, and none makes a text that is longer than SQLite's own limit. Not here,
 // among others: random and randomblob, so that a statement has one result; zeroblob;

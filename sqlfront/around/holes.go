@@ -13,17 +13,6 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// hole is a sub-select in a core. Its values stand there in the end. It is of public
-// tables, or a statement around private aggregates of its own, which is answered before the core
-// is asked: the core is then a query that an earlier answer chose.
-type hole struct {
-	node        syntax.Expr // of the core: EXISTS, x IN (SELECT …), or the sub-select
-	statement   *Statement
-	exists, not bool // EXISTS, NOT EXISTS; NOT IN
-	private     bool
-	outer       syntax.Expr // EXISTS: the core's column that is compared with the values
-}
-
 // Waits reports whether the text of the core has values of other private aggregates.
 func (c Core) Waits() bool {
 	return slices.ContainsFunc(c.holes, func(h hole) bool { return h.private })
@@ -32,50 +21,6 @@ func (c Core) Waits() bool {
 // Asked answers a statement around private aggregates that is part of another one. Its positions
 // are those there.
 type Asked func(*Statement) (*Result, error)
-
-// entersSelect makes a sub-select of public tables part of the core: as a hole, which Resolve
-// fills with values. The front end reads those of x IN (SELECT column FROM table) itself.
-func (b *block) entersSelect(e syntax.Expr, q *syntax.Query) {
-	if _, opened := b.opened[e]; opened {
-		return
-	}
-	h := &hole{private: hasTables(q, b.isPrivate)}
-	if _, list := e.(*syntax.In); list && !h.private && b.isPlain(q) {
-		return
-	}
-	switch e := e.(type) {
-	case *syntax.In:
-		h.not = e.Not
-	case *syntax.Exists:
-		h.exists = true
-	case *syntax.Unary:
-		h.exists, h.not = true, true
-	}
-	out := b.emitter()
-	if h.private { // a statement by itself: nothing in it is folded into this core
-		out.opened = nil
-	}
-	asked := &syntax.Query{Recursive: true, With: b.needed(out, q)}
-	var outer, inner *syntax.Column
-	var equal syntax.Expr
-	if h.exists && !h.private {
-		outer, inner, equal = b.compared(q)
-	}
-	if outer == nil {
-		inside := syntax.Copy(q, out.emit)
-		asked.With = append(asked.With, inside.With...)
-		asked.Body, asked.Order, asked.Limit, asked.Offset = inside.Body, inside.Order, inside.Limit, inside.Offset
-	} else {
-		asked.Body = semiJoin(out, q.Body.(*syntax.Block), inner, equal)
-		b.enters(outer)
-		h.outer = syntax.Copy[syntax.Expr](outer, out.emit)
-	}
-	h.statement = statementOf(syntax.Placed(asked, q), b.tokens, nil)
-	if out.long || len(h.statement.text) > maxText {
-		b.refuseAt(q, "this sub-select", "ask for it first, and write its result as a value")
-	}
-	b.opened[e] = opening{hole: h}
-}
 
 // isPlain reports whether a query is SELECT column FROM table.
 func (b *block) isPlain(q *syntax.Query) bool {

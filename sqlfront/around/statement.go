@@ -20,10 +20,12 @@
 package around
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -300,4 +302,104 @@ func nameOf(item syntax.Item) string {
 		return lastOf(col.Path).Text
 	}
 	return item.As.Text
+}
+
+// Table is the copy of a public table, or the rows of a core.
+type Table struct {
+	Name    string
+	Columns []Column
+	Rows    [][]any         // int64, float64, string, []byte or nil
+	Types   []query.SQLType // of the columns' values; nil if the rows tell
+
+	// For a core:
+	Keys   int  // as Core.Keys
+	Single bool // as Core.Single
+	// Ends returns what is known of the rows' true values at a confidence, as post.Table.Intervals
+	// has it. Without it nothing is.
+	Ends func(confidence float64) [][]any
+}
+
+// columns returns the columns with the kinds that their values have.
+func (t *Table) columns() []column {
+	columns := make([]column, len(t.Columns))
+	for i, c := range t.Columns {
+		if columns[i] = (column{c.Name, types.Null}); t.Types != nil {
+			columns[i].kind = t.Types[i]
+			continue
+		}
+		for _, row := range t.Rows {
+			columns[i].kind = dialect.Common(columns[i].kind, kindOf(row[i]))
+			if columns[i].kind == types.Unknown {
+				break
+			}
+		}
+	}
+	return columns
+}
+
+// The limits of a statement.
+const (
+	maxTime   = 5 * time.Second // from its first step to its last row
+	maxLength = 64 << 10        // bytes of a text, and of a row
+	maxRows   = 1 << 20         // of the result
+	maxResult = 16 << 10        // pages of 4 KiB, of the result
+	maxColumn = 500             // columns of a result or table
+	maxPages  = 64 << 10        // of 4 KiB, of the copies on a connection
+	maxTables = 64              // that a statement names
+	maxText   = 64 << 10        // bytes of the statement
+
+	// running is the number of statements that run at a time, of one user one less: others find a place.
+	// A sort, and a table that SQLite makes on the way, is a file of the VFS memdb, see fileLimit.
+	running = 2
+)
+
+// Source says where the copies are from.
+type Source struct {
+	// User has the place in which the statement runs.
+	User int64
+	// Version changes whenever a table may have changed. It is comparable. Copies of
+	// another version are thrown away.
+	Version any
+	// Copy returns a public table as it is now. It refuses every other name.
+	Copy func(ctx context.Context, name syntax.Name) (*Table, error)
+	// Cores has the rows of the statement's cores, each under Core.Table. No other statement
+	// sees them. For Columns their rows may be missing.
+	Cores []*Table
+	// Lineage has Run compute intervals, at a confidence.
+	Lineage    *Lineage
+	Confidence float64
+}
+
+// coreNamed returns the table of a core, or nil.
+func coreNamed(cores []*Table, name string) *Table {
+	if i := slices.IndexFunc(cores, func(t *Table) bool { return t.Name == name }); i >= 0 {
+		return cores[i]
+	}
+	return nil
+}
+
+// Column is a column of a Table, as its declaration has it.
+type Column struct {
+	Name      string
+	Affinity  string // INTEGER, REAL, TEXT, NUMERIC, or BLOB for none
+	Collation string // BINARY, NOCASE or RTRIM
+}
+
+func kindOf(v any) types.Type {
+	switch v.(type) {
+	case nil:
+		return types.Null
+	case int64:
+		return query.SQLInt8
+	case float64:
+		return query.SQLFloat8
+	case string:
+		return query.SQLText
+	}
+	return types.Unknown
+}
+
+func (s *Statement) tooLong() error {
+	return sqlerr.New(sqlerr.Unsupported, "%s of more than %d KiB is outside the dialect", s.about(), maxText>>10).
+		WithHint("load a long list into a table, and declare it with CREATE PUBLIC TABLE")
 }

@@ -379,3 +379,7 @@ func (s *scope) Query(q *syntax.Query) []types.Type {
 	}
 	return found
 }
+
+// dialect is that of what SQLite runs. Values of two types, of which neither takes in the other, can
+// have any.
+var dialect = &types.Dialect{Functions: functions, Operators: types.SQLite}
