@@ -12,29 +12,6 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// outputs compiles the clauses behind WHERE: the groups, and the expressions over
-// their keys and aggregates. Each aggregate becomes a combination of slots.
-type outputs struct {
-	*binder
-	keys       []key
-	sets       [][]int // the grouping sets: indexes of keys, ascending
-	masks      [][]int // of each GROUPING(…): the indexes of its keys
-	slots      []Slot
-	bases      []query.Query // of each slot: its query before it is divided into groups
-	columns    []post.Column // of the select list, once compiled
-	compiling  []bool        // the entries of the select list being compiled
-	aggregates int           // the number compiled so far
-	texts      []string      // the entries of the select list as written, once asked for
-	typing     bool          // the type of an entry of the select list is being found
-}
-
-const countHint = "write SELECT COUNT(*) FROM table WHERE …"
-
-// aggregates are the aggregate functions of one column or expression.
-var aggregates = map[string]bool{"count": true, "sum": true, "avg": true, "total": true, "var_pop": true, "var_samp": true, "variance": true,
-	"stddev_pop": true, "stddev_samp": true, "stddev": true,
-	"median": true, "quantile": true, "percentile_cont": true, "percentile_disc": true, "min": true, "max": true}
-
 // filtered compiles an aggregate of the selected records that meet the condition of
 // its FILTER. A record that does not meet it counts nowhere in the aggregate, so the
 // queries stay those of an aggregate with a longer WHERE.
@@ -107,9 +84,6 @@ func (o *outputs) aggregate(name string, f *sqlparser.FuncExpr) (post.Expr, erro
 	v, err := o.variance(name, x, present)
 	return v, o.placedAt(err, arg.Expr)
 }
-
-// kept returns the selected records for which a pred holds.
-func (o *outputs) kept(p pred) (query.Query, error) { return o.spent.work.And(o.rows, p.query(o.u)) }
 
 // count is the number of records of a 0/1 query.
 func (o *outputs) count(q query.Query) (post.Expr, error) {
@@ -251,18 +225,6 @@ func (o *outputs) inside(parts []part) []post.Term {
 	return terms
 }
 
-// slot returns the slot of a query. Aggregates that ask the same query share it.
-func (o *outputs) slot(base query.Query, s Slot) int {
-	for i, b := range o.bases {
-		if b.Equal(base) && o.slots[i].Question == s.Question && o.slots[i].Column == s.Column {
-			o.slots[i].Scale, o.slots[i].Split = min(o.slots[i].Scale, s.Scale), max(o.slots[i].Split, s.Split)
-			return i
-		}
-	}
-	o.bases, o.slots = append(o.bases, base), append(o.slots, s)
-	return len(o.bases) - 1
-}
-
 // variances are the aggregates that are computed from a variance. As in
 // PostgreSQL, VARIANCE and STDDEV are those of a sample.
 var variances = map[string]post.Variance{
@@ -318,28 +280,6 @@ func (o *outputs) products(x, y moment, present query.Query) ([]post.Term, error
 	parts, err := o.parts(product, present)
 	return o.inside(parts), err
 }
-
-// pairs are the aggregates of two columns, as PostgreSQL names them. Their first argument
-// is y and their second x.
-var pairs = map[string]post.Statistic{
-	"corr": post.Corr, "covar_pop": post.CovarPop, "covar_samp": post.CovarSamp,
-	"regr_slope": post.Slope, "regr_intercept": post.Intercept, "regr_r2": post.R2,
-	"regr_sxx": post.Sxx, "regr_syy": post.Syy, "regr_sxy": post.Sxy,
-}
-
-// means are those of the aggregates of two columns that need no product: the place of the
-// argument that they average.
-var means = map[string]int{"regr_avgy": 0, "regr_avgx": 1}
-
-// isPair reports whether a lower-case name is an aggregate of two columns.
-func isPair(name string) bool {
-	_, statistic := pairs[name]
-	_, mean := means[name]
-	return statistic || mean || name == "regr_count"
-}
-
-// isOwn reports whether a lower-case name is an aggregate of this dialect.
-func isOwn(name string) bool { return aggregates[name] || isPair(name) }
 
 // pair compiles an aggregate of two columns, over the records in which neither is NULL. It
 // asks for the count, the sums of both columns, the sums of their squares where these

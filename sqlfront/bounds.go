@@ -3,6 +3,8 @@ package sqlfront
 import (
 	"math"
 
+	"github.com/xwb1989/sqlparser"
+
 	"dpsql/internal/sqlvalue"
 	"dpsql/query"
 )
@@ -501,4 +503,9 @@ func firstTrue(args []bounds) bounds {
 	}
 	add(args[0])
 	return result
+}
+
+// bitOperators have one precedence in SQLite, and several in MySQL.
+var bitOperators = map[string]bool{
+	sqlparser.BitAndStr: true, sqlparser.BitOrStr: true, sqlparser.ShiftLeftStr: true, sqlparser.ShiftRightStr: true,
 }

@@ -2,7 +2,6 @@ package sqlfront
 
 import (
 	"slices"
-	"sort"
 
 	"github.com/xwb1989/sqlparser"
 
@@ -62,42 +61,6 @@ func (b *binder) comparisonOf(operator string, left, right sqlparser.Expr) (*exp
 		return nil, err
 	}
 	return comparedBy(operator, x, y), nil
-}
-
-// comparedBy applies an operator that compares.
-func comparedBy(operator string, x, y *expr) *expr {
-	if operator != syntax.OperatorSame {
-		if d := difference(x, y); d != nil {
-			return apply(comparison(relations[operator]), d, numberExpr(0))
-		}
-	}
-	of := isSame
-	if operator != syntax.OperatorSame {
-		of = comparison(relations[operator])
-	}
-	return compared(of, x, y)
-}
-
-// compared applies a comparison. It refuses to compare a computed text with an
-// unnamed text of a column without a domain, because the two could be equal.
-func compared(of operation, x, y *expr) *expr {
-	if x.derived || y.derived {
-		of = refuseUnnamed("a comparison with a computed text", of)
-	}
-	return apply(of, x, y)
-}
-
-// difference returns x − y if comparing it with 0 is the same as comparing x with y.
-// That holds for integers whose difference cannot overflow. Otherwise it returns nil.
-// Constants are compared as they are.
-func difference(x, y *expr) *expr {
-	if x.isConstant() || y.isConstant() || x.full.isNull() || y.full.isNull() {
-		return nil
-	}
-	if d := sum(x, y, true); d.terms != nil {
-		return d
-	}
-	return nil
 }
 
 // pair compiles two operands that are compared with each other.
@@ -174,36 +137,6 @@ func (b *binder) converted(x *expr, own query.Type, other *expr, affinity query.
 		return x, nil
 	}
 	return x, nil
-}
-
-// toNumber is the NUMERIC affinity: a text that is a number becomes one.
-func toNumber() operation {
-	return valueOperation("a comparison with a number", constantBounds(anything), func(args []scalar) scalar {
-		if !args[0].isText() {
-			return args[0]
-		}
-		k, ok, err := constant{}.readNumber(args[0].value.Str())
-		switch {
-		case err != nil:
-			return refused("a number with an exponent this large")
-		case !ok:
-			return args[0]
-		}
-		return k.scalar()
-	})
-}
-
-// toText is the TEXT affinity: a number becomes its digits.
-func toText() operation {
-	return valueOperation("", constantBounds(anyText), func(args []scalar) scalar {
-		if args[0].isNull() {
-			return args[0]
-		}
-		if s, ok := args[0].text(); ok {
-			return textOf(s)
-		}
-		return refused("a REAL as a text")
-	})
 }
 
 // isValue compiles x IS y, and x IS TRUE with a TRUE in parentheses.
@@ -364,102 +297,4 @@ func (x *expr) inConstants(constants []*expr) *expr {
 	in := apply(m.contains, x)
 	in.mentions = mentions
 	return in
-}
-
-// leaf is a comparison of one column with constants, as the values for which it is true.
-type leaf struct {
-	column  int
-	yes     query.Set
-	other   truths // of a value outside yes: canBeFalse, or canBeUnknown
-	null    truths // of NULL, if it is outside yes: canBeUnknown, or canBeFalse
-	isNull  bool   // it is IS NULL
-	warning string // that constants match nothing; for WHERE
-}
-
-func leafCondition(l leaf) *condition { return &condition{logic: isLeaf, leaf: l} }
-
-// nullLeaf compiles column IS NULL.
-func (b *binder) nullLeaf(column int) *condition {
-	yes := b.domain(column).SetOf(query.Null())
-	return leafCondition(leaf{column: column, yes: yes, other: canBeFalse, null: canBeFalse, isNull: true})
-}
-
-// leafRecords returns the records for which a leaf is true, or false.
-func (b *binder) leafRecords(l *leaf, truth bool) pred {
-	if l.warning != "" {
-		b.warn(l.warning)
-	}
-	if l.isNull && truth && l.yes.IsEmpty() {
-		c := b.u.Columns()[l.column]
-		b.warn(c.Name + " IS NULL matches nothing: NULL is not in the declared domain " + syntax.Excerpt(c.DomainText(), 80))
-	}
-	switch {
-	case truth:
-		return columnPred(l.column, l.yes)
-	case l.other == canBeUnknown:
-		return constantPred(false)
-	case l.null == canBeFalse:
-		return columnPred(l.column, l.yes.Complement())
-	}
-	return columnPred(l.column, b.domain(l.column).NotNull().Minus(l.yes))
-}
-
-// leafValue returns a leaf as an operation on its column.
-func (b *binder) leafValue(l *leaf) *expr {
-	c := b.u.Columns()[l.column]
-	m := &members{inside: canBeTrue, outside: l.other, null: l.null}
-	if l.yes.Contains(query.Null()) {
-		m.null = canBeTrue
-	}
-	values, except := l.yes.Listed()
-	if except {
-		m.inside, m.outside = l.other, canBeTrue
-	}
-	var mentions []string
-	for _, v := range values {
-		if v.IsText() {
-			m.spans = append(m.spans, span{scalarOf(v), scalarOf(v)})
-			mentions = append(mentions, v.Str())
-		}
-	}
-	for _, r := range l.yes.Ranges() {
-		if x := boundsOf(c, r.First, r.Last); !x.isNull() {
-			m.spans = append(m.spans, span{x.lo, x.hi})
-		}
-	}
-	x := apply(m.contains, b.columnExpr(l.column))
-	x.mentions = mentions
-	return x
-}
-
-// members is a condition on one value, which is true or not by where the value lies.
-type members struct {
-	spans                 []span // ascending and disjoint
-	inside, outside, null truths // of a value in one of the spans, of any other, and of NULL
-}
-
-// span holds the values from lo to hi in SQLite's order.
-type span struct{ lo, hi scalar }
-
-// contains is the condition as an operation.
-func (m *members) contains(args []bounds) bounds {
-	x := args[0]
-	switch {
-	case x.undefined():
-		return x
-	case x.isNull():
-		return m.null.bounds()
-	}
-	t := m.outside
-	i := sort.Search(len(m.spans), func(i int) bool { return m.spans[i].hi.compare(x.lo) >= 0 })
-	if i < len(m.spans) && m.spans[i].lo.compare(x.hi) <= 0 {
-		t |= m.inside
-		if m.spans[i].lo.compare(x.lo) <= 0 && x.hi.compare(m.spans[i].hi) <= 0 {
-			t = m.inside
-		}
-	}
-	if x.null {
-		t |= m.null
-	}
-	return t.bounds()
 }

@@ -16,15 +16,6 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// temporal says whether an expression is a date. Its values are then texts that sort as
-// the instants do: YYYY-MM-DD, or that with HH:MM:SS behind a blank.
-type temporal uint8
-
-const (
-	isDay temporal = iota + 1
-	isMoment
-)
-
 // Clock is a Table that knows when the statement began. CURRENT_DATE and 'now' are that
 // moment, in UTC, wherever the statement has them.
 type Clock interface {
@@ -509,4 +500,13 @@ func cut(args []bounds) bounds {
 		return integersBetween(math.MinInt64, math.MaxInt64, x.null)
 	}
 	return between(integerOf(x.lo.integer()), integerOf(x.hi.integer()), x.null)
+}
+
+// isTime reports whether values of a type are dates or moments.
+func isTime(t query.SQLType) bool { return t == query.SQLDate || t == query.SQLTimestamp }
+
+// inTime says of what time an expression is.
+func inTime(time temporal, x *expr) *expr {
+	x.time = time
+	return x
 }

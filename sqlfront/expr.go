@@ -1,135 +1,12 @@
 package sqlfront
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/xwb1989/sqlparser"
 
 	"dpsql/internal/sqlvalue"
-	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
-
-// expr is an expression over the columns of a table, with bounds that hold for all
-// records. A sum has terms instead of operands.
-type expr struct {
-	operation operation // nil for a column, a constant and a sum
-	args      []*expr
-	terms     []term
-	modulus   int64    // of a sum that is only used modulo this number, else 0
-	mentions  []string // texts that it compares a text with
-	column    int      // of a column, else -1
-	literal   *constant
-	affinity  query.Type // of a column: converts the values it is compared with; else 0
-	derived   bool       // can be a text that neither the statement nor a domain lists
-	time      temporal   // what it may be compared with if it is a date; else 0
-	noCase    bool       // of a column: COLLATE NOCASE
-	others    []int      // columns with OR OTHER whose text it can be
-	digits    bool       // every value but NULL is a text of digits, all of one length
-	size      uint64     // of a sum: bounds the magnitude of every part
-	full      bounds     // bounds of its value
-	last      int        // the last column it depends on, -1 for none
-	cost      int        // of the operation beyond the usual cost, in steps
-}
-
-// maxParts bounds the names, literals and operators in a statement's computed
-// expressions.
-const maxParts = 5_000
-
-// columnExpr returns a column as an expression.
-func (b *binder) columnExpr(column int) *expr {
-	c := b.u.Columns()[column]
-	x := &expr{column: column, affinity: c.ShownType(), last: column, full: anyText, noCase: c.Form.IsNoCase()}
-	if c.Form.IsTime() {
-		x.time, x.derived = isMoment, true
-	}
-	if c.Form.IsDate() {
-		x.time = isDay
-	}
-	if c.Form.HasOther() {
-		x.others = []int{column}
-	}
-	if c.Domain.Finite() {
-		x.full = boundsOf(c, 0, c.Domain.Size()-1)
-	}
-	return x
-}
-
-// constantExpr returns a literal or an argument as an expression.
-func constantExpr(k constant) *expr {
-	return &expr{column: -1, literal: &k, last: -1, time: k.time, full: exactly(k.scalar())}
-}
-
-// numberExpr returns an integer as an expression.
-func numberExpr(n int64) *expr { return constantExpr(constant{value: query.Int(n)}) }
-
-// apply applies an operation to expressions. A result that is the same for all
-// records becomes a constant.
-func apply(of operation, args ...*expr) *expr {
-	x := &expr{operation: of, args: args, column: -1, last: -1}
-	full := make([]bounds, len(args))
-	for i, a := range args {
-		full[i] = a.full
-		x.last = max(x.last, a.last)
-		x.derived = x.derived || a.derived
-	}
-	x.full = of(full)
-	if x.full.known {
-		return constantOf(x.full)
-	}
-	if !x.full.isNumber() {
-		for _, a := range args {
-			x.others = append(x.others, a.others...)
-		}
-	}
-	return x
-}
-
-// applyLeft folds a binary operation over several operands, from left to right. It is
-// then enough to remember one value for the operands so far.
-func applyLeft(of operation, args []*expr) *expr {
-	x := args[0]
-	for _, y := range args[1:] {
-		x = apply(of, x, y)
-	}
-	return x
-}
-
-// chainOf returns the AND, or the OR, of conditions, in the order of their columns.
-func chainOf(args []*expr, and bool) *expr {
-	args = slices.Clone(args)
-	slices.SortStableFunc(args, func(x, y *expr) int { return cmp.Compare(x.last, y.last) })
-	if and {
-		return applyLeft(conjunction, args)
-	}
-	return applyLeft(disjunction, args)
-}
-
-// constantOf returns an expression with known bounds.
-func constantOf(full bounds) *expr { return &expr{column: -1, last: -1, full: full} }
-
-// isConstant reports whether the value is the same for all records.
-func (x *expr) isConstant() bool { return x.last < 0 }
-
-// effort counts the work of compiling a statement and its sub-selects.
-type effort struct {
-	parts int        // see maxParts
-	steps int        // see maxSteps
-	told  int        // the steps when the table was last told, see Worker
-	work  query.Work // of combining conditions
-	sums  query.Work // of combining functions, whose branches have leaves and no memory in between
-}
-
-// countPart counts compiled parts of expressions and refuses too many.
-func (b *binder) countPart() error {
-	if b.spent.parts++; b.spent.parts > maxParts {
-		return sqlerr.New(sqlerr.Unsupported, "the expressions of the statement are too long: they have more than %d parts", maxParts).
-			WithHint(binHint)
-	}
-	return nil
-}
 
 // expr compiles a syntax tree to an expression that has SQLite's value for
 // every record. Conditions are expressions whose values are 1, 0 and NULL.
@@ -229,11 +106,6 @@ func (b *binder) unaryOf(e *sqlparser.UnaryExpr, x *expr) (*expr, error) {
 	return nil, b.unsupported(e)
 }
 
-// bitOperators have one precedence in SQLite, and several in MySQL.
-var bitOperators = map[string]bool{
-	sqlparser.BitAndStr: true, sqlparser.BitOrStr: true, sqlparser.ShiftLeftStr: true, sqlparser.ShiftRightStr: true,
-}
-
 func (b *binder) binaryExpr(e *sqlparser.BinaryExpr) (*expr, error) {
 	x, err := b.expr(e.Left)
 	if err != nil {
@@ -326,4 +198,40 @@ func (b *binder) caseOf(e *sqlparser.CaseExpr, results []*expr) (*expr, error) {
 		results = append(results, constantExpr(constant{}))
 	}
 	return inTime(time, apply(firstTrue, append(args, results[len(e.Whens)])...)), nil
+}
+
+// compared applies a comparison. It refuses to compare a computed text with an
+// unnamed text of a column without a domain, because the two could be equal.
+func compared(of operation, x, y *expr) *expr {
+	if x.derived || y.derived {
+		of = refuseUnnamed("a comparison with a computed text", of)
+	}
+	return apply(of, x, y)
+}
+
+// comparedBy applies an operator that compares.
+func comparedBy(operator string, x, y *expr) *expr {
+	if operator != syntax.OperatorSame {
+		if d := difference(x, y); d != nil {
+			return apply(comparison(relations[operator]), d, numberExpr(0))
+		}
+	}
+	of := isSame
+	if operator != syntax.OperatorSame {
+		of = comparison(relations[operator])
+	}
+	return compared(of, x, y)
+}
+
+// difference returns x − y if comparing it with 0 is the same as comparing x with y.
+// That holds for integers whose difference cannot overflow. Otherwise it returns nil.
+// Constants are compared as they are.
+func difference(x, y *expr) *expr {
+	if x.isConstant() || y.isConstant() || x.full.isNull() || y.full.isNull() {
+		return nil
+	}
+	if d := sum(x, y, true); d.terms != nil {
+		return d
+	}
+	return nil
 }

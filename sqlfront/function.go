@@ -11,16 +11,9 @@ import (
 	"dpsql/internal/sqlvalue"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/post"
 	"dpsql/sqlfront/syntax"
 )
-
-// function is one of SQLite's functions on values.
-type function struct {
-	least, most int                   // arguments
-	rest        func([]bounds) bounds // bounds of the result while an argument is not known
-	text        bool                  // the result can be a text
-	compute     func(args []scalar) scalar
-}
 
 // functionNamed returns the function with a lower-case name.
 func functionNamed(name string, arguments int) (function, bool) {
@@ -155,11 +148,6 @@ func (b *binder) castExpr(e *sqlparser.FuncExpr) (*expr, error) {
 	return &x, nil
 }
 
-// operation returns the function as an operation.
-func (f function) operation(name string) operation {
-	return valueOperation("the function "+name+"()", f.rest, f.compute)
-}
-
 // arguments compiles the arguments of a call.
 func (b *binder) arguments(e *sqlparser.FuncExpr) ([]*expr, error) {
 	if e.Distinct {
@@ -209,12 +197,6 @@ func (b *binder) specialExpr(name string, e *sqlparser.FuncExpr, args []*expr) (
 		cases = append(cases, apply(negation, apply(missing, x)), x)
 	}
 	return inTime(time, apply(firstTrue, append(cases, args[last])...)), nil
-}
-
-// inTime says of what time an expression is.
-func inTime(time temporal, x *expr) *expr {
-	x.time = time
-	return x
 }
 
 // absolute is abs(x). SQLite fails if the result overflows.
@@ -353,3 +335,62 @@ func saturated(a, b int64) int64 {
 	}
 	return math.MaxInt64
 }
+
+// aggregates are the aggregate functions of one column or expression.
+var aggregates = map[string]bool{"count": true, "sum": true, "avg": true, "total": true, "var_pop": true, "var_samp": true, "variance": true,
+	"stddev_pop": true, "stddev_samp": true, "stddev": true,
+	"median": true, "quantile": true, "percentile_cont": true, "percentile_disc": true, "min": true, "max": true}
+
+// pairs are the aggregates of two columns, as PostgreSQL names them. Their first argument
+// is y and their second x.
+var pairs = map[string]post.Statistic{
+	"corr": post.Corr, "covar_pop": post.CovarPop, "covar_samp": post.CovarSamp,
+	"regr_slope": post.Slope, "regr_intercept": post.Intercept, "regr_r2": post.R2,
+	"regr_sxx": post.Sxx, "regr_syy": post.Syy, "regr_sxy": post.Sxy,
+}
+
+// isPair reports whether a lower-case name is an aggregate of two columns.
+func isPair(name string) bool {
+	_, statistic := pairs[name]
+	_, mean := means[name]
+	return statistic || mean || name == "regr_count"
+}
+
+// isOwn reports whether a lower-case name is an aggregate of this dialect.
+func isOwn(name string) bool { return aggregates[name] || isPair(name) }
+
+const countHint = "write SELECT COUNT(*) FROM table WHERE …"
+
+// toNumber is the NUMERIC affinity: a text that is a number becomes one.
+func toNumber() operation {
+	return valueOperation("a comparison with a number", constantBounds(anything), func(args []scalar) scalar {
+		if !args[0].isText() {
+			return args[0]
+		}
+		k, ok, err := constant{}.readNumber(args[0].value.Str())
+		switch {
+		case err != nil:
+			return refused("a number with an exponent this large")
+		case !ok:
+			return args[0]
+		}
+		return k.scalar()
+	})
+}
+
+// toText is the TEXT affinity: a number becomes its digits.
+func toText() operation {
+	return valueOperation("", constantBounds(anyText), func(args []scalar) scalar {
+		if args[0].isNull() {
+			return args[0]
+		}
+		if s, ok := args[0].text(); ok {
+			return textOf(s)
+		}
+		return refused("a REAL as a text")
+	})
+}
+
+// means are those of the aggregates of two columns that need no product: the place of the
+// argument that they average.
+var means = map[string]int{"regr_avgy": 0, "regr_avgx": 1}

@@ -746,3 +746,33 @@ func (d *divider) divide(keys []key, set []int, rows query.Query, bases []query.
 	}
 	return nil
 }
+
+// keyed returns the key of GROUP BY that equals an expression, if there is one.
+func (o *outputs) keyed(e sqlparser.Expr) (post.Expr, bool, error) {
+	if len(o.keys) == 0 {
+		return nil, false, nil
+	}
+	if name, ok := o.bareName(e); ok && len(o.scope.columnsNamed("", name)) == 0 {
+		return nil, false, nil // an alias
+	}
+	m, err := o.meaning(e)
+	if err != nil {
+		return nil, false, nil // the compiler reports the error
+	}
+	i := slices.IndexFunc(o.keys, func(k key) bool { return k.meaning == m })
+	if i < 0 {
+		return nil, false, nil
+	}
+	return post.Key{Index: i, ValueType: o.keys[i].valueType, Unit: o.keys[i].unit, NoCase: o.keys[i].noCase}, true, nil
+}
+
+// outside refuses an expression outside WHERE.
+func (o *outputs) outside(e sqlparser.Expr) error {
+	construct, _ := o.construct(e)
+	return o.g.StartToken(e).Unsupported(construct + " in the select list").WithHint(countHint)
+}
+
+func isMeasure(name string) bool {
+	_, ok := measures[name]
+	return ok
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 
 	"dpsql/internal/sqlvalue"
 	"dpsql/query"
+	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -334,4 +336,136 @@ func (b *binder) calledFunction(e sqlparser.Expr) (string, *sqlparser.FuncExpr) 
 		return syntax.LowerASCII(t.Value), f
 	}
 	return strings.ToLower(f.Name.String()), f
+}
+
+// expr is an expression over the columns of a table, with bounds that hold for all
+// records. A sum has terms instead of operands.
+type expr struct {
+	operation operation // nil for a column, a constant and a sum
+	args      []*expr
+	terms     []term
+	modulus   int64    // of a sum that is only used modulo this number, else 0
+	mentions  []string // texts that it compares a text with
+	column    int      // of a column, else -1
+	literal   *constant
+	affinity  query.Type // of a column: converts the values it is compared with; else 0
+	derived   bool       // can be a text that neither the statement nor a domain lists
+	time      temporal   // what it may be compared with if it is a date; else 0
+	noCase    bool       // of a column: COLLATE NOCASE
+	others    []int      // columns with OR OTHER whose text it can be
+	digits    bool       // every value but NULL is a text of digits, all of one length
+	size      uint64     // of a sum: bounds the magnitude of every part
+	full      bounds     // bounds of its value
+	last      int        // the last column it depends on, -1 for none
+	cost      int        // of the operation beyond the usual cost, in steps
+}
+
+// maxParts bounds the names, literals and operators in a statement's computed
+// expressions.
+const maxParts = 5_000
+
+// constantExpr returns a literal or an argument as an expression.
+func constantExpr(k constant) *expr {
+	return &expr{column: -1, literal: &k, last: -1, time: k.time, full: exactly(k.scalar())}
+}
+
+// numberExpr returns an integer as an expression.
+func numberExpr(n int64) *expr { return constantExpr(constant{value: query.Int(n)}) }
+
+// apply applies an operation to expressions. A result that is the same for all
+// records becomes a constant.
+func apply(of operation, args ...*expr) *expr {
+	x := &expr{operation: of, args: args, column: -1, last: -1}
+	full := make([]bounds, len(args))
+	for i, a := range args {
+		full[i] = a.full
+		x.last = max(x.last, a.last)
+		x.derived = x.derived || a.derived
+	}
+	x.full = of(full)
+	if x.full.known {
+		return constantOf(x.full)
+	}
+	if !x.full.isNumber() {
+		for _, a := range args {
+			x.others = append(x.others, a.others...)
+		}
+	}
+	return x
+}
+
+// applyLeft folds a binary operation over several operands, from left to right. It is
+// then enough to remember one value for the operands so far.
+func applyLeft(of operation, args []*expr) *expr {
+	x := args[0]
+	for _, y := range args[1:] {
+		x = apply(of, x, y)
+	}
+	return x
+}
+
+// chainOf returns the AND, or the OR, of conditions, in the order of their columns.
+func chainOf(args []*expr, and bool) *expr {
+	args = slices.Clone(args)
+	slices.SortStableFunc(args, func(x, y *expr) int { return cmp.Compare(x.last, y.last) })
+	if and {
+		return applyLeft(conjunction, args)
+	}
+	return applyLeft(disjunction, args)
+}
+
+// constantOf returns an expression with known bounds.
+func constantOf(full bounds) *expr { return &expr{column: -1, last: -1, full: full} }
+
+// isConstant reports whether the value is the same for all records.
+func (x *expr) isConstant() bool { return x.last < 0 }
+
+// columnExpr returns a column as an expression.
+func (b *binder) columnExpr(column int) *expr {
+	c := b.u.Columns()[column]
+	x := &expr{column: column, affinity: c.ShownType(), last: column, full: anyText, noCase: c.Form.IsNoCase()}
+	if c.Form.IsTime() {
+		x.time, x.derived = isMoment, true
+	}
+	if c.Form.IsDate() {
+		x.time = isDay
+	}
+	if c.Form.HasOther() {
+		x.others = []int{column}
+	}
+	if c.Domain.Finite() {
+		x.full = boundsOf(c, 0, c.Domain.Size()-1)
+	}
+	return x
+}
+
+// countPart counts compiled parts of expressions and refuses too many.
+func (b *binder) countPart() error {
+	if b.spent.parts++; b.spent.parts > maxParts {
+		return sqlerr.New(sqlerr.Unsupported, "the expressions of the statement are too long: they have more than %d parts", maxParts).
+			WithHint(binHint)
+	}
+	return nil
+}
+
+// temporal says whether an expression is a date. Its values are then texts that sort as
+// the instants do: YYYY-MM-DD, or that with HH:MM:SS behind a blank.
+type temporal uint8
+
+const (
+	isDay temporal = iota + 1
+	isMoment
+)
+
+// function is one of SQLite's functions on values.
+type function struct {
+	least, most int                   // arguments
+	rest        func([]bounds) bounds // bounds of the result while an argument is not known
+	text        bool                  // the result can be a text
+	compute     func(args []scalar) scalar
+}
+
+// operation returns the function as an operation.
+func (f function) operation(name string) operation {
+	return valueOperation("the function "+name+"()", f.rest, f.compute)
 }

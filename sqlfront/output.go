@@ -40,31 +40,6 @@ func (o *outputs) expr(e sqlparser.Expr, aliases bool) (post.Expr, error) {
 	return nil, o.outside(e)
 }
 
-// outside refuses an expression outside WHERE.
-func (o *outputs) outside(e sqlparser.Expr) error {
-	construct, _ := o.construct(e)
-	return o.g.StartToken(e).Unsupported(construct + " in the select list").WithHint(countHint)
-}
-
-// keyed returns the key of GROUP BY that equals an expression, if there is one.
-func (o *outputs) keyed(e sqlparser.Expr) (post.Expr, bool, error) {
-	if len(o.keys) == 0 {
-		return nil, false, nil
-	}
-	if name, ok := o.bareName(e); ok && len(o.scope.columnsNamed("", name)) == 0 {
-		return nil, false, nil // an alias
-	}
-	m, err := o.meaning(e)
-	if err != nil {
-		return nil, false, nil // the compiler reports the error
-	}
-	i := slices.IndexFunc(o.keys, func(k key) bool { return k.meaning == m })
-	if i < 0 {
-		return nil, false, nil
-	}
-	return post.Key{Index: i, ValueType: o.keys[i].valueType, Unit: o.keys[i].unit, NoCase: o.keys[i].noCase}, true, nil
-}
-
 // nameExpr compiles a name: a column that is not grouped is refused.
 func (o *outputs) nameExpr(e *sqlparser.ColName, aliases bool) (post.Expr, error) {
 	if name, ok := o.bareName(e); ok && aliases && len(o.scope.columnsNamed("", name)) == 0 {
@@ -273,11 +248,6 @@ func (o *outputs) call(e *sqlparser.FuncExpr, aliases bool) (post.Expr, error) {
 
 // measures are the functions of the interval of an expression over aggregates.
 var measures = map[string]post.Measure{"margin": post.Distance, "low": post.Low, "high": post.High}
-
-func isMeasure(name string) bool {
-	_, ok := measures[name]
-	return ok
-}
 
 // margin compiles MARGIN, LOW or HIGH of an aggregate, of an alias or of an expression
 // over aggregates.

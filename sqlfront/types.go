@@ -137,9 +137,6 @@ func commonSQLType(a, b query.SQLType) query.SQLType {
 	return query.SQLText
 }
 
-// isTime reports whether values of a type are dates or moments.
-func isTime(t query.SQLType) bool { return t == query.SQLDate || t == query.SQLTimestamp }
-
 func widerOf(a, b query.SQLType) query.SQLType {
 	if widths[a] < widths[b] {
 		return b

@@ -91,12 +91,6 @@ func (b *binder) whereTrue(c *condition) (pred, error) {
 	return p, nil
 }
 
-// testKey names an IS TRUE, and the pins it is compiled under.
-type testKey struct {
-	c       *condition
-	pinning int
-}
-
 // whereComputed is where for a condition that is known by its values as an expression.
 func (b *binder) whereComputed(c *condition, truth bool) (pred, error) {
 	wanted := canBeFalse
@@ -143,41 +137,6 @@ func (b *binder) warnNothing(e sqlparser.Expr) {
 	if names := b.g.ColumnNames(e); len(names) > 0 {
 		b.warn("a condition on " + syntax.Excerpt(strings.Join(names, ", "), 80) + " matches nothing in the declared domains")
 	}
-}
-
-// pred is the set of records for which a condition holds. While that depends on
-// one column only, it is kept as a set of the column's values.
-type pred struct {
-	shape  predShape
-	always bool        // of a constant
-	column int         // of a set
-	set    query.Set   // of a set
-	q      query.Query // of a diagram
-}
-
-type predShape uint8
-
-const (
-	isConstant predShape = iota
-	isSet
-	isDiagram
-)
-
-func constantPred(always bool) pred { return pred{always: always} }
-
-func columnPred(column int, s query.Set) pred { return pred{shape: isSet, column: column, set: s} }
-
-// query returns the diagram of a pred.
-func (p pred) query(u *query.Universe) query.Query {
-	switch {
-	case p.shape == isSet:
-		return query.Where(u, p.column, p.set)
-	case p.shape == isDiagram:
-		return p.q
-	case p.always:
-		return query.All(u)
-	}
-	return query.None(u)
 }
 
 // not returns the records for which p does not hold.
