@@ -440,3 +440,32 @@ func (o *outputs) slot(base query.Query, s Slot) int {
 
 // kept returns the selected records for which a pred holds.
 func (o *outputs) kept(p pred) (query.Query, error) { return o.spent.work.And(o.rows, p.query(o.u)) }
+
+// aggregates are the aggregate functions of one column or expression.
+var aggregates = map[string]bool{"count": true, "sum": true, "avg": true, "total": true, "var_pop": true, "var_samp": true, "variance": true,
+	"stddev_pop": true, "stddev_samp": true, "stddev": true,
+	"median": true, "quantile": true, "percentile_cont": true, "percentile_disc": true, "min": true, "max": true}
+
+// pairs are the aggregates of two columns, as PostgreSQL names them. Their first argument
+// is y and their second x.
+var pairs = map[string]post.Statistic{
+	"corr": post.Corr, "covar_pop": post.CovarPop, "covar_samp": post.CovarSamp,
+	"regr_slope": post.Slope, "regr_intercept": post.Intercept, "regr_r2": post.R2,
+	"regr_sxx": post.Sxx, "regr_syy": post.Syy, "regr_sxy": post.Sxy,
+}
+
+// means are those of the aggregates of two columns that need no product: the place of the
+// argument that they average.
+var means = map[string]int{"regr_avgy": 0, "regr_avgx": 1}
+
+// isPair reports whether a lower-case name is an aggregate of two columns.
+func isPair(name string) bool {
+	_, statistic := pairs[name]
+	_, mean := means[name]
+	return statistic || mean || name == "regr_count"
+}
+
+// isOwn reports whether a lower-case name is an aggregate of this dialect.
+func isOwn(name string) bool { return aggregates[name] || isPair(name) }
+
+const countHint = "write SELECT COUNT(*) FROM table WHERE …"

@@ -136,7 +136,7 @@ func isAggregate(e syntax.Expr) bool {
 	case "avg", "count", "group_concat", "string_agg", "sum", "total":
 		return true
 	default:
-		_, listed := functions[name]
+		_, listed := functions()[name]
 		return !listed
 	}
 }

@@ -505,7 +505,7 @@ func (c *connection) authorize() error {
 		case sqlite.AuthSelect, sqlite.AuthRecursive:
 			allowed = true
 		case sqlite.AuthFunction:
-			_, allowed = functions[strings.ToLower(arg2)]
+			_, allowed = functions()[strings.ToLower(arg2)]
 		case sqlite.AuthRead:
 			allowed = c.readable(s, arg1, arg2, database)
 		case sqlite.AuthInsert:
@@ -655,7 +655,7 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, from Source
 		if len(inferred) == len(names) {
 			typ = sqlType(inferred[i])
 			if inferred[i] != types.Unknown {
-				kinds[i] = dialect.Common(inferred[i], kinds[i])
+				kinds[i] = dialect().Common(inferred[i], kinds[i])
 			}
 		}
 		col := ResultColumn{name, typeName(kinds[i]), typ}
@@ -736,7 +736,7 @@ func (c *connection) read(ctx context.Context, statement string, columns int) (*
 		}
 		for i := range row {
 			row[i] = shown(row[i])
-			kinds[i] = dialect.Common(kinds[i], kindOf(row[i]))
+			kinds[i] = dialect().Common(kinds[i], kindOf(row[i]))
 		}
 		if out.Rows = append(out.Rows, row); len(out.Rows) > maxRows {
 			return nil, nil, sqlerr.New(sqlerr.Unsupported, "a result of more than %d rows is outside the dialect", maxRows).

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -15,13 +16,12 @@ import (
 // arguments and the clock, and none makes a text that is longer than SQLite's own limit. Not here,
 // among others: random and randomblob, so that a statement has one result; zeroblob;
 // load_extension; and everything about the connection, its files, or the compiled library.
-var functions = make(map[string]types.Function)
-
-func init() {
+var functions = sync.OnceValue(func() map[string]types.Function {
+	all := make(map[string]types.Function)
 	text, integer, real := []types.Type{query.SQLText}, []types.Type{query.SQLInt8}, []types.Type{query.SQLFloat8}
 	add := func(f types.Function, names string) {
 		for _, name := range strings.Fields(names) {
-			functions[name] = f
+			all[name] = f
 		}
 	}
 	add(types.Function{Args: text, Value: query.SQLText}, `char concat concat_ws format hex lower ltrim printf quote replace
@@ -44,7 +44,8 @@ func init() {
 	add(types.Function{Chosen: 1}, "coalesce ifnull max min")
 	add(types.Function{Chosen: 1, Result: types.FirstKnown}, "nullif")
 	add(types.Function{Args: []types.Type{query.SQLBool}, Chosen: 2}, "iif if")
-}
+	return all
+})
 
 // sum returns the type of a SUM. That of NULLs alone is not known.
 func sum(args []types.Type) types.Type {
@@ -104,7 +105,7 @@ func (w *walker) checkCompared(operator int, x syntax.Expr, operands []types.Typ
 
 func (w *walker) checkCall(e *syntax.Call, args []types.Type) {
 	name := types.Name(e)
-	if _, ok := functions[name]; !ok {
+	if _, ok := functions()[name]; !ok {
 		w.refuse(refusedFunction(lastOf(e.Path), w.statement.about()))
 	}
 	switch name {
@@ -128,7 +129,7 @@ func refusedFunction(name syntax.Ident, about string) *sqlerr.Error {
 	if upper := strings.ToUpper(name.Text); upper == "MARGIN" || upper == "LOW" || upper == "HIGH" {
 		return err.WithHint("it stands where its aggregate does: SELECT COUNT(*) AS n, %s(n) AS m FROM …", upper)
 	}
-	if near := sqlerr.Closest(name.Text, maps.Keys(functions)); near != "" {
+	if near := sqlerr.Closest(name.Text, maps.Keys(functions())); near != "" {
 		return err.WithHint("did you mean %s?", near)
 	}
 	return err.WithHint("docs/sql/public.md lists the functions")

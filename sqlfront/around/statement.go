@@ -328,7 +328,7 @@ func (t *Table) columns() []column {
 			continue
 		}
 		for _, row := range t.Rows {
-			columns[i].kind = dialect.Common(columns[i].kind, kindOf(row[i]))
+			columns[i].kind = dialect().Common(columns[i].kind, kindOf(row[i]))
 			if columns[i].kind == types.Unknown {
 				break
 			}

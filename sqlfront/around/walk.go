@@ -2,6 +2,7 @@ package around
 
 import (
 	"maps"
+	"sync"
 
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -66,7 +67,7 @@ func (w *walker) collect(n int, each bool) {
 // newWalker returns a walker that knows tables; nil while they are not known.
 func (s *Statement) newWalker(tables map[string][]column) *walker {
 	w := &walker{statement: s, tables: tables}
-	w.pass = types.Pass{Dialect: dialect, Check: w.check}
+	w.pass = types.Pass{Dialect: dialect(), Check: w.check}
 	return w
 }
 
@@ -186,7 +187,7 @@ func unite(a, b []column) []column {
 	}
 	out := make([]column, len(a))
 	for i := range a {
-		out[i] = column{a[i].name, dialect.Common(a[i].kind, b[i].kind)}
+		out[i] = column{a[i].name, dialect().Common(a[i].kind, b[i].kind)}
 	}
 	return out
 }
@@ -382,4 +383,6 @@ func (s *scope) Query(q *syntax.Query) []types.Type {
 
 // dialect is that of what SQLite runs. Values of two types, of which neither takes in the other, can
 // have any.
-var dialect = &types.Dialect{Functions: functions, Operators: types.SQLite}
+var dialect = sync.OnceValue(func() *types.Dialect {
+	return &types.Dialect{Functions: functions(), Operators: types.SQLite}
+})
