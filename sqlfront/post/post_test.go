@@ -485,3 +485,18 @@ func TestRoundLeavesIntegersAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestChoiceWithoutARule: what one of the SELECTs of a union has no rule for has no interval, also
+// beside a number that has one.
+func TestChoiceWithoutARule(t *testing.T) {
+	within := func(float64) any { return Interval{Low: 4, High: 6} }
+	cells := []Cell{{Value: int64(0)}, {Value: int64(5), Ends: within, Same: 1}}
+	e := Arithmetic{sqlvalue.Plus, Choice{0, []Expr{nil, Number{1}}}, Number{1}}
+	if got := Enclose(e, int64(12), cells, 0.95); got != nil {
+		t.Errorf("no rule: %v", got)
+	}
+	cells[0].Value = int64(1)
+	if got := Enclose(e, int64(10), cells, 0.95); got != (Interval{Low: 8, High: 12}) {
+		t.Errorf("a rule: %v", got)
+	}
+}
