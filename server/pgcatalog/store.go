@@ -208,23 +208,14 @@ func (s *store) show(ctx context.Context, c *Catalog, reads []*relation) (err er
 				return err
 			}
 		}
-		if !pictured && r.ofPicture() {
+		if !pictured {
 			if err := s.insert(ctx, r, c.ownRows(r)); err != nil {
 				return err
 			}
 		}
-		s.tables[r] = r.ofPicture()
+		s.tables[r] = true
 	}
 	return nil
-}
-
-// ofPicture reports whether a picture has rows in a relation.
-func (r *relation) ofPicture() bool {
-	switch r.name {
-	case "pg_database", "information_schema_catalog_name", "schemata", "pg_roles", "pg_user", "enabled_roles", "character_sets":
-		return true
-	}
-	return perTable(r.name) > 0
 }
 
 // allowed are the functions of SQLite that the binder writes.
