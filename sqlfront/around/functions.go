@@ -89,7 +89,7 @@ func (w *walker) checkBinary(e *syntax.Binary, operands []types.Type) {
 // number. A text that is written out may be either, and so is what it is compared with first.
 func (w *walker) checkCompared(operator int, x syntax.Expr, operands []types.Type) {
 	first := operands[0]
-	if l, ok := x.(*syntax.Literal); ok && l.Kind == syntax.KindString {
+	if types.IsText(x) {
 		first = types.Unknown
 	}
 	for _, t := range operands[1:] {

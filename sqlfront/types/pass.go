@@ -8,9 +8,6 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// Call is a call of a function.
-type Call = syntax.Call
-
 // Scope has what names mean where an expression stands.
 type Scope interface {
 	// Column returns the type of a column, of an alias or of a word such as CURRENT_DATE.
@@ -333,7 +330,7 @@ func (p *Pass) compared(e syntax.Expr, values []syntax.Expr, types []Type) {
 	t, text := Null, Null
 	for i, v := range values {
 		switch {
-		case isText(v):
+		case IsText(v):
 			text = query.SQLText
 		case types[i] != Unknown:
 			t = p.Common(t, types[i])
@@ -356,7 +353,8 @@ func (p *Pass) comparedRows(row *syntax.Tuple, others []syntax.Expr) {
 	}
 }
 
-func isText(e syntax.Expr) bool {
+// IsText reports whether an expression is a text that is written out.
+func IsText(e syntax.Expr) bool {
 	l, ok := e.(*syntax.Literal)
 	return ok && l.Kind == syntax.KindString
 }
@@ -396,9 +394,6 @@ func (p *Pass) caseOf(e *syntax.Case) Type {
 // call returns the type of a call.
 func (p *Pass) call(c *syntax.Call) Type {
 	f := p.Functions[Name(c)]
-	if f.Call != nil {
-		return f.Call(p, c)
-	}
 	args := p.all(c.Args)
 	p.terms(c.Order)
 	p.terms(c.Within)

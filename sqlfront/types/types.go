@@ -89,9 +89,6 @@ type Function struct {
 	Value  Type                   // of its values, if there is no Result
 	Result func(args []Type) Type // returns the type of its values
 	Chosen int                    // its value is one of the arguments from this one on, counted from 1; 0 for none
-
-	// Call, if given, finds the types of a call and of what is in it.
-	Call func(p *Pass, c *Call) Type
 }
 
 // arg returns the type that an argument is expected to have.
