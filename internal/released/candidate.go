@@ -87,12 +87,13 @@ func (c *Candidate) Named(names, kinds []string) ([]string, []string) {
 		names, kinds = c.Parts[i].Named(names, kinds)
 	}
 	if c.Parts == nil {
-		names, kinds = appendNew(names, c.Name), appendNew(kinds, c.Kind)
+		names, kinds = AppendNew(names, c.Name), AppendNew(kinds, c.Kind)
 	}
 	return names, kinds
 }
 
-func appendNew(list []string, s string) []string {
+// AppendNew appends a text to a list that does not have it.
+func AppendNew(list []string, s string) []string {
 	if slices.Contains(list, s) {
 		return list
 	}

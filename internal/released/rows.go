@@ -229,13 +229,13 @@ func Describe(answers []Answered, s Settings) Answer {
 	if how.Support = "0"; support.Least.Known() {
 		how.Support = support.String()
 	}
-	how.Via, how.Mechanism = Sources(answers)
+	how.Via, how.Mechanism = sources(answers)
 	return how
 }
 
-// Sources returns the names and kinds of the candidates that answered. It names a constant
+// sources returns the names and kinds of the candidates that answered. It names a constant
 // only if nothing else answered.
-func Sources(answers []Answered) (via, kind string) {
+func sources(answers []Answered) (via, kind string) {
 	if len(answers) == 1 {
 		return answers[0].By.Name, answers[0].By.Kind
 	}

@@ -93,7 +93,7 @@ func (st *Statement) warnings(chosen error) []string {
 	}
 	for i := range st.Parts {
 		if t := st.Parts[i].Table; t.Outside != nil && strings.HasSuffix(t.SourceSchema, source.Apart) {
-			all = appendNew(all, schemas.Moving)
+			all = released.AppendNew(all, schemas.Moving)
 		}
 	}
 	return all

@@ -405,7 +405,7 @@ func (st *Statement) bindingWarnings() []string {
 	var all []string
 	for i := range st.Parts {
 		for _, w := range st.Parts[i].bound.Warnings {
-			all = appendNew(all, w)
+			all = released.AppendNew(all, w)
 		}
 	}
 	return all
@@ -413,12 +413,3 @@ func (st *Statement) bindingWarnings() []string {
 
 // Close gives back the lease on the mechanisms, so that another process can take it.
 func (db *Database) Close() error { return db.Live.release(db) }
-
-func appendNew(list []string, s string) []string {
-	for _, have := range list {
-		if have == s {
-			return list
-		}
-	}
-	return append(list, s)
-}
