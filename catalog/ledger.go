@@ -140,13 +140,16 @@ func Retired(a *Account, gone period.Range) error {
 // Waiting is a charge that waits for a statement.
 type Waiting = ledger.Waiting
 
-// Waiting returns the charge that waits for a statement, or the zero Waiting.
-func (tx *Tx) Waiting(statement string) (w Waiting, err error) {
-	c, err := tx.head()
-	if err == nil {
-		w = c.Waiting(statement)
+// Waiting returns the charges that wait, by statement. Callers must not change it.
+func (tx *Tx) Waiting() (map[string]Waiting, error) {
+	if tx.version == 0 {
+		return nil, nil
 	}
-	return w, err
+	c, err := tx.head()
+	if err != nil {
+		return nil, err
+	}
+	return c.Waiting(), nil
 }
 
 // Wait has a charge wait for its statement. The caller knows that nothing was drawn for it, and lets
@@ -162,7 +165,8 @@ func (tx *Tx) note(w Waiting, action string) error {
 // charge that waits for the statement, if it is of the same amount. It returns what paid. Errors: those of charge;
 // Invalid if one of the periods is retired.
 func (tx *Tx) ChargeFor(statement string, account int64, over period.Ranges, due accounting.Amount, charge func() error) (Waiting, error) {
-	w, err := tx.Waiting(statement)
+	all, err := tx.Waiting()
+	w := all[statement]
 	switch {
 	case err != nil:
 		return w, err
@@ -187,15 +191,6 @@ func (tx *Tx) ChargeFor(statement string, account int64, over period.Ranges, due
 func Waits(e Entry) (line int64, state string) {
 	fmt.Sscanf(e.Action, "line %d %s", &line, &state)
 	return line, strings.TrimSuffix(state, ":")
-}
-
-// Idle returns how much ρ of an account waits for statements.
-func (tx *Tx) Idle(account int64) (accounting.Rho, error) {
-	c, err := tx.head()
-	if err != nil {
-		return 0, err
-	}
-	return c.Idle(account), nil
 }
 
 // Return gives back an amount that was reserved and never used, in each of the periods that

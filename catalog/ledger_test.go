@@ -430,9 +430,15 @@ func TestWaiting(t *testing.T) {
 	idle := func(want accounting.Rho) {
 		t.Helper()
 		err := s.Read(t.Context(), func(tx *catalog.Tx) error {
-			got, err := tx.Idle(account)
-			if other, _ := tx.Idle(account + 1); got != want || other != 0 {
-				t.Errorf("ρ %d waits, want %d; of another account %d", got, want, other)
+			all, err := tx.Waiting()
+			var got accounting.Rho
+			for statement, w := range all {
+				if got += w.Amount.Rho; w.Statement != statement || w.Account != account {
+					t.Errorf("%+v waits for %q", w, statement)
+				}
+			}
+			if got != want {
+				t.Errorf("ρ %d waits, want %d", got, want)
 			}
 			return err
 		})

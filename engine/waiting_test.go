@@ -312,3 +312,52 @@ func TestDeltaWaitsForItsStatement(t *testing.T) {
 		t.Errorf("it cost %v again", got)
 	}
 }
+
+// TestExplainTellsWhatWaits interrupts SELECTs that take most of an account. EXPLAIN says that the charge of each
+// waits for it and that it costs nothing, and that another statement of the same price lacks it. What a charge
+// that waited served costs 0.
+func TestExplainTellsWhatWaits(t *testing.T) {
+	for _, c := range []struct{ text, other string }{
+		{`SELECT COUNT(*) FROM admissions WHERE age = 3`, `SELECT COUNT(*) FROM admissions WHERE age = 4`},
+		{`SELECT sex, COUNT(*) FROM admissions GROUP BY sex`, `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`},
+		{`SELECT a.n - b.n FROM (SELECT COUNT(*) AS n FROM admissions WHERE age = 3) a, (SELECT COUNT(*) AS n FROM admissions WHERE age = 5) b`,
+			`SELECT a.n - b.n FROM (SELECT COUNT(*) AS n FROM admissions WHERE age = 3) a, (SELECT COUNT(*) AS n FROM admissions WHERE age = 6) b`},
+	} {
+		f := newFar(t)
+		s := outsideClinic(t, f)
+		must(t, s, `SET accuracy = 6`) // more than half of the account
+		if strings.Contains(c.text, "a.n") {
+			must(t, s, `SET accuracy = 8`)
+		}
+		if !interrupt(t, f, s, c.text, 1) {
+			t.Fatalf("%s was not interrupted", c.text)
+		}
+		explained := func(text string) (cost, all string) {
+			r := must(t, s, "EXPLAIN "+text)
+			for _, row := range r.Rows {
+				if row[0] == "direct" {
+					cost = fmt.Sprint(row[5])
+				}
+			}
+			return cost, fmt.Sprint(r.Rows, r.Warnings)
+		}
+		if cost, all := explained(c.text); cost != "0" || !strings.Contains(all, "chosen") || !strings.Contains(all, "its charge waits, and pays") ||
+			strings.Contains(all, "what is left for") {
+			t.Errorf("EXPLAIN %s: %s", c.text, all)
+		}
+		if cost, all := explained(c.other); cost == "0" || !strings.Contains(all, "it needs ρ = ") || strings.Contains(all, "waits") || strings.Contains(all, "chosen") {
+			t.Errorf("EXPLAIN %s: %s", c.other, all)
+		}
+		e := refused(t, s, sqlerr.Budget, c.other)
+		if !strings.Contains(e.Hint, "SET accuracy = ") {
+			t.Errorf("%s: %v, hint %q", c.other, e, e.Hint)
+		}
+		before := lines(t, s)
+		if r := must(t, s, c.text); r.Answer.Cost != (engine.Cost{}) {
+			t.Errorf("%s costs %v, though a charge served it", c.text, r.Answer.Cost)
+		}
+		if got, _ := charged(t, s, before); got != (accounting.Amount{}) {
+			t.Errorf("%s was charged %v", c.text, got)
+		}
+	}
+}

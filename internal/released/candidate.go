@@ -43,6 +43,8 @@ type Candidate struct {
 	Cost      accounting.Amount
 	Starts    accounting.Rho                          // the part of a mechanism's reserve that its next run takes, if none is open
 	Refusal   string                                  // why it cannot answer; "" if it can
+	Short     string                                  // the same, if an account lacks its cost and a charge that waits could do without
+	Waits     bool                                    // a charge waits that pays for it
 	Guards    string                                  // the release whose table a mechanism started from
 	Parts     []Candidate                             // those whose difference answers; else nil
 	Note      string                                  // a remark for EXPLAIN; nothing else depends on it
@@ -291,7 +293,9 @@ func (c Candidate) Explained(columns string, support any, a Asked, best bool) []
 		margin = c.Margin
 	}
 	var cost any = "0"
-	if !c.Free() {
+	if c.Waits {
+		note = JoinNotes(note, WaitsNote)
+	} else if !c.Free() {
 		cost = "ρ " + c.Cost.Rho.String()
 	} else if c.Buys() {
 		cost = nil // it has no price

@@ -98,6 +98,9 @@ func BriefList(list string) string {
 // StoredNote is the note of stored answers in EXPLAIN.
 const StoredNote = "stored"
 
+// WaitsNote is the note of a direct answer that a charge waits for.
+const WaitsNote = "its charge waits, and pays"
+
 // Way is one way to answer a SELECT of several queries.
 type Way struct {
 	Candidate                // the candidate for the first query
@@ -175,6 +178,9 @@ func (m *Way) Explained(columns string, known bool, cost any, queries int, plann
 	}
 	if m.Origin == FromStored {
 		note = JoinNotes(note, StoredNote)
+	}
+	if m.Waits {
+		cost, note = "0", JoinNotes(note, WaitsNote)
 	}
 	if len(m.simulated) > 0 {
 		note = JoinNotes(note, BothMargins(MarginRange(m.margins), MarginRange(m.simulated)))

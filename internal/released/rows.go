@@ -52,7 +52,7 @@ type Answer struct {
 	Via        string    // the release or mechanism, "direct", or "constant" for an empty query; several are joined by ", "
 	Mechanism  string    // "projection", "marginals", "smw", "direct" or "constant"; several are joined by ", "
 	Support    string    // m, the sparsity of the query, in decimal, or "infinite"; "least to largest" for several queries
-	Cost       Cost      // the charge for this statement
+	Cost       Cost      // the charge for this statement; see Cost
 	Verified   bool      // false if a value has no margin, for example after a mechanism's last run
 	Apart      int       // how many of the answers that numbers are made of a fit has outside their proven intervals
 	Simulated  bool      // margins come from simulations; no theorem supports them
@@ -94,7 +94,9 @@ type Kept struct {
 	Period  string // what each unit keeps as many in: "month"; "" for all rows together
 }
 
-// Cost is the charge for a statement.
+// Cost is the charge for a statement: what its run added to the ledger. An interrupted run has charged, and
+// said so in its error; the run that its charge then serves costs 0. So the costs of all runs and errors
+// add up to what was spent.
 type Cost struct {
 	Epsilon float64 // nats, releases account
 	Rho     float64 // zero-concentrated divergence, interactive account

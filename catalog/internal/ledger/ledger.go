@@ -87,18 +87,8 @@ func (c Chain) EndsWith(hash []byte) bool { return string(hash) == string(c.hash
 // Spent returns the sums of the lines of an account. Callers must not add to it.
 func (c Chain) Spent(account int64) Spending { return c.spent[account] }
 
-// Waiting returns the charge that waits for a statement, or the zero Waiting.
-func (c Chain) Waiting(statement string) Waiting { return c.waits[statement] }
-
-// Idle returns how much ρ of an account waits.
-func (c Chain) Idle(account int64) (sum accounting.Rho) {
-	for _, w := range c.waits {
-		if w.Account == account {
-			sum += w.Amount.Rho
-		}
-	}
-	return sum
-}
+// Waiting returns the charges that wait, by statement. Callers must not change it.
+func (c Chain) Waiting() map[string]Waiting { return c.waits }
 
 // Waiting is a charge that waits for a statement, because nothing was drawn for it. It serves the statement
 // once: whatever is drawn after that is what it paid for. Two lines of cost 0 say so, with the statement as

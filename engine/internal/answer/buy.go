@@ -116,9 +116,12 @@ func Total(all []Purchase) (sum accounting.Amount, ok bool) {
 }
 
 // Due yields, in order of the parts, a table of each purse that the statement pays from, and
-// the purchases that it pays for.
+// the purchases that it pays for: those that no charge waits for.
 func (st *Statement) Due(yield func(*view.Table, []Purchase) bool) {
 	all := st.Purchases()
+	if served := st.served(all); served != nil {
+		all = st.of(all, func(t *view.Table) bool { return !served[t.ID] })
+	}
 	for i := range st.Parts {
 		t := st.Parts[i].Table
 		about := func(of *view.Table) bool { return together(of, t) }
@@ -129,6 +132,29 @@ func (st *Statement) Due(yield func(*view.Table, []Purchase) bool) {
 			return
 		}
 	}
+}
+
+// served returns the tables whose purchases a charge waits for, by their IDs. Of a statement without
+// any it is nil.
+func (st *Statement) served(all []Purchase) (served map[int64]bool) {
+	if len(st.view.Waiting) == 0 || !st.bill.Curator {
+		return nil
+	}
+	for _, t := range st.tables(all) {
+		p := st.paying(t, st.about(all, t))
+		if st.bill.Served(st.view.Waiting, t, &p) {
+			if served == nil {
+				served = make(map[int64]bool)
+			}
+			served[t.ID] = true
+		}
+	}
+	return served
+}
+
+// about returns the purchases about a table.
+func (st *Statement) about(all []Purchase, t *view.Table) []Purchase {
+	return st.of(all, func(of *view.Table) bool { return of.ID == t.ID })
 }
 
 // of returns the purchases about some tables.

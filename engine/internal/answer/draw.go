@@ -136,7 +136,7 @@ func (st *Statement) charge(ctx context.Context, sns []*rows.Snapshot, purchases
 		for i, sn := range sns {
 			t := sn.Table()
 			var err error
-			left[i], payments[i], err = st.payment(tx, t, st.of(purchases, func(of *view.Table) bool { return of.ID == t.ID }), answers)
+			left[i], payments[i], err = st.payment(tx, t, st.about(purchases, t), answers)
 			if err != nil {
 				return nil, err
 			}
@@ -145,7 +145,7 @@ func (st *Statement) charge(ctx context.Context, sns []*rows.Snapshot, purchases
 	})
 	for _, p := range paid {
 		if p != nil {
-			st.cost, _ = st.cost.Add(p.Paid())
+			st.cost, _ = st.cost.Add(p.Charged())
 		}
 	}
 	return left, paid, err
@@ -154,7 +154,6 @@ func (st *Statement) charge(ctx context.Context, sns []*rows.Snapshot, purchases
 // payment returns what is left to be bought of purchases about a table, and the payment for
 // it, nil for nothing.
 func (st *Statement) payment(tx *catalog.Tx, t *view.Table, purchases []Purchase, answers []released.Estimate) (left []Purchase, p *catalog.Payment, err error) {
-	n, payment := 0, catalog.Payment{Account: t.Account, Table: t.ID, Action: "direct answer", Object: t.Name}
 	for _, p := range purchases {
 		asks, err := st.unbought(tx, p.Asks, answers)
 		if err != nil {
@@ -162,23 +161,32 @@ func (st *Statement) payment(tx *catalog.Tx, t *view.Table, purchases []Purchase
 		}
 		if len(asks) > 0 {
 			left = append(left, Purchase{asks, p.Price, st.touched(asks)})
-			n += len(asks)
-			for _, ask := range asks {
-				payment.Bytes += st.Asks[ask].bytes()
-			}
 		}
 	}
-	if payment.Shares = Shares(left); st.bill.Curator {
-		payment.Statement = fmt.Sprintf("%x", st.digest(left))
+	if len(left) == 0 {
+		return nil, nil, nil
+	}
+	payment := st.paying(t, left)
+	return left, &payment, nil
+}
+
+// paying returns the payment for purchases about a table.
+func (st *Statement) paying(t *view.Table, all []Purchase) catalog.Payment {
+	n, payment := 0, catalog.Payment{Account: t.Account, Table: t.ID, Action: "direct answer", Object: t.Name}
+	for _, p := range all {
+		n += len(p.Asks)
+		for _, ask := range p.Asks {
+			payment.Bytes += st.Asks[ask].bytes()
+		}
+	}
+	if payment.Shares = Shares(all); st.bill.Curator {
+		payment.Statement = fmt.Sprintf("%x", st.digest(all))
 	}
 	payment.Rho = catalog.Most(payment.Shares)
 	if n > 1 {
 		payment.Action = fmt.Sprintf("%d direct answers", n)
 	}
-	if n == 0 {
-		return nil, nil, nil
-	}
-	return left, &payment, nil
+	return payment
 }
 
 // draw counts the rows of the queries that were paid for and adds noise.

@@ -64,7 +64,7 @@ func (st *Statement) Explained() *released.Result {
 	if len(st.Asks) != 1 || len(st.Parts) != 1 {
 		return st.explain()
 	}
-	chooseErr := st.Choose()
+	chooseErr := st.chosen()
 	a := &st.Asks[0]
 	var rows [][]any
 	for i := range a.Candidates {
@@ -82,6 +82,21 @@ func (st *Statement) Explained() *released.Result {
 	out := released.Explanation("REAL", rows...)
 	out.Warnings = st.warnings(chooseErr)
 	return out
+}
+
+// chosen chooses, and marks the direct answers that a charge waits for.
+func (st *Statement) chosen() error {
+	if err := st.Choose(); err != nil {
+		return err
+	}
+	served := st.served(st.Purchases())
+	for i := range st.Asks {
+		a := &st.Asks[i]
+		for j := range a.Candidates {
+			a.Candidates[j].Waits = a.Candidates[j].Buys() && served[a.Table.ID]
+		}
+	}
+	return nil
 }
 
 // warnings returns the warnings that the statement would give, and the assumptions that its
@@ -133,7 +148,7 @@ func shownSupport(t *view.Table, columns []int, support released.SupportSize) an
 // explain explains a statement of several queries. For each part it lists each way to answer
 // once, with the ranges of the supports and predicted margins, and the total cost.
 func (st *Statement) explain() *released.Result {
-	err := st.Choose()
+	err := st.chosen()
 	var rows [][]any
 	for i := range st.Parts {
 		p := &st.Parts[i]

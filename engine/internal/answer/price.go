@@ -163,14 +163,14 @@ func hinted(err error, hint func() string) *sqlerr.Error {
 }
 
 // affordable returns the reason why an amount cannot be charged to each of some periods, or "".
-// Nil is every period. A curator's statement that a charge may wait for is refused by the charge itself.
+// Nil is every period.
 func affordable(v *view.View, t *view.Table, over period.Ranges, amount accounting.Amount) string {
 	a := v.Accounts[t.Account]
 	if over == nil {
 		over = period.Ranges{period.All}
 	}
 	for s := range a.Spending.In(over) {
-		if a.Caps.Fits(s.Spent, amount) || t.Grant == nil && amount.Rho <= a.Idle {
+		if a.Caps.Fits(s.Spent, amount) {
 			continue
 		}
 		if t.Grant != nil {
@@ -220,7 +220,8 @@ func (db *Database) direct(v *view.View, r Request) released.Candidate {
 		c, _ = c.Failed(catalog.Retired(&a.Account, gone[0]))
 		return c
 	}
-	c.Refusal = affordable(v, r.Table, over, c.Cost)
+	short := affordable(v, r.Table, over, c.Cost)
+	c.Refusal = short
 	if purse.total == 0 && !purse.quota {
 		c.Refusal = noShare
 		return c
@@ -235,6 +236,9 @@ func (db *Database) direct(v *view.View, r Request) released.Candidate {
 		c.Refusal = c.Failure.Message
 	case r.Settings.Accuracy == 0 && (c.Refusal == "" || r.Table.Grant == nil):
 		c.Refusal = "SET accuracy = " + released.Counts(accuracy) + " buys it"
+	}
+	if c.Refusal == short {
+		c.Short = short
 	}
 	return c // the statement buys it together with others
 }

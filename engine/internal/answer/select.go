@@ -283,8 +283,34 @@ func (db *Database) textsOf(ctx context.Context, v *view.View, t *view.Table) sc
 }
 
 // Choose takes the best candidate of every query. If one query has none, the whole
-// statement is refused.
+// statement is refused. What an account cannot pay for is chosen if a charge waits for the statement.
 func (st *Statement) Choose() error {
+	err := st.choose()
+	if err == nil || len(st.view.Waiting) == 0 || !st.bill.Curator {
+		return err
+	}
+	st.lend(true)
+	if st.choose() == nil {
+		return nil
+	}
+	st.lend(false)
+	return st.choose()
+}
+
+// lend has direct answers be chosen that an account cannot pay for, or not any more.
+func (st *Statement) lend(yes bool) {
+	for i := range st.Asks {
+		for j := range st.Asks[i].Candidates {
+			if c := &st.Asks[i].Candidates[j]; c.Short != "" {
+				if c.Refusal = c.Short; yes {
+					c.Refusal = ""
+				}
+			}
+		}
+	}
+}
+
+func (st *Statement) choose() error {
 	var first error
 	var failed []int
 	for i := range st.Asks {

@@ -30,7 +30,7 @@ type Statement struct {
 	numbers  int      // of all parts
 
 	Buyers *pay.Buyers       // pay for the statement
-	cost   accounting.Amount // charged for direct answers
+	cost   accounting.Amount // charged for direct answers, now
 	bill   *pay.Bill
 	free   bool // nothing may be bought
 	held   bool // answers for which private rows are read are held

@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"sync"
 
@@ -113,14 +114,26 @@ func (b *Bill) identity(t *view.Table, statement string) string {
 // been interrupted after it had bought the number of rows: then b.Statement says so.
 func (d *Desk) Waiting(ctx context.Context, b *Bill, t *view.Table) (w catalog.Waiting, err error) {
 	err = d.Store.Read(ctx, func(tx *catalog.Tx) error {
-		if w, err = tx.Waiting(b.identity(t, b.Statement+counted)); err == nil && w.Line > 0 {
+		all, err := tx.Waiting()
+		if w = all[b.identity(t, b.Statement+counted)]; w.Line > 0 {
 			b.Statement += counted
-		} else if err == nil {
-			w, err = tx.Waiting(b.identity(t, b.Statement))
+		} else {
+			w = all[b.identity(t, b.Statement)]
 		}
 		return err
 	})
 	return w, err
+}
+
+// Served reports whether a charge waits, of all that do, for what a statement pays about a table.
+func (b *Bill) Served(waiting map[string]catalog.Waiting, t *view.Table, p *catalog.Payment) bool {
+	w := waiting[b.paying(t, p)]
+	return w.Line > 0 && w.Amount.Rho == p.Rho
+}
+
+// paying is the identity of a statement that buys direct answers.
+func (b *Bill) paying(t *view.Table, p *catalog.Payment) string {
+	return b.identity(t, fmt.Sprint(p.Statement, p.Shares))
 }
 
 const counted = " after its number of rows"
@@ -129,9 +142,9 @@ const counted = " after its number of rows"
 // charged again, if it is as much.
 func (d *Desk) Affords(ctx context.Context, b *Bill, t *view.Table, statement string, k catalog.Kind, action string, first, amount accounting.Amount) error {
 	return d.Store.Read(ctx, func(tx *catalog.Tx) error {
-		if w, err := tx.Waiting(b.identity(t, statement)); err != nil {
+		if all, err := tx.Waiting(); err != nil {
 			return err
-		} else if w.Amount == first {
+		} else if all[b.identity(t, statement)].Amount == first {
 			amount = minus(amount, first)
 		}
 		return tx.Affords(t.Account, t.Span(), k, action, amount)
@@ -177,8 +190,7 @@ func (d *Desk) Answers(ctx context.Context, b *Bill, sns []Snapshot, by *Buyers,
 			if p == nil {
 				continue
 			}
-			statement := b.identity(sns[i].Table(), fmt.Sprint(p.Statement, p.Shares))
-			charges[i], err = tx.ChargeFor(statement, p.Account, p.Over(), accounting.Amount{Rho: p.Rho}, func() error {
+			charges[i], err = tx.ChargeFor(b.paying(sns[i].Table(), p), p.Account, p.Over(), accounting.Amount{Rho: p.Rho}, func() error {
 				taken.add(p)
 				buyer := *by.Of(p.Account)
 				buyer.Taken += taken.most(p.Account) - p.Cost()
@@ -201,6 +213,7 @@ func (d *Desk) Answers(ctx context.Context, b *Bill, sns []Snapshot, by *Buyers,
 		cost := accounting.Amount{Rho: p.Rho}
 		b.add(cost)
 		receipts[i] = d.newReceipt(answer, sns[i], cost, charges[i])
+		receipts[i].served = !slices.Contains(taken[p.Account], p)
 	}
 	for account := range taken {
 		by.Of(account).Taken += taken.most(account)
@@ -383,6 +396,7 @@ type Receipt struct {
 	source   string // the source of the table's rows
 	snapshot Snapshot
 	paid     accounting.Amount
+	served   bool            // by a charge that waited
 	charge   catalog.Waiting // waits if no rows were read; zero once they were
 	noise    func() *noise.Source
 
@@ -403,6 +417,14 @@ func (d *Desk) newReceipt(k kind, sn Snapshot, paid accounting.Amount, charge ca
 
 // Paid returns the amount that was charged.
 func (r *Receipt) Paid() accounting.Amount { return r.paid }
+
+// Charged returns what was charged when the receipt was made: nothing if a charge that waited served.
+func (r *Receipt) Charged() accounting.Amount {
+	if r.served {
+		return accounting.Amount{}
+	}
+	return r.paid
+}
 
 // Noise returns a source of noise for what was paid. It is refused while the charge could
 // still wait for the statement to be asked again, so that nothing is drawn twice for one

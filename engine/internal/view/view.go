@@ -33,11 +33,12 @@ type View struct {
 	Templates  []catalog.Template
 	Mechanisms []catalog.Mechanism
 	Accounts   map[int64]Account
-	User       *catalog.User // who sees this much; nil for all of the catalog
-	whole      *View         // what a user's view is a part of; nil for all of the catalog
-	granted    *granted      // the parts that users may see; nil in a part
-	unanswered *unanswered   // what is known of stored answers; nil in a part
-	missing    string        // the name of the database file if it does not exist; else ""
+	Waiting    map[string]catalog.Waiting // charges, by the statements of curators that they serve; nil in a part
+	User       *catalog.User              // who sees this much; nil for all of the catalog
+	whole      *View                      // what a user's view is a part of; nil for all of the catalog
+	granted    *granted                   // the parts that users may see; nil in a part
+	unanswered *unanswered                // what is known of stored answers; nil in a part
+	missing    string                     // the name of the database file if it does not exist; else ""
 }
 
 // State identifies the state of the catalog that a view is of, whoever sees it.
@@ -120,7 +121,6 @@ type Account struct {
 	catalog.Account
 	Spent    accounting.Amount // the most in any one period
 	Spending catalog.Spending  // in each period
-	Idle     accounting.Rho    // of it, what waits for curators' statements
 }
 
 // RemainingIn returns what is left in each of some periods: of ε, δ and ρ the least. Nil is
@@ -318,6 +318,9 @@ func Read(tx *catalog.Tx) (*View, error) {
 	if err := v.readAccounts(tx); err != nil {
 		return nil, err
 	}
+	if v.Waiting, err = tx.Waiting(); err != nil {
+		return nil, err
+	}
 	for _, t := range v.Tables {
 		t.setPartition(v.Accounts[t.Account].Account)
 	}
@@ -358,11 +361,7 @@ func (v *View) readAccounts(tx *catalog.Tx) error {
 		if err != nil {
 			return err
 		}
-		idle, err := tx.Idle(a.ID)
-		if err != nil {
-			return err
-		}
-		v.Accounts[a.ID] = Account{Account: a, Idle: idle, Spent: spent.Most(period.Ranges{period.All}), Spending: spent}
+		v.Accounts[a.ID] = Account{Account: a, Spent: spent.Most(period.Ranges{period.All}), Spending: spent}
 	}
 	return nil
 }
