@@ -416,7 +416,7 @@ type outputs struct {
 	*binder
 	keys       []key
 	sets       [][]int // the grouping sets: indexes of keys, ascending
-	masks      [][]int // of each GROUPING(…): the indexes of its keys
+	extras     []extra
 	slots      []Slot
 	bases      []query.Query // of each slot: its query before it is divided into groups
 	columns    []post.Column // of the select list, once compiled

@@ -106,6 +106,45 @@ func TestDatesAsKeys(t *testing.T) {
 	})
 }
 
+// TestDaysOfKeys holds what computes with grouped days to what its values are as one more key, which divides no
+// group: the same groups, with the same queries.
+func TestDaysOfKeys(t *testing.T) {
+	t.Parallel()
+	v := declare(t, visitsOfDays)
+	const from = " FROM v WHERE (d BETWEEN '2024-02-28' AND '2024-03-02' OR d IS NULL) AND e > '2024-03-29' "
+	for _, x := range []string{"d + 1", "1 + d", "d - 1", "d - d", "d - e", "e - DATE '2024-02-29'", "(d + 1) - (e - 7)", "d + n", "d + (n - 3) * 2", "d - '2024-01-01'"} {
+		keys := "d, e"
+		if strings.Contains(x, "n") {
+			keys += ", n"
+		}
+		got, err := compile(v, "SELECT "+x+", COUNT(*)"+from+"GROUP BY "+keys)
+		if err != nil {
+			t.Errorf("%s: %v", x, err)
+			continue
+		}
+		want, err := compile(v, "SELECT COUNT(*)"+from+"GROUP BY "+keys+", "+x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(got.Groups) != fmt.Sprint(want.Groups) || fmt.Sprint(got.Queries) != fmt.Sprint(want.Queries) {
+			t.Errorf("%s: groups %v, want %v", x, got.Groups, want.Groups)
+		}
+		if got.Types[0] == query.SQLText {
+			t.Errorf("%s is a text", x)
+		}
+	}
+	checkGroups(t, v, map[string]string{
+		"SELECT d + 1, GROUPING(d), COUNT(*) FROM v WHERE d < '2020-01-03' GROUP BY ROLLUP (d)": "['2020-01-01' '2020-01-02' 0] ['2020-01-02' '2020-01-03' 0] [NULL NULL 1]",
+		"SELECT COUNT(*) FROM v WHERE d < '2020-01-03' GROUP BY d HAVING d + 1 > '2020-01-02'":  "['2020-01-01' '2020-01-02'] ['2020-01-02' '2020-01-03']",
+		"SELECT COUNT(*) FROM v WHERE d < '2020-01-03' GROUP BY d ORDER BY d - '2020-01-05'":    "['2020-01-01' -4] ['2020-01-02' -3]",
+	})
+	for _, text := range []string{"SELECT d + n, COUNT(*) FROM v GROUP BY d", "SELECT d + 2, COUNT(*) FROM v GROUP BY d + 1", "SELECT d * 2, COUNT(*) FROM v GROUP BY d", "SELECT d + COUNT(*) FROM v GROUP BY d"} {
+		if _, err := compile(v, text); err == nil {
+			t.Errorf("%s: is not refused", text)
+		}
+	}
+}
+
 // TestFunctionsOfDates holds the meaning of conditions with functions of dates, as ranges.
 func TestFunctionsOfDates(t *testing.T) {
 	t.Parallel()

@@ -28,8 +28,9 @@ type key struct {
 
 // cell is a value of a key and the records that have it.
 type cell struct {
-	value query.Value
-	where pred
+	value  query.Value
+	stored query.Value // of a column's key: as its domain has it
+	where  pred
 }
 
 // maxSets bounds the grouping sets of a statement.
@@ -236,8 +237,7 @@ func (o *outputs) grouping(f *sqlparser.FuncExpr) (post.Expr, error) {
 		}
 		mask = append(mask, k.(post.Key).Index)
 	}
-	o.masks = append(o.masks, mask)
-	return post.Key{Index: len(o.keys) + len(o.masks) - 1, ValueType: post.Integer}, nil
+	return o.addExtra(func(set, _ []int) query.Value { return maskOf(mask, set) }, post.Integer), nil
 }
 
 // maskOf returns the number that GROUPING of some keys is in a grouping set.
@@ -359,7 +359,7 @@ func (o *outputs) columnKey(e *sqlparser.ColName) (key, error) {
 		k.valueType = post.Text
 	}
 	for v := range values.Each() {
-		k.cells = append(k.cells, cell{c.Form.Shown(v), columnPred(column, c.Domain.SetOf(v))})
+		k.cells = append(k.cells, cell{c.Form.Shown(v), v, columnPred(column, c.Domain.SetOf(v))})
 	}
 	if steps := o.steps(column); steps != nil {
 		k.valueType, k.unit = post.Real, steps.Step()
@@ -409,12 +409,12 @@ func (o *outputs) listedKey(e *sqlparser.ColName, column int) (key, error) {
 	if len(keys) > MaxNumbers {
 		return key{}, o.tooMany(e)
 	}
-	k := key{valueType: post.Text, noCase: c.Form.IsNoCase(), cells: []cell{{query.Null(), columnPred(column, c.Domain.SetOf(query.Null()))}}}
+	k := key{valueType: post.Text, noCase: c.Form.IsNoCase(), cells: []cell{{query.Null(), query.Null(), columnPred(column, c.Domain.SetOf(query.Null()))}}}
 	for _, v := range keys {
-		k.cells = append(k.cells, cell{v, columnPred(column, c.Domain.SetOf(v))})
+		k.cells = append(k.cells, cell{v, v, columnPred(column, c.Domain.SetOf(v))})
 	}
 	others := c.Domain.NotNull().Minus(c.Domain.SetOf(keys...))
-	k.cells = append(k.cells, cell{query.Text(query.Other), columnPred(column, others)})
+	k.cells = append(k.cells, cell{query.Text(query.Other), query.Text(query.Other), columnPred(column, others)})
 	o.warn(query.Other + " has the rows of every " + c.Name + " that is not in " + strings.Join(lists, ", ") + ": rarer keys are in it")
 	return k, nil
 }
@@ -457,7 +457,7 @@ func (o *outputs) computedKey(e sqlparser.Expr) (key, error) {
 		if v.IsText() {
 			k.valueType = post.Text
 		}
-		k.cells = append(k.cells, cell{v, pred{shape: isDiagram, q: l.Where}})
+		k.cells = append(k.cells, cell{value: v, where: pred{shape: isDiagram, q: l.Where}})
 	}
 	slices.SortFunc(k.cells, func(a, b cell) int { return a.value.Compare(b.value) })
 	return k, nil
@@ -605,11 +605,12 @@ func (o *outputs) divide(b *Bound) error {
 		o.slots[k].Base = bases[k]
 	}
 	b.Slots = o.slots
-	if err != nil || len(o.sets) == 1 && len(o.keys)+len(o.masks) == 0 {
+	if err != nil || len(o.sets) == 1 && len(o.keys)+len(o.extras) == 0 {
 		b.Groups, b.Queries, b.Sets = oneGroup, bases, oneSet
 		return err
 	}
-	d := divider{binder: o.binder, none: query.None(o.table.Universe()), limit: MaxNumbers / max(1, o.numbers())}
+	d := divider{binder: o.binder, none: query.None(o.table.Universe()), limit: MaxNumbers / max(1, o.numbers()), extras: o.extras,
+		at: make([]int, len(o.keys))}
 	for _, k := range o.keys {
 		cells := make([]query.Query, len(k.cells))
 		for i, c := range k.cells {
@@ -624,14 +625,12 @@ func (o *outputs) divide(b *Bound) error {
 		if err := o.affordable(d.cells, set, bases); err != nil {
 			return err
 		}
-		values := make([]query.Value, len(o.keys), len(o.keys)+len(o.masks))
+		values := make([]query.Value, len(o.keys))
 		for k := range values {
 			values[k] = query.Null()
 		}
-		for _, m := range o.masks {
-			values = append(values, maskOf(m, set))
-		}
 		before := len(d.groups)
+		d.set = set
 		if err := d.divide(o.keys, set, rows, bases, values); err != nil {
 			return err
 		}
@@ -704,6 +703,9 @@ type divider struct {
 	none    query.Query
 	cells   [][]query.Query // of each key
 	limit   int             // on the number of groups
+	extras  []extra
+	set     []int // the grouping set that is divided
+	at      []int // the cell of each of its keys
 	groups  [][]query.Value
 	queries []query.Query
 }
@@ -715,7 +717,11 @@ func (d *divider) divide(keys []key, set []int, rows query.Query, bases []query.
 		return nil
 	}
 	if len(set) == 0 {
-		d.groups = append(d.groups, slices.Clone(values))
+		group := slices.Clone(values)
+		for _, x := range d.extras {
+			group = append(group, x(d.set, d.at))
+		}
+		d.groups = append(d.groups, group)
 		d.queries = append(d.queries, bases...)
 		return nil
 	}
@@ -739,7 +745,7 @@ func (d *divider) divide(keys []key, set []int, rows query.Query, bases []query.
 				return err
 			}
 		}
-		values[k] = keys[k].cells[i].value
+		values[k], d.at[k] = keys[k].cells[i].value, i
 		if err := d.divide(keys, set[1:], here, split, values); err != nil {
 			return err
 		}

@@ -161,6 +161,9 @@ func (o *outputs) signedExpr(e *sqlparser.UnaryExpr, aliases bool) (post.Expr, e
 
 func (o *outputs) arithmetic(e *sqlparser.BinaryExpr, aliases bool) (post.Expr, error) {
 	op := sqlvalue.Operator(e.Operator)
+	if moved, ok := o.moved(e); ok {
+		return moved, nil
+	}
 	switch op {
 	case sqlvalue.Plus, sqlvalue.Minus, sqlvalue.Times, sqlvalue.Over, sqlvalue.Modulo:
 	default:

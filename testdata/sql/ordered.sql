@@ -82,8 +82,22 @@ SELECT '2024-03-05' BETWEEN 1 AND MEDIAN(came) FROM stays;
 --> error invalid at 21: a date is compared with a number
 --> hint: write the date in single quotes: '2024-12-31'
 SELECT came + 1, COUNT(*) FROM stays WHERE came < '2024-01-04' GROUP BY came;
+--> came + 1 | count
+--> '2024-01-02' | 12
+--> '2024-01-03' | 0
+--> '2024-01-04' | 0
+SELECT came + 1, COUNT(*) * 2.5 / (SELECT COUNT(*) FROM stays) FROM stays WHERE came < '2024-01-04' GROUP BY came;
 --> error unsupported at 13: computing with a date, which is a text around aggregates, is outside the dialect
 --> hint: write date(x, '+1 day') for a later date, and julianday(x) - julianday(y) for the days between two
+SELECT came - '2024-01-01' AS day, COUNT(*) FROM stays WHERE came < '2024-01-04' GROUP BY came HAVING came + 1 > '2024-01-02' ORDER BY came - 1 DESC;
+--> day | count
+--> 2 | 0
+--> 1 | 0
+SELECT came || '', COUNT(*) FROM stays WHERE came < '2024-01-04' GROUP BY came;
+--> came || '' | COUNT(*)
+--> '2024-01-01' | 12
+--> '2024-01-02' | 0
+--> '2024-01-03' | 0
 SELECT came + 1 AS next, COUNT(*) FROM stays WHERE came < '2024-01-04' GROUP BY 1;
 --> next | count
 --> '2024-01-02' | 12
