@@ -80,15 +80,8 @@ func Alone(tokens []syntax.Token, q *syntax.Query) bool {
 
 // ours reports whether a function is the catalog's alone.
 func ours(name string) bool {
-	if setNamed(name) != nil || syntax.IsNiladic(syntax.UpperASCII(name)) {
-		return true
-	}
-	for _, f := range functionTable()[name] {
-		if !f.shared {
-			return true
-		}
-	}
-	return name == "array_to_string" || name == "string_agg" || name == "array_agg" || name == "json_build_object"
+	own := func(f *function) bool { return f.how&shared == 0 }
+	return syntax.IsNiladic(syntax.UpperASCII(name)) || slices.ContainsFunc(functionTable()[name], own)
 }
 
 // inSystem reports whether a name without a schema is one of pg_catalog's relations. An ordinary name

@@ -1,6 +1,7 @@
 package pgcatalog
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,87 +12,89 @@ import (
 // call binds a call.
 func (b *binder) call(s *scope, n call) expr {
 	if n.schema != "" && n.schema != "pg_catalog" && n.schema != "information_schema" {
-		fail(sqlerr.New(sqlerr.Unknown, "function %s.%s does not exist", n.schema, n.name).Of(sqlerr.Function).At(n.position))
+		fail(sqlerr.New(sqlerr.Unknown, "function %s.%s does not exist", n.schema, n.name).Of(sqlerr.Function).
+			At(n.position))
 	}
-	if n.over != nil {
-		return b.over(s, n)
-	}
-	if aggregateNamed(n.name) != nil {
-		return b.aggregated(s, n)
-	}
-	if n.distinct || n.order != nil || n.filter != nil || n.star {
+	kind := kindOf(n.name)
+	switch {
+	case n.over != nil:
+		return b.over(s, n, kind)
+	case kind == aggregates && s.level.clause != "":
+		fail(sqlerr.New(sqlerr.Invalid, "aggregate functions are not allowed in %s", s.level.clause).At(n.position))
+	case kind == aggregates:
+		s.level.aggregates++
+		return b.aggregate(s, n, "")
+	case n.distinct || n.order != nil || n.filter != nil || n.star:
 		fail(sqlerr.New(sqlerr.Invalid, "%s is not an aggregate function", n.name).At(n.position))
-	}
-	if setNamed(n.name) != nil {
-		if s.level.noSets != "" {
-			unsupported(n.position, "a function that returns a set, in %s,", s.level.noSets)
-		}
+	case kind == sets && s.level.noSets != "":
+		unsupported(n.position, "a function that returns a set, in %s,", s.level.noSets)
+	case kind == sets:
 		return b.setItem(s, b.set(s, n))
+	case kind == windows:
+		fail(sqlerr.New(sqlerr.Invalid, "window function %s requires an OVER clause", n.name).At(n.position))
 	}
-	if e, ok := b.special(s, n); ok {
-		return e
+	args := b.exprs(s, n.args)
+	switch {
+	case (n.name == "coalesce" || n.name == "greatest" || n.name == "least") && len(args) > 0:
+		return b.oneOf(n, args)
+	case n.name == "nullif" && len(args) == 2:
+		return b.nullIf(args[0], args[1], n.position)
 	}
-	return b.function(s, n)
+	f := b.overload(n, args)
+	return expr{typ: b.result(f.out, f, args, n.position), sql: b.functionSQL(f, args, n.position)}
 }
 
-// special binds the functions that SQL treats in a way of their own.
-func (b *binder) special(s *scope, n call) (expr, bool) {
-	args := func() []expr {
-		list := make([]expr, len(n.args))
-		for i, a := range n.args {
-			list[i] = b.expr(s, a)
-		}
-		return list
+func (b *binder) exprs(s *scope, list []syntax.Expr) []expr {
+	out := make([]expr, len(list))
+	for i, e := range list {
+		out[i] = b.expr(s, e)
 	}
-	switch n.name {
-	case "coalesce", "greatest", "least":
-		if len(n.args) == 0 {
-			return expr{}, false
-		}
-		list := args()
-		t := b.alike(list, strings.ToUpper(n.name), n.position)
-		if n.name == "coalesce" && len(list) > 1 {
-			return expr{typ: t, fields: list[0].fields, sql: b.grown("coalesce(" + joined(list) + ")")}, true
-		}
-		return b.invoked(t, true, chosen(n.name), list...), true
-	case "nullif":
-		if len(n.args) != 2 {
-			return expr{}, false
-		}
-		l, r := b.expr(s, n.args[0]), b.expr(s, n.args[1])
-		l, r = b.matched(l, r, "=", n.position)
-		if listed(l.typ) {
-			return b.invoked(l.typ, true, func(_ *run, a []any) any {
-				if a[0] != nil && a[1] != nil && compare(a[0], a[1]) == 0 {
-					return nil
-				}
-				return a[0]
-			}, l, r), true
-		}
-		return expr{typ: l.typ, sql: "nullif(" + l.sql + ", " + r.sql + ")"}, true
-	case "concat", "concat_ws":
-		list := args()
-		for i := range list {
-			list[i] = b.converted(list[i], textOID, n.position)
-		}
-		if len(list) == 0 {
-			return expr{}, false
-		}
-		return b.invoked(textOID, true, concat(n.name == "concat_ws"), list...), true
-	case "format":
-		if len(n.args) == 0 {
-			return expr{}, false
-		}
-		return b.format(args(), n.position), true
-	case "array_to_string":
-		if len(n.args) != 2 && len(n.args) != 3 {
-			return expr{}, false
-		}
-		return b.arrayToString(args(), n.position), true
-	case "json_build_object":
-		return b.jsonObject(args(), n.position), true
+	return out
+}
+
+// functionSQL writes a call. A constant is NULL where an argument is.
+func (b *binder) functionSQL(f *function, args []expr, at int) string {
+	switch {
+	case f.sql == "":
+		return b.goSQL(&goCall{args: args, loose: f.how&loose != 0, at: at, eval: f.eval}, args)
+	case strings.Contains(f.sql, "%s"):
+		return b.grown(fmt.Sprintf(f.sql, joined(args)))
+	case len(args) == 0:
+		return f.sql
 	}
-	return expr{}, false
+	given := strings.Join(textsOf(args), " IS NOT NULL AND ") + " IS NOT NULL"
+	return b.grown("CASE WHEN " + given + " THEN " + f.sql + " END")
+}
+
+// oneOf binds COALESCE, GREATEST and LEAST.
+func (b *binder) oneOf(n call, list []expr) expr {
+	t := b.alike(list, strings.ToUpper(n.name), n.position)
+	if n.name == "coalesce" && len(list) > 1 {
+		return expr{typ: t, fields: list[0].fields, sql: b.grown("coalesce(" + joined(list) + ")")}
+	}
+	return b.invoked(t, true, func(_ *run, list []any) any {
+		var out any
+		for _, v := range list {
+			if v != nil && (out == nil || (compare(v, out) > 0) == (n.name == "greatest")) {
+				out = v
+			}
+		}
+		return out
+	}, list...)
+}
+
+// nullIf binds NULLIF.
+func (b *binder) nullIf(l, r expr, at int) expr {
+	l, r = b.matched(l, r, "=", at)
+	if !listed(l.typ) {
+		return expr{typ: l.typ, sql: "nullif(" + l.sql + ", " + r.sql + ")"}
+	}
+	return b.invoked(l.typ, true, func(_ *run, a []any) any {
+		if a[0] != nil && a[1] != nil && compare(a[0], a[1]) == 0 {
+			return nil
+		}
+		return a[0]
+	}, l, r)
 }
 
 // joined lists expressions in SQL.
@@ -105,154 +108,59 @@ func textsOf(list []expr) []string {
 	return texts
 }
 
-func chosen(name string) func(*run, []any) any {
-	return func(_ *run, list []any) any {
-		var out any
-		for _, v := range list {
-			switch {
-			case v == nil:
-			case name == "coalesce":
-				return v
-			case out == nil || (compare(v, out) > 0) == (name == "greatest"):
-				out = v
-			}
-		}
-		return out
-	}
-}
-
-func concat(separated bool) func(*run, []any) any {
-	return func(r *run, list []any) any {
-		var parts []string
-		separator, ok := "", true
-		for i, e := range list {
-			v, known := e.(string)
-			switch r.spend(len(v) + len(separator)); {
-			case separated && i == 0:
-				separator, ok = v, known
-			case known:
-				parts = append(parts, v)
-			}
-		}
-		if !ok {
-			return nil
-		}
-		return strings.Join(parts, separator)
-	}
-}
-
-// function binds a call of an ordinary function.
-func (b *binder) function(s *scope, n call) expr {
-	args := make([]expr, len(n.args))
-	for i, a := range n.args {
-		args[i] = b.expr(s, a)
-	}
-	f := b.overload(functionTable()[n.name], args)
-	if f == nil {
-		titles := make([]string, len(args))
-		for i, a := range args {
-			titles[i] = b.catalog.typeTitle(a.typ)
-		}
-		fail(sqlerr.New(sqlerr.Unknown, "function %s(%s) does not exist", n.name, strings.Join(titles, ", ")).Of(sqlerr.Function).At(n.position))
-	}
-	for i := range args {
-		args[i] = b.implied(args[i], f.args[i], n.position)
-	}
-	out := f.out
-	if out == anyelementOID || out == anyarrayOID {
-		out = args[0].typ
-	}
-	return b.invoked(out, f.loose, f.eval, args...)
-}
-
-// overload chooses the function of a name that the arguments fit best.
-func (b *binder) overload(list []*builtinFunction, args []expr) *builtinFunction {
-	var found *builtinFunction
-	best := -1
-	for _, f := range list {
-		if len(f.args) != len(args) {
-			continue
-		}
-		score := 0
-		for i, a := range args {
-			switch {
-			case a.untyped:
-				if f.args[i] == textOID {
-					score++
-				}
-			case a.typ == f.args[i]:
-				score += 3
-			case implicit(a.typ, f.args[i]):
-				score++
-			default:
-				score = -1000
-			}
-		}
-		if score > best {
-			found, best = f, score
-		}
-	}
-	return found
-}
-
-// aggregated binds a call of an aggregate.
-func (b *binder) aggregated(s *scope, n call) expr {
-	if s.level.clause != "" {
-		fail(sqlerr.New(sqlerr.Invalid, "aggregate functions are not allowed in %s", s.level.clause).At(n.position))
-	}
-	s.level.aggregates++
-	return b.aggregateCall(s, n, "")
-}
-
-func (b *binder) aggregateCall(s *scope, n call, over string) expr {
+// aggregate binds a call of an aggregate. What SQLite has not, Go makes of a list of the rows.
+func (b *binder) aggregate(s *scope, n call, over string) expr {
 	saved := *s.level
 	s.level.clause, s.level.noSets = "the arguments of an aggregate", "the arguments of an aggregate"
 	defer func() { s.level.clause, s.level.noSets = saved.clause, saved.noSets }()
-	a := &aggregate{distinct: n.distinct}
-	for _, arg := range n.args {
-		a.args = append(a.args, b.expr(s, arg))
+	if over != "" && (n.distinct || n.order != nil) {
+		unsupported(n.position, "DISTINCT or ORDER BY of an aggregate with OVER")
 	}
-	if n.star && n.name != "count" {
-		fail(sqlerr.New(sqlerr.Unknown, "function %s() does not exist", n.name).Of(sqlerr.Function).At(n.position))
+	args := b.exprs(s, n.args)
+	f := b.overload(n, args)
+	out := expr{typ: b.result(f.out, f, args, n.position)}
+	if t := out.typ; f.out == anyelementOID && (baseOf(t) == nameOID || classOf(t) == records) {
+		fail(sqlerr.New(sqlerr.Unknown, "function min(%s) does not exist", b.catalog.typeTitle(t)).
+			Of(sqlerr.Function).WithHint("cast it to text").At(n.position))
 	}
-	for i, k := range n.order {
-		a.order = append(a.order, b.settled(b.expr(s, k.X)))
-		a.keys = append(a.keys, keyOfTerm(len(a.args)+i, k))
+	inside := joined(args)
+	if f.eval != nil {
+		inside = jsonList(textsOf(args))
 	}
+	if order := b.aggregateOrder(s, n, args); order != nil {
+		inside += " ORDER BY " + strings.Join(order, ", ")
+	}
+	if n.distinct {
+		inside = "DISTINCT " + inside
+	}
+	after := over
 	if n.filter != nil {
-		a.filter = b.condition(s, n.filter, "FILTER")
+		after = " FILTER (WHERE " + b.condition(s, n.filter, "FILTER") + ")" + over
 	}
-	out := aggregateNamed(n.name)(b, a, n.position)
-	out.sql = b.aggregateSQL(a, over)
-	if n.name == "sum" && classOf(out.typ) == floats {
-		out.sql = "CAST(" + out.sql + " AS REAL)"
+	if f.eval == nil {
+		out.sql = b.grown(fmt.Sprintf(f.sql, inside, after))
+		return out
 	}
+	rows := expr{sql: "json_group_array(" + inside + ")" + after}
+	out.sql = b.goSQL(&goCall{args: args, rows: true, at: n.position, eval: f.eval}, []expr{rows})
 	return out
 }
 
-// aggregateSQL writes a call of an aggregate. What SQLite has not, Go makes of a list of the rows.
-func (b *binder) aggregateSQL(a *aggregate, over string) string {
-	distinct, filter := "", ""
-	if a.filter != "" {
-		filter = " FILTER (WHERE " + a.filter + ")"
+// aggregateOrder returns the keys by which an aggregate takes its rows. PostgreSQL sorts to find equal ones.
+func (b *binder) aggregateOrder(s *scope, n call, args []expr) (keys []string) {
+	for _, k := range n.order {
+		keys = append(keys, ordered(k, unordinal(b.settled(b.expr(s, k.X)).sql)))
 	}
-	if a.native != "" {
-		if a.distinct {
-			distinct = "DISTINCT "
+	if n.distinct && keys == nil {
+		for _, a := range args {
+			keys = append(keys, ordered(syntax.OrderTerm{}, unordinal(a.sql)))
 		}
-		args := "*"
-		if len(a.args) > 0 {
-			args = joined(a.args)
-		}
-		return b.grown(a.native + "(" + distinct + args + ")" + filter + over)
 	}
-	list := append(slices.Clone(a.args), a.order...)
-	rows := expr{sql: "json_group_array(" + jsonList(textsOf(list)) + ")" + filter + over}
-	return b.goSQL(&goCall{rows: true, eval: func(r *run, raw []any) any { return a.result(r, list, raw) }}, []expr{rows})
+	return keys
 }
 
 // over binds a window function.
-func (b *binder) over(s *scope, n call) expr {
+func (b *binder) over(s *scope, n call, kind how) expr {
 	if s.level.clause != "" {
 		fail(sqlerr.New(sqlerr.Invalid, "window functions are not allowed in %s", s.level.clause).At(n.position))
 	}
@@ -268,8 +176,8 @@ func (b *binder) over(s *scope, n call) expr {
 	for _, p := range over.Partition {
 		parts = append(parts, b.settled(b.expr(s, p)).sql)
 	}
-	for i, k := range over.Order {
-		order = append(order, keyOfTerm(i, k).sql(b.settled(b.expr(s, k.X)).sql))
+	for _, k := range over.Order {
+		order = append(order, ordered(k, b.settled(b.expr(s, k.X)).sql))
 	}
 	s.level.noSets = saved
 	s.level.windows++
@@ -282,12 +190,42 @@ func (b *binder) over(s *scope, n call) expr {
 	}
 	text += ")"
 	switch {
-	case aggregateNamed(n.name) != nil:
-		return b.aggregateCall(s, n, text)
-	case !slices.Contains([]string{"row_number", "rank", "dense_rank"}, n.name) || len(n.args) > 0:
+	case kind == aggregates:
+		return b.aggregate(s, n, text)
+	case kind != windows || len(n.args) > 0:
 		unsupported(n.position, "the window function %s", n.name)
 	}
 	return expr{typ: int8OID, sql: n.name + "()" + text}
+}
+
+// setCall is a call of a function that returns a set.
+type setCall struct {
+	out    expr // the type of an element
+	args   []expr
+	strict bool // it is empty if an argument is NULL
+	at     int
+	eval   evaluation
+}
+
+// elements computes a set.
+func (c *setCall) elements(r *run, a []any) []any {
+	if c.strict && slices.Contains(a, nil) {
+		return nil
+	}
+	r.call = &goCall{args: c.args, at: c.at}
+	out, _ := c.eval(r, a).([]any)
+	return out
+}
+
+// set binds a call of a function that returns a set.
+func (b *binder) set(s *scope, n call) *setCall {
+	args := b.exprs(s, n.args)
+	f := b.overload(n, args)
+	out := expr{typ: b.result(f.out, f, args, n.position)}
+	for _, field := range f.fields {
+		out.fields = append(out.fields, outColumn{name: field.name, typ: b.result(field.typ, f, args, n.position)})
+	}
+	return &setCall{out, args, true, n.position, f.eval}
 }
 
 // setItem is a set in a select list: a column of the rows that its sets have together.
@@ -296,8 +234,8 @@ func (b *binder) setItem(s *scope, set *setCall) expr {
 		s.level.zipped = b.fresh("z")
 	}
 	s.level.sets = append(s.level.sets, set)
-	at := itoa(len(s.level.sets) - 1)
-	return expr{typ: set.out.typ, fields: set.out.fields, sql: "json_extract(" + s.level.zipped + ".value, '$[" + at + "]')"}
+	text := "json_extract(" + s.level.zipped + ".value, '$[" + itoa(len(s.level.sets)-1) + "]')"
+	return expr{typ: set.out.typ, fields: set.out.fields, sql: text}
 }
 
 // zip returns the source that has the sets of a select list side by side.
@@ -310,7 +248,7 @@ func (b *binder) zip(l *level) string {
 	e := b.invoked(textOID, true, func(r *run, a []any) any {
 		out := &array{lower: 1}
 		for i, set := range sets {
-			values := set.values(r, a[:len(set.args)])
+			values := set.elements(r, a[:len(set.args)])
 			a = a[len(set.args):]
 			for n, v := range values {
 				if n == len(out.elements) {
@@ -322,23 +260,6 @@ func (b *binder) zip(l *level) string {
 		return out
 	}, args...)
 	return "json_each(" + e.sql + ") AS " + l.zipped
-}
-
-// set binds a call of a function that returns a set; nil if it is none.
-func (b *binder) set(s *scope, n call) *setCall {
-	bind := setNamed(n.name)
-	if bind == nil || n.over != nil {
-		return nil
-	}
-	args := make([]expr, len(n.args))
-	for i, a := range n.args {
-		args[i] = b.expr(s, a)
-	}
-	out := bind(b, args, n.position)
-	if out == nil {
-		fail(sqlerr.New(sqlerr.Unknown, "function %s with %d such arguments does not exist", n.name, len(args)).Of(sqlerr.Function).At(n.position))
-	}
-	return out
 }
 
 // columnName returns the name that PostgreSQL gives to a column without AS.

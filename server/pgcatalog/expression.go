@@ -394,14 +394,14 @@ func (b *binder) scalar(s *scope, e *syntax.Subquery) expr {
 	}
 	name := b.fresh("q")
 	rows := expr{sql: "(SELECT json_group_array(json_array(" + name + ".c0)) FROM (" + p.sql + ") AS " + name + ")"}
-	c := &goCall{rows: true, eval: func(_ *run, list []any) any {
-		switch len(list) {
+	c := &goCall{args: []expr{out}, rows: true, at: e.Pos(), eval: func(r *run, rows []any) any {
+		switch len(rows) {
 		case 0:
 			return nil
 		case 1:
-			return decode(listOf(list[0])[0], out.typ, out.fields)
+			return rows[0].(record)[0]
 		}
-		fail(sqlerr.New(sqlerr.Invalid, "more than one row returned by a subquery used as an expression").At(e.Pos()))
+		r.fail("more than one row returned by a subquery used as an expression")
 		return nil
 	}}
 	out.sql = b.goSQL(c, []expr{rows})
@@ -419,7 +419,7 @@ func (b *binder) atMostOne(q *syntax.Query) bool {
 		return false
 	}
 	c, isCall := callOf(syntax.Inside(block.Items[0].X))
-	return !isCall || setNamed(c.name) == nil
+	return !isCall || kindOf(c.name) != sets
 }
 
 // arrayOfRows binds ARRAY(SELECT …).

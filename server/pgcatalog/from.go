@@ -223,13 +223,15 @@ func (b *binder) called(s *scope, c *syntax.Function) string {
 	}
 	saved := s.level
 	s.level = &level{clause: "functions in FROM", noSets: "functions in FROM"}
-	set := b.set(s, f)
-	if set == nil {
+	var set *setCall
+	if kindOf(f.name) == sets && f.over == nil {
+		set = b.set(s, f)
+	} else {
 		value := b.settled(b.call(s, f))
-		set = &setCall{out: value, args: []expr{value}, values: func(_ *run, a []any) []any { return a }}
+		set = &setCall{out: value, args: []expr{value}, eval: func(_ *run, a []any) any { return a }}
 	}
 	s.level = saved
-	rows := b.invoked(recordOID, true, func(r *run, a []any) any { return &array{elements: set.values(r, a), lower: 1} }, set.args...)
+	rows := b.invoked(recordOID, true, func(r *run, a []any) any { return &array{elements: set.elements(r, a), lower: 1} }, set.args...)
 	switch {
 	case set.out.fields != nil:
 		src.columns = append(src.columns, set.out.fields...)

@@ -41,7 +41,8 @@ type run struct {
 	look     int // the number of steps at which the context is looked at
 	memory   int
 	calls    []*goCall
-	err      error // of a call
+	call     *goCall // the last one
+	err      error   // of a call
 	patterns map[patternKey]*regexp.Regexp
 }
 
@@ -181,11 +182,4 @@ type outColumn struct {
 	name   string
 	typ    uint32
 	fields []outColumn // of a record
-}
-
-// key is the key of a list, whose bytes count as memory.
-func (r *run) key(list []any) listKey {
-	b := appendKeys(nil, list)
-	r.spend(len(b))
-	return listKey(b)
 }

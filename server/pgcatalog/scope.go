@@ -375,7 +375,7 @@ func (c *Catalog) arrayConversion(from, to uint32) func(any) any {
 // implied is converted where the types allow it without a cast.
 func (b *binder) implied(e expr, to uint32, at int) expr {
 	if e.untyped {
-		return b.typed(e, to)
+		return b.typed(e, concrete(to))
 	}
 	if to == anyOID || to == anyelementOID || to == anyarrayOID || e.typ == to {
 		return e
@@ -432,50 +432,19 @@ func (b *binder) alike(list []expr, what string, at int) uint32 {
 	return t
 }
 
-// aggregate is a call of an aggregate function.
-type aggregate struct {
-	args     []expr
-	distinct bool
-	order    []expr
-	keys     []outputKey // the places of order in the rows
-	filter   string
-	native   string // SQLite's function; "" where compute does it
-	compute  func(r *run, rows [][]any) any
-}
-
-// setCall is a call of a function that returns a set.
-type setCall struct {
-	out    expr // the type of an element
-	args   []expr
-	values func(r *run, a []any) []any
-}
-
 // fresh returns a name for SQL.
 func (b *binder) fresh(kind string) string {
 	b.names++
 	return kind + itoa(b.names)
 }
 
-// keyOfTerm returns the key that orders by a column as an entry of ORDER BY says. NULLs come last,
-// and first in descending order, unless it says otherwise.
-func keyOfTerm(column int, t syntax.OrderTerm) outputKey {
-	return outputKey{column, t.Desc, t.Nulls == "FIRST" || t.Nulls == "" && t.Desc}
-}
-
-// sql writes a key of ORDER BY.
-func (k outputKey) sql(of string) string {
-	if k.desc {
+// ordered writes a key of ORDER BY. NULLs come last, and first in descending order, unless it says otherwise.
+func ordered(t syntax.OrderTerm, of string) string {
+	if t.Desc {
 		of += " DESC"
 	}
-	if k.nullsFirst {
+	if t.Nulls == "FIRST" || t.Nulls == "" && t.Desc {
 		return of + " NULLS FIRST"
 	}
 	return of + " NULLS LAST"
-}
-
-// outputKey is a key of ORDER BY: a column of the plan's rows, shown or not.
-type outputKey struct {
-	column     int
-	desc       bool
-	nullsFirst bool
 }

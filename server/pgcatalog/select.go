@@ -39,9 +39,7 @@ func (b *binder) query(up *scope, with *withQueries, q *syntax.Query) *plan {
 		p, order = b.selection(up, with, s, q.Order, false)
 	} else {
 		p = b.body(up, with, q.Body)
-		for _, k := range b.outputKeys(p, q.Order) {
-			order = append(order, k.sql(itoa(k.column+1)))
-		}
+		order = b.outputKeys(p, q.Order)
 	}
 	if queries != nil {
 		p.sql = "WITH RECURSIVE " + strings.Join(queries, ", ") + " " + p.sql
@@ -195,13 +193,13 @@ func (b *binder) recastBlock(p *plan, to []outColumn, at int) string {
 }
 
 // outputKeys binds an ORDER BY that can name columns of the result only.
-func (b *binder) outputKeys(p *plan, order []syntax.OrderTerm) (keys []outputKey) {
+func (b *binder) outputKeys(p *plan, order []syntax.OrderTerm) (keys []string) {
 	for _, k := range order {
 		i := b.outputColumn(p.columns, k.X)
 		if i < 0 {
 			unsupported(at(k.X), "ORDER BY of an expression behind UNION, EXCEPT or INTERSECT")
 		}
-		keys = append(keys, keyOfTerm(i, k))
+		keys = append(keys, ordered(k, itoa(i+1)))
 	}
 	return keys
 }
@@ -220,25 +218,6 @@ func (b *binder) outputColumn(columns []outColumn, e syntax.Expr) int {
 		return slices.IndexFunc(columns, func(c outColumn) bool { return c.name == n.parts[0] })
 	}
 	return -1
-}
-
-func compareKeys(a, b []any, keys []outputKey) int {
-	for _, k := range keys {
-		x, y := a[k.column], b[k.column]
-		if x == nil || y == nil {
-			if n := compareNulls(x, y, k.nullsFirst); n != 0 {
-				return n
-			}
-			continue
-		}
-		if n := compare(x, y); n != 0 {
-			if k.desc {
-				return -n
-			}
-			return n
-		}
-	}
-	return 0
 }
 
 // limited applies LIMIT and OFFSET.
@@ -306,7 +285,7 @@ func (b *binder) selection(up *scope, with *withQueries, n *syntax.Block, order 
 	p := b.block(s, n, q, from, where, keys)
 	if n.On != nil {
 		for i, k := range order {
-			keys[i] = keyOfTerm(i, k).sql("k" + itoa(i))
+			keys[i] = ordered(k, "k"+itoa(i))
 		}
 	}
 	return p, keys
@@ -502,7 +481,7 @@ func (b *binder) ordering(s *scope, n *syntax.Block, q *selected, order []syntax
 		if i >= q.width || n.On != nil {
 			text = unordinal(q.items[i].sql)
 		}
-		out = append(out, keyOfTerm(i, k).sql(text))
+		out = append(out, ordered(k, text))
 	}
 	return out
 }
@@ -511,37 +490,4 @@ func sameColumn(a, b syntax.Expr) bool {
 	x, ok := columnOf(syntax.Inside(a))
 	y, also := columnOf(syntax.Inside(b))
 	return ok && also && (slices.Equal(x.parts, y.parts) || x.parts[len(x.parts)-1] == y.parts[len(y.parts)-1])
-}
-
-// result computes an aggregate of its rows, of the arguments and then the keys of its ORDER BY.
-func (a *aggregate) result(r *run, list []expr, raw []any) any {
-	rows := make([][]any, len(raw))
-	for i, one := range raw {
-		rows[i] = make([]any, len(list))
-		for j, v := range listOf(one) {
-			rows[i][j] = decode(v, list[j].typ, list[j].fields)
-		}
-		r.kept(rows[i])
-	}
-	r.work(len(rows) * r.price)
-	if a.distinct {
-		seen := make(map[any]bool)
-		var once [][]any
-		for _, row := range rows {
-			if k := r.key(row); !seen[k] {
-				seen[k] = true
-				once = append(once, row)
-			}
-		}
-		rows = once
-		slices.SortStableFunc(rows, func(x, y []any) int { r.step(); return compareAll(x, y) })
-	}
-	if a.keys != nil {
-		rows = slices.Clone(rows)
-		slices.SortStableFunc(rows, func(x, y []any) int {
-			r.step()
-			return compareKeys(x, y, a.keys)
-		})
-	}
-	return a.compute(r, rows)
 }

@@ -552,52 +552,8 @@ func compareNulls(a, b any, nullsFirst bool) int {
 
 // keyOf returns a value that is equal in Go where the two are equal, or both NULL.
 func keyOf(v any) any {
-	switch v := v.(type) {
-	case float64:
-		return keyOfNumber(v)
-	case *array:
-		return listKey(appendKey(nil, v))
-	case record:
-		return listKey(appendKey(nil, v))
-	}
-	return v
-}
-
-// keyOfNumber makes integers of floats that are equal to one.
-func keyOfNumber(v any) any {
 	if f, ok := v.(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		return int64(f)
 	}
-	return v
-}
-
-// listKey is the key of a list.
-type listKey string
-
-// appendKey appends bytes that are equal where two values are.
-func appendKey(b []byte, v any) []byte {
-	switch v := keyOfNumber(v).(type) {
-	case nil:
-		return append(b, 'n')
-	case bool:
-		return strconv.AppendBool(b, v)
-	case int64:
-		return append(strconv.AppendInt(append(b, 'i'), v, 10), ';')
-	case float64:
-		return append(strconv.AppendFloat(append(b, 'd'), v, 'g', -1, 64), ';')
-	case string:
-		return append(append(strconv.AppendInt(append(b, 's'), int64(len(v)), 10), ':'), v...)
-	case *array:
-		return appendKeys(append(b, '['), v.elements)
-	case record:
-		return appendKeys(append(b, '('), v)
-	}
-	return b
-}
-
-func appendKeys(b []byte, list []any) []byte {
-	for _, v := range list {
-		b = appendKey(b, v)
-	}
-	return append(b, ']')
+	return encode(v)
 }

@@ -22,8 +22,6 @@ func encode(v any) any {
 		var b strings.Builder
 		appendJSON(&b, v)
 		return b.String()
-	case listKey:
-		return string(v)
 	}
 	return v
 }
@@ -227,28 +225,44 @@ func plainOf(v any) any {
 // goCall is a call of Go by a statement.
 type goCall struct {
 	args  []expr // of which the types count
-	rows  bool   // the argument is a list of rows of the types
+	rows  bool   // the argument is a list of rows, records of the types
 	loose bool   // it is called with NULLs too
-	eval  func(r *run, a []any) any
+	at    int
+	eval  evaluation
 }
 
 func (c *goCall) do(r *run, raw []driver.Value) any {
 	r.step()
+	r.call = c
 	if c.rows {
-		return c.eval(r, listOf(raw[0]))
+		rows := listOf(raw[0])
+		for i, one := range rows {
+			rows[i] = c.decode(listOf(one))
+			r.kept(rows[i].(record))
+		}
+		r.work(len(rows) * r.price)
+		return c.eval(r, rows)
 	}
 	args := make([]any, len(raw))
 	for i, v := range raw {
 		if v == nil && !c.loose {
 			return nil
 		}
-		args[i] = decode(v, c.args[i].typ, c.args[i].fields)
+		args[i] = v
 	}
-	return c.eval(r, args)
+	return c.eval(r, c.decode(args))
+}
+
+// decode makes a list of what SQLite holds values of the argument types.
+func (c *goCall) decode(list []any) record {
+	for i, v := range list {
+		list[i] = decode(v, c.args[i].typ, c.args[i].fields)
+	}
+	return list
 }
 
 // invoked returns an expression that calls Go.
-func (b *binder) invoked(out uint32, loose bool, eval func(r *run, a []any) any, args ...expr) expr {
+func (b *binder) invoked(out uint32, loose bool, eval evaluation, args ...expr) expr {
 	text := b.goSQL(&goCall{args: args, loose: loose, eval: eval}, args)
 	return expr{typ: out, sql: text}
 }
