@@ -50,13 +50,13 @@ func lowered(q *Query, tokens []Token) (s *Select, err error) {
 func lowerQuery(q *Query, all []Token, with []commonSelect) *Select {
 	l := &lowering{all: all, with: with}
 	l.expressions(q)
-	l.Tokens = &Tokens{tokens: between(all, q.Body.Pos(), q.End()), subs: make(map[int]*Select), starts: make(map[sqlparser.Expr]Token)}
+	l.Tokens = &Tokens{tokens: between(all, q.Body.Pos(), q.End()), subs: make(map[int]*Select), nodes: make(map[sqlparser.Expr]Expr)}
 	b, ok := q.Body.(*Block)
 	if !ok {
 		panic(l.setOperation(q.Body))
 	}
 	sel := l.selected(b, q)
-	s := &Select{Tokens: l.Tokens, GroupBy: sel.GroupBy, OrderBy: sel.OrderBy, Limit: sel.Limit, Distinct: b.Distinct}
+	s := &Select{Tree: q, Block: b, Tokens: l.Tokens, GroupBy: sel.GroupBy, OrderBy: sel.OrderBy, Limit: sel.Limit, Distinct: b.Distinct}
 	if sel.Where != nil {
 		s.Where = sel.Where.Expr
 	}
@@ -73,11 +73,10 @@ func between(all []Token, from, to int) []Token {
 	byPosition := func(t Token, position int) int { return t.Position - position }
 	first, _ := slices.BinarySearchFunc(all, from, byPosition)
 	last, _ := slices.BinarySearchFunc(all, to, byPosition)
-	end := all[len(all)-1]
-	if last < len(all) {
-		end = Token{Kind: KindEnd, Text: all[last].Text, Position: all[last].Position}
+	if last == len(all) || all[last].Kind == KindEnd {
+		return all[first:]
 	}
-	return append(all[first:last:last], end)
+	return append(all[first:last:last], Token{Kind: KindEnd, Text: all[last].Text, Position: all[last].Position})
 }
 
 // expressions lowers the common table expressions of a query. Each sees those before it.
@@ -132,17 +131,18 @@ func (l *lowering) stop(position int) {
 func (l *lowering) stopAt(i int) { panic((&Tokens{tokens: l.all}).diagnose(i)) }
 
 // token returns the token at the position of a node, or what it would be if the node is made.
-func (l *lowering) token(n Node, made Token) Token {
+func (l *lowering) token(n Node, made Token) *Token {
 	i, found := l.at(n.Pos())
 	if found && l.all[i].Kind == made.Kind && l.all[i].Value == made.Value {
-		return l.all[i]
+		return &l.all[i]
 	}
-	made.Position, made.End = n.Pos(), n.End()
-	return made
+	t := made
+	t.Position, t.End = n.Pos(), n.End()
+	return &t
 }
 
 // place returns the placeholder of a token.
-func (l *lowering) place(prefix string, t Token) string {
+func (l *lowering) place(prefix string, t *Token) string {
 	l.placed = append(l.placed, t)
 	return prefix + strconv.Itoa(len(l.placed)-1)
 }
@@ -249,7 +249,7 @@ func (l *lowering) source(s Source) sqlparser.TableExpr {
 	case *Derived:
 		open := Token{Kind: KindQuoted, Text: "(…)", Position: s.Pos(), End: s.End()}
 		l.subs[s.Pos()] = lowerQuery(s.Query, l.all, l.with)
-		name := sqlparser.NewTableIdent(l.place("i", open))
+		name := sqlparser.NewTableIdent(l.place("i", &open))
 		return &sqlparser.AliasedTableExpr{Expr: sqlparser.TableName{Name: name}, As: l.aliased(s.Alias)}
 	case *ParenSource:
 		if !s.Alias.Name.None() {
@@ -288,7 +288,7 @@ func (l *lowering) join(s *Join) sqlparser.TableExpr {
 	case s.Kind == "RIGHT":
 		j.Join = sqlparser.RightJoinStr
 	}
-	j.Condition.On = l.optional(s.On)
+	j.Condition.On = l.note(s.On, l.optional(s.On))
 	for _, n := range s.Using {
 		j.Condition.Using = append(j.Condition.Using, l.column(n))
 	}
@@ -341,6 +341,16 @@ func (l *lowering) right(e Expr) sqlparser.Expr {
 	return nil
 }
 
+// note keeps what an expression was lowered from.
+func (l *lowering) note(e Expr, x sqlparser.Expr) sqlparser.Expr {
+	switch e.(type) {
+	case nil, *Literal, *Tuple: // literals are many, and rows no keys of a map
+	default:
+		l.nodes[x] = e
+	}
+	return x
+}
+
 func (l *lowering) expr(e Expr) sqlparser.Expr {
 	switch e := e.(type) {
 	case *Column:
@@ -368,7 +378,8 @@ func (l *lowering) expr(e Expr) sqlparser.Expr {
 		if e.Not {
 			op = sqlparser.NotBetweenStr
 		}
-		return &sqlparser.RangeCond{Operator: op, Left: l.left(e.X, e.Operator), From: l.right(e.Low), To: l.right(e.High)}
+		return &sqlparser.RangeCond{Operator: op, Left: l.note(e.X, l.left(e.X, e.Operator)),
+			From: l.note(e.Low, l.right(e.Low)), To: l.note(e.High, l.right(e.High))}
 	case *In:
 		return l.in(e)
 	case *Case:
@@ -384,9 +395,7 @@ func (l *lowering) expr(e Expr) sqlparser.Expr {
 		return l.subquery(e)
 	case *Exists:
 		l.valued = true
-		x := &sqlparser.ExistsExpr{Subquery: &sqlparser.Subquery{Select: l.inner(e.Query)}}
-		l.starts[x] = l.token(e, Token{Kind: KindWord, Value: "EXISTS"})
-		return x
+		return l.note(e, &sqlparser.ExistsExpr{Subquery: &sqlparser.Subquery{Select: l.inner(e.Query)}})
 	case *Collate:
 		if len(e.Name) > 1 {
 			l.stop(e.Name[0].End())
@@ -421,7 +430,7 @@ func (l *lowering) literal(e *Literal) sqlparser.Expr {
 	t := l.token(e, made)
 	if e.Kind == KindWord { // as it was written
 		if i, ok := l.at(e.Pos()); ok && l.all[i].Matches(e.Value) {
-			t = l.all[i]
+			t = &l.all[i]
 		}
 	}
 	return sqlparser.NewValArg([]byte(l.place(":v", t)))
@@ -434,7 +443,7 @@ func (l *lowering) at(position int) (int, bool) {
 
 func (l *lowering) tuple(list []Expr) (t sqlparser.ValTuple) {
 	for _, e := range list {
-		t = append(t, l.expr(e))
+		t = append(t, l.note(e, l.expr(e)))
 	}
 	return t
 }
@@ -460,7 +469,7 @@ func (l *lowering) binary(e *Binary) sqlparser.Expr {
 	}
 	switch {
 	case compared:
-		c := &sqlparser.ComparisonExpr{Operator: name, Left: l.left(e.X, e.Operator), Right: l.right(e.Y)}
+		c := &sqlparser.ComparisonExpr{Operator: name, Left: l.note(e.X, l.left(e.X, e.Operator)), Right: l.note(e.Y, l.right(e.Y))}
 		if e.Escape != nil {
 			if e.Op != "LIKE" {
 				l.stop(e.Y.End() + 1)
@@ -469,14 +478,14 @@ func (l *lowering) binary(e *Binary) sqlparser.Expr {
 		}
 		return c
 	case arithmeticSigns[e.Op]:
-		return &sqlparser.BinaryExpr{Operator: e.Op, Left: l.left(e.X, e.Operator), Right: l.right(e.Y)}
+		return l.note(e, &sqlparser.BinaryExpr{Operator: e.Op, Left: l.left(e.X, e.Operator), Right: l.right(e.Y)})
 	}
 	l.stop(e.Operator)
 	return nil
 }
 
 func (l *lowering) in(e *In) sqlparser.Expr {
-	c := &sqlparser.ComparisonExpr{Operator: sqlparser.InStr, Left: l.left(e.X, e.Operator)}
+	c := &sqlparser.ComparisonExpr{Operator: sqlparser.InStr, Left: l.note(e.X, l.left(e.X, e.Operator))}
 	if e.Not {
 		c.Operator = sqlparser.NotInStr
 	}
@@ -511,12 +520,11 @@ func (l *lowering) values(v *Values) (t sqlparser.ValTuple) {
 }
 
 func (l *lowering) caseOf(e *Case) sqlparser.Expr {
-	c := &sqlparser.CaseExpr{Expr: l.optional(e.Of), Else: l.optional(e.Else)}
+	c := &sqlparser.CaseExpr{Expr: l.note(e.Of, l.optional(e.Of)), Else: l.optional(e.Else)}
 	for _, w := range e.Whens {
-		c.Whens = append(c.Whens, &sqlparser.When{Cond: l.expr(w.If), Val: l.expr(w.Then)})
+		c.Whens = append(c.Whens, &sqlparser.When{Cond: l.note(w.If, l.expr(w.If)), Val: l.expr(w.Then)})
 	}
-	l.starts[c] = l.token(e, Token{Kind: KindWord, Value: "CASE"})
-	return c
+	return l.note(e, c)
 }
 
 // cast lowers CAST(x AS type), which is a call with an alias.
@@ -569,7 +577,7 @@ func (l *lowering) call(e *Call) sqlparser.Expr {
 // groupingSets lowers GROUPING SETS (…): a call, in which the empty set is NULL.
 func (l *lowering) groupingSets(e *GroupingSets) sqlparser.Expr {
 	i, _ := l.at(e.Pos())
-	f := &sqlparser.FuncExpr{Name: sqlparser.NewColIdent(l.place("i", l.all[i+1]))}
+	f := &sqlparser.FuncExpr{Name: sqlparser.NewColIdent(l.place("i", &l.all[i+1]))}
 	l.sets = append(l.sets, f.Name.String())
 	for _, set := range e.Sets {
 		if t, ok := set.(*Tuple); ok && len(t.Items) == 0 {
@@ -582,12 +590,7 @@ func (l *lowering) groupingSets(e *GroupingSets) sqlparser.Expr {
 }
 
 func (l *lowering) subquery(e *Subquery) sqlparser.Expr {
-	x := &sqlparser.Subquery{Select: l.inner(e.Query)}
-	l.starts[x] = l.token(e.Query, Token{Kind: KindWord, Value: "SELECT"})
-	if i, ok := l.at(e.Query.Pos()); ok {
-		l.starts[x] = l.all[i]
-	}
-	return x
+	return l.note(e, &sqlparser.Subquery{Select: l.inner(e.Query)})
 }
 
 // inner lowers a query inside an expression.

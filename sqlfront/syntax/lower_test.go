@@ -64,7 +64,7 @@ func TestGrammarReadsCores(t *testing.T) {
 			if _, err := lowered(q, tokens); err != nil {
 				continue
 			}
-			l := &lowering{all: tokens, Tokens: &Tokens{tokens: tokens, subs: make(map[int]*Select), starts: make(map[sqlparser.Expr]Token)}}
+			l := &lowering{all: tokens, Tokens: &Tokens{tokens: tokens, subs: make(map[int]*Select), nodes: make(map[sqlparser.Expr]Expr)}}
 			want := shape(l.selected(q.Body.(*Block), q))
 			again, err := sqlparser.Parse(strings.NewReplacer("‹", "", "›", "").Replace(want))
 			if err != nil {

@@ -16,6 +16,9 @@ type Select struct {
 	Tables     []Name // all of them, in the order of the text
 	Parameters int    // the number of arguments that Bind takes
 
+	Tree  *Query // that it was lowered from
+	Block *Block // of Tree
+
 	Tokens   *Tokens
 	From     []FromItem // the tables and sub-selects; all but the first are joined
 	Columns  []Name     // of a common table expression that renames its columns
@@ -164,12 +167,12 @@ type FromItem struct {
 
 // Tokens are the tokens of a SELECT, and those behind the placeholders of its tree, see Token.
 type Tokens struct {
-	tokens []Token                  // those of the statement
-	placed []Token                  // by the numbers of placeholders
-	subs   map[int]*Select          // the sub-selects in FROM, by the position of the name that stands for each
-	starts map[sqlparser.Expr]Token // the keywords that expressions begin with
-	sets   []string                 // the names that stand for GROUPING SETS
-	valued bool                     // a sub-select is a value
+	tokens []Token                 // those of the statement
+	placed []*Token                // by the numbers of placeholders
+	subs   map[int]*Select         // the sub-selects in FROM, by the position of the name that stands for each
+	nodes  map[sqlparser.Expr]Expr // see Node
+	sets   []string                // the names that stand for GROUPING SETS
+	valued bool                    // a sub-select is a value
 }
 
 // IsSubselect reports whether a token stands for a sub-select in FROM.
@@ -190,7 +193,7 @@ func (g *Tokens) Token(placeholder string) (Token, bool) {
 	if err != nil || i < 0 || i >= len(g.placed) { // the statement has none here
 		return Token{Kind: KindEnd}, false
 	}
-	return g.placed[i], true
+	return *g.placed[i], true
 }
 
 // FirstToken returns the first name or literal in a syntax node, or the statement's
@@ -256,15 +259,33 @@ func (g *Tokens) Find(wanted ...string) Token {
 	return g.tokens[0]
 }
 
+// Node returns what arithmetic, an operand of a comparison, a CASE or a sub-select was lowered from;
+// nil for a literal, a row, and any other expression.
+func (g *Tokens) Node(e sqlparser.Expr) Expr {
+	if _, row := e.(sqlparser.ValTuple); row {
+		return nil
+	}
+	return g.nodes[e]
+}
+
 // StartToken returns the first token of an expression. If the expression opens with
 // a keyword, that is the keyword before its first name.
 func (g *Tokens) StartToken(e sqlparser.Expr) Token {
 	e = Unwrap(e)
-	switch e.(type) {
-	case *sqlparser.Subquery, *sqlparser.ExistsExpr, *sqlparser.CaseExpr:
-		return g.starts[e]
+	switch n := g.Node(e).(type) {
+	case *Subquery:
+		return keyword("SELECT", n.Query)
+	case *Exists:
+		return keyword("EXISTS", n)
+	case *Case:
+		return keyword("CASE", n)
 	}
 	return g.FirstToken(e)
+}
+
+// keyword is the word that an expression begins with.
+func keyword(word string, of Node) Token {
+	return Token{Kind: KindWord, Text: word, Value: word, Upper: word, Position: of.Pos(), End: of.End()}
 }
 
 // Unwrap takes the parentheses off an expression.
