@@ -10,6 +10,7 @@ import (
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/post"
 	"dpsql/sqlfront/syntax"
+	"dpsql/sqlfront/types"
 )
 
 // Table describes a private table to Bind.
@@ -149,6 +150,10 @@ type binder struct {
 	rows       query.Query // the records that pass FROM and WHERE, over u
 	warnings   []string
 	tests      map[testKey]pred // see whereTrue
+
+	pass   types.Pass // over s
+	typing bool       // the type of an entry of the select list is being found
+	texts  []string   // the entries of the select list as written, once asked for
 
 	undecided *UndecidedError // the first undecided column that is named; nil for none
 
@@ -422,8 +427,6 @@ type outputs struct {
 	columns    []post.Column // of the select list, once compiled
 	compiling  []bool        // the entries of the select list being compiled
 	aggregates int           // the number compiled so far
-	texts      []string      // the entries of the select list as written, once asked for
-	typing     bool          // the type of an entry of the select list is being found
 }
 
 // slot returns the slot of a query. Aggregates that ask the same query share it.

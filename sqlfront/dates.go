@@ -502,9 +502,6 @@ func cut(args []bounds) bounds {
 	return between(integerOf(x.lo.integer()), integerOf(x.hi.integer()), x.null)
 }
 
-// isTime reports whether values of a type are dates or moments.
-func isTime(t query.SQLType) bool { return t == query.SQLDate || t == query.SQLTimestamp }
-
 // inTime says of what time an expression is.
 func inTime(time temporal, x *expr) *expr {
 	x.time = time

@@ -8,6 +8,8 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlfront/post"
+	"dpsql/sqlfront/syntax"
+	"dpsql/sqlfront/types"
 )
 
 // extra returns a value that a group has behind those of its keys. set is its grouping set, and cells
@@ -24,7 +26,8 @@ func (o *outputs) addExtra(x extra, t post.Type) post.Expr {
 // under GROUP BY came. Texts around aggregates have no arithmetic, so the rows' own is taken: that of
 // GROUP BY came + 1. It is false for any other expression.
 func (o *outputs) moved(e *sqlparser.BinaryExpr) (post.Expr, bool) {
-	if !isTime(o.typeOf(e.Left)) && !isTime(o.typeOf(e.Right)) {
+	n, ok := o.g.Node(e).(*syntax.Binary)
+	if !ok || !types.IsTime(o.pass.Of(n.X)) && !types.IsTime(o.pass.Of(n.Y)) {
 		return nil, false
 	}
 	keys, ok := o.keysOf(e)

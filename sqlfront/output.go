@@ -1,7 +1,6 @@
 package sqlfront
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/xwb1989/sqlparser"
@@ -11,6 +10,7 @@ import (
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/post"
 	"dpsql/sqlfront/syntax"
+	"dpsql/sqlfront/types"
 )
 
 // expr compiles an expression over keys and aggregates. aliases says whether a name
@@ -89,31 +89,31 @@ func (o *outputs) entry(i int) (post.Expr, error) {
 }
 
 // heading names a column of the result.
-func (o *outputs) heading(it syntax.ListItem) string {
+func (b *binder) heading(it syntax.ListItem) string {
 	if it.Alias != "" {
 		return it.Alias
 	}
 	if f, ok := syntax.Unwrap(it.Expr).(*sqlparser.FuncExpr); ok {
 		f, _ = syntax.Filter(f)
-		if name, _ := o.calledFunction(f); isOwn(name) || isMeasure(name) {
+		if name, _ := b.calledFunction(f); isOwn(name) || isMeasure(name) {
 			return name
 		}
 	}
 	if c, ok := syntax.Unwrap(it.Expr).(*sqlparser.ColName); ok {
-		if t, ok := o.g.Token(c.Name.String()); ok {
+		if t, ok := b.g.Token(c.Name.String()); ok {
 			return t.Value
 		}
 	}
-	return o.textOf(it)
+	return b.textOf(it)
 }
 
 // textOf returns an entry of the select list as written.
-func (o *outputs) textOf(it syntax.ListItem) string {
-	if o.texts == nil {
-		o.texts = o.g.ListTexts()
+func (b *binder) textOf(it syntax.ListItem) string {
+	if b.texts == nil {
+		b.texts = b.g.ListTexts()
 	}
-	if it.Index < len(o.texts) {
-		return o.texts[it.Index]
+	if it.Index < len(b.texts) {
+		return b.texts[it.Index]
 	}
 	return ""
 }
@@ -346,7 +346,7 @@ func (o *outputs) comparison(left sqlparser.Expr, operator string, right sqlpars
 		return nil, o.g.StartToken(left).Unsupported("a comparison of a number with a text outside WHERE").
 			WithHint("compare numbers with numbers, and texts with texts in single quotes")
 	}
-	if isTime(o.typeOf(left)) || isTime(o.typeOf(right)) {
+	if types.IsTime(o.pass.Of(o.g.Node(left))) || types.IsTime(o.pass.Of(o.g.Node(right))) {
 		l, r = post.Folded{Operand: l, Moment: true}, post.Folded{Operand: r, Moment: true}
 	} else if _, key := l.(post.Key); isNoCase(l) || !key && isNoCase(r) { // the collation of the left column counts
 		l, r = post.Folded{Operand: l}, post.Folded{Operand: r}
@@ -469,7 +469,10 @@ func (o *outputs) columnType(i int) query.SQLType {
 		}
 		return query.SQLFloat8
 	}
-	return cmp.Or(o.typeOf(o.s.List[i].Expr), query.SQLText)
+	if t := o.pass.Of(o.s.Block.Items[i].X); types.Known(t) {
+		return t
+	}
+	return query.SQLText
 }
 
 // aggregated refuses a SELECT without aggregates and groups: it would return the

@@ -13,37 +13,28 @@ import (
 )
 
 // functions are the functions that a statement may call, in lower case. None reads anything but its
-// arguments and the clock, and none makes a text that is longer than SQLite's own limit. Not here,
+// arguments and the clock, and none makes a text that is longer than SQLite's own limit. Those of
+// types.Shared are among them. Not here,
 // among others: random and randomblob, so that a statement has one result; zeroblob;
 // load_extension; and everything about the connection, its files, or the compiled library.
-var functions = sync.OnceValue(func() map[string]types.Function {
-	all := make(map[string]types.Function)
+var functions = sync.OnceValue(func() types.Functions {
+	all := types.Shared()
 	text, integer, real := []types.Type{query.SQLText}, []types.Type{query.SQLInt8}, []types.Type{query.SQLFloat8}
-	add := func(f types.Function, names string) {
-		for _, name := range strings.Fields(names) {
-			all[name] = f
-		}
-	}
-	add(types.Function{Args: text, Value: query.SQLText}, `char concat concat_ws format hex lower ltrim printf quote replace
-		rtrim trim typeof upper current_time strftime time timediff group_concat string_agg`)
-	add(types.Function{Args: text, Value: query.SQLBool}, "glob like")
-	add(types.Function{Args: text, Value: query.SQLInt8}, `instr length octet_length unicode unixepoch count dense_rank ntile rank
+	all.Add(types.Function{Args: text, Value: query.SQLText}, `char concat concat_ws format hex ltrim printf quote replace
+		rtrim trim typeof current_time strftime time timediff group_concat string_agg`)
+	all.Add(types.Function{Args: text, Value: query.SQLBool}, "glob like")
+	all.Add(types.Function{Args: text, Value: query.SQLInt8}, `instr octet_length unicode unixepoch count dense_rank ntile rank
 		row_number`)
-	add(types.Function{Args: integer, Value: query.SQLInt8}, "sign")
-	add(types.Function{Args: text, Value: query.SQLDate}, "current_date date")
-	add(types.Function{Args: text, Value: query.SQLTimestamp}, "current_timestamp datetime")
-	add(types.Function{Args: text, Value: query.SQLFloat8}, "julianday")
-	add(types.Function{Args: real, Value: query.SQLFloat8}, `acos acosh asin asinh atan atan2 atanh cos cosh degrees exp ln log
+	all.Add(types.Function{Args: integer, Value: query.SQLInt8}, "sign")
+	all.Add(types.Function{Args: text, Value: query.SQLDate}, "current_date date")
+	all.Add(types.Function{Args: text, Value: query.SQLTimestamp}, "current_timestamp datetime")
+	all.Add(types.Function{Args: text, Value: query.SQLFloat8}, "julianday")
+	all.Add(types.Function{Args: real, Value: query.SQLFloat8}, `acos acosh asin asinh atan atan2 atanh cos cosh degrees exp ln log
 		log10 log2 mod pi pow power radians sin sinh sqrt tan tanh avg total cume_dist percent_rank`)
-	add(types.Function{Args: integer, Result: types.Number}, "abs ceil ceiling floor trunc")
-	add(types.Function{Args: integer, Result: sum}, "sum")
-	add(types.Function{Args: []types.Type{query.SQLFloat8, query.SQLInt8}, Value: query.SQLFloat8}, "round")
-	add(types.Function{Args: []types.Type{query.SQLText, query.SQLInt8}, Value: query.SQLText}, "substr substring")
-	add(types.Function{Args: []types.Type{query.SQLText, query.SQLInt8}, Result: types.First}, "lag lead nth_value")
-	add(types.Function{Args: text, Result: types.First}, "first_value last_value")
-	add(types.Function{Chosen: 1}, "coalesce ifnull max min")
-	add(types.Function{Chosen: 1, Result: types.FirstKnown}, "nullif")
-	add(types.Function{Args: []types.Type{query.SQLBool}, Chosen: 2}, "iif if")
+	all.Add(types.Function{Args: integer, Result: types.Number}, "ceil ceiling floor trunc")
+	all.Add(types.Function{Args: integer, Result: sum}, "sum")
+	all.Add(types.Function{Args: []types.Type{query.SQLText, query.SQLInt8}, Result: types.First}, "lag lead nth_value")
+	all.Add(types.Function{Args: text, Result: types.First}, "first_value last_value")
 	return all
 })
 

@@ -384,5 +384,5 @@ func (s *scope) Query(q *syntax.Query) []types.Type {
 // dialect is that of what SQLite runs. Values of two types, of which neither takes in the other, can
 // have any.
 var dialect = sync.OnceValue(func() *types.Dialect {
-	return &types.Dialect{Functions: functions(), Operators: types.SQLite}
+	return &types.Dialect{Functions: functions(), Operators: types.SQLite, Long: query.SQLFloat8}
 })

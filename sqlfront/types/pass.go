@@ -1,6 +1,7 @@
 package types
 
 import (
+	"strconv"
 	"strings"
 
 	"dpsql/internal/sqlvalue"
@@ -14,6 +15,12 @@ type Scope interface {
 	Column(c *syntax.Column) Type
 	// Query returns the types of the columns of a query inside an expression; nil if they are not known.
 	Query(q *syntax.Query) []Type
+}
+
+// Entries is a Scope with a select list, of which an entry is named in a call of a function on Entry.
+type Entries interface {
+	// Entry returns the type of an entry of the select list.
+	Entry(name syntax.Ident) Type
 }
 
 // Pass finds types in one statement.
@@ -216,14 +223,21 @@ func (p *Pass) literal(l *syntax.Literal) Type {
 		c := syntax.Placed(&syntax.Column{Path: []syntax.Ident{syntax.Named(l.Value, l)}}, l)
 		return first(p.Scope.Column(c), query.SQLBool)
 	}
-	if strings.ContainsAny(l.Value, ".eE") || len(l.Value) > 18 { // one more makes it a REAL
+	_, err := strconv.ParseInt(l.Value, 10, 64)
+	switch {
+	case err != nil:
 		return query.SQLFloat8
+	case len(l.Value) > 18:
+		return p.Long
 	}
 	return query.SQLInt8
 }
 
 // Clock returns the type of CURRENT_DATE and the like, which stand where no column of the name is.
 func Clock(name syntax.Ident) Type {
+	if name.Quoted {
+		return Unknown
+	}
 	switch strings.ToUpper(name.Text) {
 	case "CURRENT_DATE":
 		return query.SQLDate
@@ -361,14 +375,30 @@ func IsText(e syntax.Expr) bool {
 
 func (p *Pass) in(e *syntax.In) {
 	x := p.Of(e.X)
-	list, ok := e.Set.(*syntax.Tuple)
-	if !ok {
+	if list := listed(e.Set); list != nil {
+		p.compared(e, append([]syntax.Expr{e.X}, list...), append([]Type{x}, p.all(list)...))
+	}
+	if _, ok := e.Set.(*syntax.Tuple); !ok {
 		if y := p.Of(e.Set); y != Unknown {
 			p.Expect(y, e.X)
 		}
-		return
 	}
-	p.compared(e, append([]syntax.Expr{e.X}, list.Items...), append([]Type{x}, p.all(list.Items)...))
+}
+
+// listed returns the values behind IN that are written out: (a, b), or (VALUES (a), (b)).
+func listed(set syntax.Expr) (list []syntax.Expr) {
+	switch set := set.(type) {
+	case *syntax.Tuple:
+		return set.Items
+	case *syntax.Subquery:
+		v, ok := set.Query.Body.(*syntax.Values)
+		for i := 0; ok && i < len(v.Rows); i++ {
+			if list = append(list, v.Rows[i]); len(v.Rows[i].Items) == 1 {
+				list[i] = v.Rows[i].Items[0]
+			}
+		}
+	}
+	return list
 }
 
 func (p *Pass) caseOf(e *syntax.Case) Type {
@@ -391,10 +421,20 @@ func (p *Pass) caseOf(e *syntax.Case) Type {
 	return out
 }
 
+// arguments returns the types of a call's arguments.
+func (p *Pass) arguments(f Function, c *syntax.Call) []Type {
+	if f.Entry && len(c.Args) == 1 {
+		if name, ok := syntax.Inside(c.Args[0]).(*syntax.Column); ok && len(name.Path) == 1 {
+			return []Type{p.Scope.(Entries).Entry(name.Path[0])}
+		}
+	}
+	return p.all(c.Args)
+}
+
 // call returns the type of a call.
 func (p *Pass) call(c *syntax.Call) Type {
 	f := p.Functions[Name(c)]
-	args := p.all(c.Args)
+	args := p.arguments(f, c)
 	p.terms(c.Order)
 	p.terms(c.Within)
 	p.Condition(c.Filter)

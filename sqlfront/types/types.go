@@ -7,7 +7,11 @@
 // tells its type decides.
 package types
 
-import "dpsql/query"
+import (
+	"strings"
+
+	"dpsql/query"
+)
 
 // Type is a type by PostgreSQL's name of it, or one of the two below.
 type Type = query.SQLType
@@ -77,10 +81,11 @@ func (d *Dialect) All(all []Type) Type {
 
 // Dialect has what the types of expressions follow from.
 type Dialect struct {
-	Functions map[string]Function // by lower-case name
+	Functions Functions
 	Operators map[string]Function // of two operands, by name; others compare or compute
 	Mixed     Type                // of values of two types that have no other in common
 	NotNumber Type                // of x + y where one is neither a number nor a date
+	Long      Type                // of an integer of more than 18 digits, which one more may make a REAL
 }
 
 // Function is what is known of the types of a function or operator.
@@ -89,6 +94,31 @@ type Function struct {
 	Value  Type                   // of its values, if there is no Result
 	Result func(args []Type) Type // returns the type of its values
 	Chosen int                    // its value is one of the arguments from this one on, counted from 1; 0 for none
+	Entry  bool                   // its argument may be the name of an entry of the select list, before all others
+}
+
+// Functions is a table of functions, by lower-case name.
+type Functions map[string]Function
+
+// Add adds a function under several names, with blanks between them.
+func (t Functions) Add(f Function, names string) {
+	for _, name := range strings.Fields(names) {
+		t[name] = f
+	}
+}
+
+// Shared returns the functions that private rows and SQLite have alike.
+func Shared() Functions {
+	t := make(Functions)
+	t.Add(Function{Args: []Type{query.SQLText}, Value: query.SQLInt8}, "length")
+	t.Add(Function{Args: []Type{query.SQLText}, Value: query.SQLText}, "lower upper")
+	t.Add(Function{Args: []Type{query.SQLText, query.SQLInt8}, Value: query.SQLText}, "substr substring")
+	t.Add(Function{Args: []Type{query.SQLInt8}, Result: Number}, "abs")
+	t.Add(Function{Args: []Type{query.SQLFloat8, query.SQLInt8}, Value: query.SQLFloat8}, "round")
+	t.Add(Function{Chosen: 1}, "coalesce ifnull max min")
+	t.Add(Function{Chosen: 1, Result: FirstKnown}, "nullif")
+	t.Add(Function{Args: []Type{query.SQLBool}, Chosen: 2}, "iif if")
+	return t
 }
 
 // arg returns the type that an argument is expected to have.
