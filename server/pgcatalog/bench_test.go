@@ -24,7 +24,6 @@ func wide(n int) Picture {
 // share.
 func BenchmarkNew(b *testing.B) {
 	sharedCatalog()
-	typeRows()
 	p := wide(20)
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -156,23 +156,33 @@ func (b *binder) table(s *scope, n *syntax.Table) string {
 	for _, col := range r.columns {
 		src.columns = append(src.columns, outColumn{name: col.name, typ: col.typ})
 	}
-	if r.name == "pg_settings" {
-		rows := b.invoked(recordOID, false, func(run *run, _ []any) any {
-			out := &array{lower: 1}
-			for _, row := range run.settingRows() {
-				out.elements = append(out.elements, record(row))
-			}
-			return out
-		})
-		src.listedColumns()
-		s.addSource(src, named.columns, n.Pos())
-		return "json_each(" + rows.sql + ") AS " + src.name
-	}
 	src.relation = r
 	b.reads = append(b.reads, r)
-	src.numberedColumns()
+	for _, col := range r.columns {
+		src.sql = append(src.sql, src.name+`."`+col.name+`"`)
+	}
+	if r.name == "pg_settings" {
+		b.sessionSettings(src)
+	}
 	s.addSource(src, named.columns, n.Pos())
 	return r.tableName() + " AS " + src.name
+}
+
+// sessionSettings makes the settings of pg_settings those of the session.
+func (b *binder) sessionSettings(src *fromItem) {
+	text := func(column string) expr { return expr{typ: textOID, sql: src.name + "." + column} }
+	now := b.invoked(textOID, false, func(r *run, a []any) any {
+		v, _ := r.setting(a[0].(string))
+		return v
+	}, text("name")).sql
+	for i, col := range src.columns {
+		switch col.name {
+		case "setting":
+			src.sql[i] = now
+		case "source":
+			src.sql[i] = "CASE WHEN " + now + " = " + text("boot_val").sql + " THEN 'default' ELSE 'session' END"
+		}
+	}
 }
 
 func (t *withQueries) find(name string) *withQueries {

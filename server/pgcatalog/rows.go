@@ -2,10 +2,13 @@ package pgcatalog
 
 import (
 	"cmp"
+	_ "embed"
+	"encoding/json"
 	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"dpsql/sqlerr"
 )
@@ -84,144 +87,153 @@ func (r *relation) description(column int) string {
 	return r.table.Columns[column-1].Comment
 }
 
-// perTable guesses how many rows the picture has in a relation for each table.
-func perTable(name string) int {
-	switch name {
-	case "pg_class", "pg_tables", "tables", "table_privileges", "role_table_grants":
-		return 1
-	case "pg_attribute", "columns", "pg_description":
-		return 10
-	case "pg_type":
-		return 2
-	}
-	return 0
+// relationsText fills relations of what the lists below have, and says how.
+//
+//go:embed relations.sql
+var relationsText string
+
+// filling is a part of relationsText.
+type filling struct {
+	reads []string // relations
+	lists []string // of what
+	sql   string   // INSERT
 }
 
-// ownRows returns the rows that a system's relation has for the picture.
-func (c *Catalog) ownRows(r *relation) (out [][]any) {
-	put := func(values map[string]any) { out = append(out, r.row(values)) }
-	switch r.name {
-	case "pg_attribute":
-		for _, t := range c.sorted {
-			out = append(out, attributes(r, t, false)...)
+// fillings are the parts of relationsText by the names of relations.
+var fillings = sync.OnceValue(func() map[string]filling {
+	out := make(map[string]filling)
+	for _, part := range strings.Split(relationsText, "\n-- ")[1:] {
+		head, text, _ := strings.Cut(part, "\n")
+		name, reads, _ := strings.Cut(head, ": ")
+		if !strings.HasPrefix(text, "INSERT") {
+			continue
 		}
-	case "pg_database":
-		put(map[string]any{"oid": databaseOID, "datname": c.picture.Database, "datdba": ownerRole, "encoding": 6, "datlocprovider": "c",
-			"datallowconn": true, "datconnlimit": -1, "dattablespace": 1663, "datcollate": "C.UTF-8", "datctype": "C.UTF-8"})
-	case "information_schema_catalog_name":
-		put(map[string]any{"catalog_name": c.picture.Database})
-	case "schemata":
-		for _, row := range sharedCatalog().relations["pg_catalog.pg_namespace"].rows {
-			if row[1] != "pg_toast" {
-				put(map[string]any{"catalog_name": c.picture.Database, "schema_name": row[1], "schema_owner": c.roleName(uint32(row[2].(int64)))})
+		f := filling{sql: text}
+		for _, read := range strings.Fields(reads) {
+			if lists[read].columns == nil {
+				f.reads = append(f.reads, read)
+			} else {
+				f.lists = append(f.lists, read)
 			}
 		}
-	case "pg_roles", "pg_user", "enabled_roles":
-		for _, one := range c.roles {
-			if one.login || r.name == "pg_roles" {
-				put(one.row())
-			}
-		}
-	case "character_sets":
-		put(map[string]any{"character_set_name": "UTF8", "character_repertoire": "UCS", "form_of_use": "UTF8",
-			"default_collate_catalog": c.picture.Database, "default_collate_schema": "pg_catalog", "default_collate_name": "default"})
+		out[name] = f
 	}
-	if perTable(r.name) > 0 && r.name != "pg_attribute" {
-		for _, t := range c.sorted {
-			c.tableRows(r.name, t, put)
+	return out
+})
+
+// fill returns a statement that fills a relation with what follows from a picture, or of nil from the system
+// itself, and its arguments. Each list is JSON.
+func (f filling) fill(c *Catalog) (sql string, args []any, err error) {
+	var tables []string
+	for i, name := range f.lists {
+		list := lists[name]
+		values := make([]string, len(list.columns))
+		for j := range values {
+			values[j] = "value ->> " + itoa(j)
+		}
+		from := " FROM json_each(?" + itoa(i+1) + ")"
+		tables = append(tables, name+"("+strings.Join(list.columns, ", ")+") AS (SELECT "+strings.Join(values, ", ")+from+")")
+		rows := [][]any{}
+		if c != nil {
+			rows = append(rows, list.pictured(c)...)
+		} else if list.system != nil {
+			rows = list.system()
+		}
+		text, err := json.Marshal(rows)
+		if err != nil {
+			return "", nil, err
+		}
+		args = append(args, string(text))
+	}
+	return "WITH " + strings.Join(tables, ", ") + " " + f.sql, args, nil
+}
+
+// list is what relationsText reads beside relations.
+type list struct {
+	columns  []string
+	system   func() [][]any
+	pictured func(c *Catalog) [][]any
+}
+
+// lists are the lists by name.
+var lists = map[string]list{
+	"relation": {strings.Fields("oid schema name kind natts acl own"),
+		func() [][]any { return relationRows(sections().relations, "=r/"+ownerName) },
+		func(c *Catalog) [][]any { return relationRows(c.sorted, c.grant()...) }},
+	"attribute": {strings.Fields("relation of schema kind name number type title required modifier"),
+		func() [][]any { return attributeRows(sections().relations) },
+		func(c *Catalog) [][]any { return attributeRows(c.sorted) }},
+	"comment": {strings.Fields("relation number text"), nil, (*Catalog).comments},
+	"role": {strings.Fields("oid name login"), nil, func(c *Catalog) (out [][]any) {
+		for _, r := range c.roles {
+			out = append(out, []any{r.oid, r.name, rank(r.login)})
+		}
+		return out
+	}},
+	"picture": {strings.Fields("database user"), nil, func(c *Catalog) [][]any {
+		return [][]any{{c.picture.Database, c.picture.User}}
+	}},
+	"setting": {strings.Fields("name value kind"), func() (out [][]any) {
+		for _, s := range settings {
+			out = append(out, []any{s.name, s.value, s.kind})
+		}
+		return out
+	}, func(*Catalog) [][]any { return nil }},
+}
+
+// grant is what the user may do with a table, as an aclitem.
+func (c *Catalog) grant() []any {
+	if c.picture.User == "" || c.picture.User == ownerName {
+		return nil
+	}
+	return []any{quoteIdent(c.picture.User) + "=r/" + ownerName}
+}
+
+func relationRows(list []*relation, others ...any) (out [][]any) {
+	acl := append([]any{ownerName + "=arwdDxt/" + ownerName}, others...)
+	for _, r := range list {
+		out = append(out, []any{r.oid, r.schema, r.name, r.kind, len(r.columns), acl, rank(r.table != nil)})
+	}
+	return out
+}
+
+// hidden are the columns that each table of PostgreSQL has, in the order of their numbers
+// from -1 down. Clients see them in pg_attribute and leave them out.
+var hidden = []relationColumn{{"ctid", 27, true}, {"xmin", xidOID, true}, {"cmin", cidOID, true}, {"xmax", xidOID, true},
+	{"cmax", cidOID, true}, {"tableoid", oidOID, true}}
+
+func attributeRows(list []*relation) (out [][]any) {
+	var c Catalog // of no tables, to name types
+	for _, r := range list {
+		put := func(col relationColumn, number int, modifier int64) {
+			out = append(out, []any{r.oid, r.name, r.schema, r.kind, col.name, number, col.typ, c.typeTitle(col.typ),
+				rank(col.notNull), modifier})
+		}
+		for i, col := range hidden {
+			if r.kind == "r" {
+				put(col, -i-1, -1)
+			}
+		}
+		for i, col := range r.columns {
+			modifier := int64(-1)
+			if r.modifiers != nil {
+				modifier = r.modifiers[i]
+			}
+			put(col, i+1, modifier)
 		}
 	}
 	return out
 }
 
-// row returns what pg_roles, pg_user and enabled_roles say of a role.
-func (r role) row() map[string]any {
-	return map[string]any{"oid": int64(r.oid), "rolname": r.name, "rolsuper": false, "rolinherit": true, "rolcreaterole": false, "rolcreatedb": false,
-		"rolcanlogin": r.login, "rolreplication": false, "rolconnlimit": -1, "rolpassword": "********", "rolbypassrls": false,
-		"usename": r.name, "usesysid": int64(r.oid), "usecreatedb": false, "usesuper": false, "userepl": false, "usebypassrls": false, "passwd": "********",
-		"role_name": r.name}
-}
-
-// tableRows puts a table's rows into a relation that has some for each table.
-func (c *Catalog) tableRows(name string, t *relation, put func(map[string]any)) {
-	switch name {
-	case "pg_class":
-		privileges := textArray(ownerName + "=arwdDxt/" + ownerName)
-		if c.picture.User != "" && c.picture.User != ownerName {
-			privileges.elements = append(privileges.elements, quoteIdent(c.picture.User)+"=r/"+ownerName)
-		}
-		put(map[string]any{"oid": int64(t.oid), "relname": t.name, "relnamespace": publicSchema, "reltype": int64(t.oid + 1), "relowner": ownerRole,
-			"relam": heapAM, "relfilenode": int64(t.oid), "reltuples": float64(-1), "relpersistence": "p", "relkind": "r", "relnatts": len(t.columns),
-			"relreplident": "d", "relispopulated": true, "relacl": privileges})
-	case "pg_tables":
-		put(map[string]any{"schemaname": "public", "tablename": t.name, "tableowner": ownerName, "hasindexes": false, "hasrules": false,
-			"hastriggers": false, "rowsecurity": false})
-	case "pg_type":
-		rowTypes(t, put)
-	case "pg_description":
-		for i := range len(t.columns) + 1 {
-			if s := t.description(i); s != "" {
-				put(map[string]any{"objoid": int64(t.oid), "classoid": pgClass, "objsubid": i, "description": s})
+func (c *Catalog) comments() (out [][]any) {
+	for _, r := range c.sorted {
+		for i := range len(r.columns) + 1 {
+			if s := r.description(i); s != "" {
+				out = append(out, []any{r.oid, i, s})
 			}
 		}
-	case "tables":
-		put(map[string]any{"table_catalog": c.picture.Database, "table_schema": "public", "table_name": t.name, "table_type": "BASE TABLE",
-			"is_insertable_into": "NO", "is_typed": "NO"})
-	case "table_privileges", "role_table_grants":
-		put(map[string]any{"grantor": ownerName, "grantee": c.picture.User, "table_catalog": c.picture.Database, "table_schema": "public",
-			"table_name": t.name, "privilege_type": "SELECT", "is_grantable": "NO", "with_hierarchy": "YES"})
-	case "columns":
-		c.standardColumns(t, put)
 	}
-}
-
-// rowTypes puts the type of a table's rows, and its array, into pg_type.
-func rowTypes(t *relation, put func(map[string]any)) {
-	proc := func(name string) int64 { return int64(typeTable().procs[name]) }
-	put(map[string]any{"oid": int64(t.oid + 1), "typname": t.name, "typnamespace": publicSchema, "typowner": ownerRole, "typlen": -1,
-		"typtype": "c", "typcategory": "C", "typisdefined": true, "typdelim": ",", "typrelid": int64(t.oid), "typarray": int64(t.oid + 2),
-		"typinput": proc("record_in"), "typoutput": proc("record_out"), "typreceive": proc("record_recv"), "typsend": proc("record_send"),
-		"typalign": "d", "typstorage": "x", "typtypmod": -1})
-	put(map[string]any{"oid": int64(t.oid + 2), "typname": "_" + t.name, "typnamespace": publicSchema, "typowner": ownerRole, "typlen": -1,
-		"typtype": "b", "typcategory": "A", "typisdefined": true, "typdelim": ",", "typelem": int64(t.oid + 1),
-		"typinput": proc("array_in"), "typoutput": proc("array_out"), "typreceive": proc("array_recv"), "typsend": proc("array_send"),
-		"typanalyze": proc("array_typanalyze"), "typsubscript": proc("array_subscript_handler"), "typalign": "d", "typstorage": "x", "typtypmod": -1})
-}
-
-// standardColumns puts a table's columns into information_schema.columns.
-func (c *Catalog) standardColumns(t *relation, put func(map[string]any)) {
-	for i, col := range t.columns {
-		typ := typeTable().types[col.typ].name
-		row := map[string]any{"table_catalog": c.picture.Database, "table_schema": "public", "table_name": t.name, "column_name": col.name,
-			"ordinal_position": i + 1, "is_nullable": yesOrNo(!col.notNull), "data_type": c.typeTitle(col.typ), "udt_catalog": c.picture.Database,
-			"udt_schema": "pg_catalog", "udt_name": typ, "dtd_identifier": itoa(i + 1), "is_self_referencing": "NO", "is_identity": "NO",
-			"identity_cycle": "NO", "is_generated": "NEVER", "is_updatable": "NO"}
-		switch col.typ {
-		case int8OID:
-			row["numeric_precision"], row["numeric_precision_radix"], row["numeric_scale"] = 64, 2, 0
-		case float8OID:
-			row["numeric_precision"], row["numeric_precision_radix"] = 53, 2
-		case numericOID:
-			row["numeric_precision_radix"] = 10
-			if m := t.modifiers[i]; m >= 0 {
-				row["numeric_precision"], row["numeric_scale"] = (m-4)>>16, (m-4)&0x7ff
-			}
-		case textOID:
-			row["character_octet_length"] = 1 << 30
-		case dateOID:
-			row["datetime_precision"] = 0
-		case timestampOID:
-			row["datetime_precision"] = 6
-		}
-		put(row)
-	}
-}
-
-func yesOrNo(b bool) string {
-	if b {
-		return "YES"
-	}
-	return "NO"
+	return out
 }
 
 // roleName returns a role's name, as pg_get_userbyid does.

@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,9 +24,15 @@ import (
 type store struct {
 	pool   *sql.DB
 	conn   *sql.Conn
-	shows  *Catalog           // whose picture is loaded; nil for none
-	tables map[*relation]bool // that are loaded; true with the rows of the picture
-	guards atomic.Bool        // a statement of a client runs
+	shows  *Catalog              // whose picture is loaded; nil for none
+	tables map[*relation]*loaded // that are made
+	guards atomic.Bool           // a statement of a client runs
+}
+
+// loaded is a table of a store.
+type loaded struct {
+	system   int64 // the number of rows that all catalogs have; they come first
+	pictured bool  // it has the rows of the picture
 }
 
 // idle are the stores that no statement uses.
@@ -68,8 +73,16 @@ func callback(args []driver.Value) (out driver.Value, err error) {
 	return encode(r.calls[index].do(r, args[2:])), nil
 }
 
-// tableName returns the name of a relation's table.
-func (r *relation) tableName() string { return "t" + strconv.Itoa(int(r.oid)) }
+// key is a relation's name, with the schema if that is not pg_catalog.
+func (r *relation) key() string {
+	if r.schema == "pg_catalog" {
+		return r.name
+	}
+	return r.schema + "." + r.name
+}
+
+// tableName returns the name of a relation's table in SQL.
+func (r *relation) tableName() string { return `"` + r.key() + `"` }
 
 // indexed are the columns by which clients look rows up.
 var indexed = map[string][]string{"pg_class": {"oid", "relname"}, "pg_attribute": {"attrelid"}, "pg_type": {"oid", "typname"},
@@ -92,7 +105,7 @@ func opened(ctx context.Context) (*store, error) {
 		return nil, err
 	}
 	pool.SetMaxOpenConns(1)
-	s := &store{pool: pool, tables: make(map[*relation]bool)}
+	s := &store{pool: pool, tables: make(map[*relation]*loaded)}
 	if s.conn, err = pool.Conn(ctx); err == nil {
 		err = s.begin(ctx)
 	}
@@ -134,23 +147,47 @@ func (s *store) begin(ctx context.Context) error {
 }
 
 // create makes a relation's table with the rows that every catalog has.
-func (s *store) create(ctx context.Context, r *relation) error {
+func (s *store) create(ctx context.Context, r *relation) (*loaded, error) {
 	columns := make([]string, len(r.columns))
 	script := ""
 	for i, c := range r.columns {
-		columns[i] = "c" + strconv.Itoa(i)
+		columns[i] = `"` + c.name + `"`
+		if c.notNull {
+			columns[i] += " DEFAULT " + constantSQL(zeroValue(c.typ))
+		}
 		if slices.Contains(indexed[r.name], c.name) {
-			script += fmt.Sprintf("; CREATE INDEX %s_%d ON %s (c%d)", r.tableName(), i, r.tableName(), i)
+			script += fmt.Sprintf(`; CREATE INDEX "%s %s" ON %s (%s)`, r.key(), c.name, r.tableName(), c.name)
 		}
 	}
-	if _, err := s.conn.ExecContext(ctx, "CREATE TABLE "+r.tableName()+" ("+strings.Join(columns, ", ")+")"+script); err != nil {
-		return err
+	script = "CREATE TABLE " + r.tableName() + " (" + strings.Join(columns, ", ") + ")" + script
+	if _, err := s.conn.ExecContext(ctx, script); err != nil {
+		return nil, err
 	}
 	if err := s.insert(ctx, r, r.rows); err != nil {
-		return err
+		return nil, err
 	}
-	_, err := s.conn.ExecContext(ctx, "ANALYZE "+r.tableName())
-	return err
+	n, err := s.fill(ctx, r, nil)
+	if err == nil {
+		_, err = s.conn.ExecContext(ctx, "ANALYZE "+r.tableName())
+	}
+	return &loaded{system: int64(len(r.rows)) + n}, err
+}
+
+// fill fills a relation with what follows from a picture, or of nil from the system itself.
+func (s *store) fill(ctx context.Context, r *relation, c *Catalog) (int64, error) {
+	f, ok := fillings()[r.key()]
+	if !ok {
+		return 0, nil
+	}
+	text, args, err := f.fill(c)
+	if err != nil {
+		return 0, err
+	}
+	done, err := s.conn.ExecContext(ctx, text, args...)
+	if err != nil {
+		return 0, err
+	}
+	return done.RowsAffected()
 }
 
 func (s *store) insert(ctx context.Context, r *relation, rows [][]any) error {
@@ -188,34 +225,50 @@ func (s *store) insert(ctx context.Context, r *relation, rows [][]any) error {
 }
 
 // show loads the relations that a statement reads, of a catalog's picture and in the place of the one before.
-// Without this a first question waited for all of them: 114 ms in a process, 27 ms for another user (BenchmarkFirst).
-func (s *store) show(ctx context.Context, c *Catalog, reads []*relation) (err error) {
+// Without this a first question waited for all of them: 114 ms in a process, 27 ms for another user
+// (BenchmarkFirst).
+func (s *store) show(ctx context.Context, c *Catalog, reads []*relation) error {
 	if s.shows != c {
-		for r, pictured := range s.tables {
-			if pictured {
-				if _, err := s.conn.ExecContext(ctx, "DELETE FROM "+r.tableName()+" WHERE rowid > ?", len(r.rows)); err != nil {
+		for r, t := range s.tables {
+			if t.pictured {
+				own := "DELETE FROM " + r.tableName() + " WHERE rowid > ?"
+				if _, err := s.conn.ExecContext(ctx, own, t.system); err != nil {
 					return err
 				}
-				s.tables[r] = false
+				t.pictured = false
 			}
 		}
 		s.shows = c
 	}
 	for _, r := range reads {
-		pictured, made := s.tables[r]
-		if !made {
-			if err := s.create(ctx, r); err != nil {
-				return err
-			}
+		if err := s.load(ctx, c, r); err != nil {
+			return err
 		}
-		if !pictured {
-			if err := s.insert(ctx, r, c.ownRows(r)); err != nil {
-				return err
-			}
-		}
-		s.tables[r] = true
 	}
 	return nil
+}
+
+// load loads a relation, and before it those that its rows are made of.
+func (s *store) load(ctx context.Context, c *Catalog, r *relation) (err error) {
+	t := s.tables[r]
+	if t != nil && t.pictured {
+		return nil
+	}
+	for _, name := range fillings()[r.key()].reads {
+		if err := s.load(ctx, c, sharedCatalog().relations["pg_catalog."+name]); err != nil {
+			return err
+		}
+	}
+	if t == nil {
+		if t, err = s.create(ctx, r); err != nil {
+			return err
+		}
+		s.tables[r] = t
+	}
+	if _, err = s.fill(ctx, r, c); err == nil {
+		t.pictured = true
+	}
+	return err
 }
 
 // allowed are the functions of SQLite that the binder writes.

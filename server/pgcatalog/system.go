@@ -22,36 +22,13 @@ const firstUnpinned = 12000
 
 // The OIDs of what each catalog has.
 const (
-	catalogSchema = 11
-	publicSchema  = 2200
 	ownerRole     = 10
 	databaseOwner = 6171
 	databaseOID   = 16384
-	heapAM        = 2
-	pgClass       = 1259
 )
 
 // ownerName is the role that owns every table. Nobody logs in as it.
 const ownerName = "dpsql"
-
-// row makes a row of some columns' values. The others are NULL, or where the column does not
-// allow that, the zero of its type.
-func (r *relation) row(values map[string]any) []any {
-	out := make([]any, len(r.columns))
-	for i, c := range r.columns {
-		v, ok := values[c.name] // not all of values need be columns
-		switch {
-		case ok:
-			out[i] = v
-		case c.notNull:
-			out[i] = zeroValue(c.typ)
-		}
-		if n, isInt := out[i].(int); isInt {
-			out[i] = int64(n)
-		}
-	}
-	return out
-}
 
 func zeroValue(t uint32) any {
 	switch classOf(t) {
@@ -137,11 +114,10 @@ func sharedCatalog() *systemCatalog {
 	return systemShared
 }
 
-// Functions and not sync.OnceValue's variables: what reads system.txt uses what uses these.
+// A function and not sync.OnceValue's variable: what reads system.txt uses what uses this.
 var (
-	systemOnce, typeRowsOnce sync.Once
-	systemShared             *systemCatalog
-	typeRowsShared           map[uint32]map[string]any
+	systemOnce   sync.Once
+	systemShared *systemCatalog
 )
 
 func loadSystem() *systemCatalog {
@@ -160,7 +136,6 @@ func loadSystem() *systemCatalog {
 			r.rows = append(r.rows, c.systemRow(r, row))
 		}
 	}
-	s.describeItself()
 	return s
 }
 
@@ -183,49 +158,6 @@ func (c *Catalog) systemRow(r *relation, row []string) []any {
 	return out
 }
 
-// describeItself fills pg_class and pg_attribute with the system's relations.
-func (s *systemCatalog) describeItself() {
-	class, attribute, tables := s.relations["pg_catalog.pg_class"], s.relations["pg_catalog.pg_attribute"], s.relations["pg_catalog.pg_tables"]
-	for _, r := range sections().relations {
-		class.rows = append(class.rows, class.row(map[string]any{
-			"oid": int64(r.oid), "relname": r.name, "relnamespace": s.namespaceOf(r), "relowner": ownerRole, "relam": relationAM(r.kind),
-			"relpersistence": "p", "relkind": r.kind, "relnatts": len(r.columns), "relreplident": "n", "relispopulated": true,
-			"reltuples": float64(-1), "relhasrules": r.kind == "v", "relfilenode": fileOf(r), "relacl": textArray(ownerName+"=arwdDxt/"+ownerName, "=r/"+ownerName),
-		}))
-		if r.kind == "r" {
-			tables.rows = append(tables.rows, tables.row(map[string]any{"schemaname": r.schema, "tablename": r.name, "tableowner": ownerName,
-				"hasindexes": false, "hasrules": false, "hastriggers": false, "rowsecurity": false}))
-		}
-		attribute.rows = append(attribute.rows, attributes(attribute, r, true)...)
-	}
-}
-
-func (s *systemCatalog) namespaceOf(r *relation) int64 {
-	if r.schema == "pg_catalog" {
-		return catalogSchema
-	}
-	for _, row := range s.relations["pg_catalog.pg_namespace"].rows {
-		if row[1] == r.schema {
-			return row[0].(int64)
-		}
-	}
-	return 0
-}
-
-func relationAM(kind string) int64 {
-	if kind == "r" {
-		return heapAM
-	}
-	return 0
-}
-
-func fileOf(r *relation) int64 {
-	if r.kind == "r" && r.schema != "pg_catalog" {
-		return int64(r.oid)
-	}
-	return 0
-}
-
 // textArray returns an array of texts.
 func textArray(items ...string) *array {
 	a := &array{lower: 1}
@@ -233,70 +165,6 @@ func textArray(items ...string) *array {
 		a.elements = append(a.elements, s)
 	}
 	return a
-}
-
-// hidden are the columns that each table of PostgreSQL has, in the order of their numbers
-// from -1 down. Clients see them in pg_attribute and leave them out.
-var hidden = []relationColumn{{"ctid", 27, true}, {"xmin", xidOID, true}, {"cmin", cidOID, true}, {"xmax", xidOID, true}, {"cmax", cidOID, true}, {"tableoid", oidOID, true}}
-
-// attributes returns the rows of pg_attribute about a relation.
-func attributes(attribute *relation, r *relation, isSystem bool) [][]any {
-	var out [][]any
-	kinds := typeRows()
-	for i, col := range hidden {
-		if t := kinds[col.typ]; r.kind == "r" {
-			out = append(out, attribute.row(map[string]any{
-				"attrelid": int64(r.oid), "attname": col.name, "atttypid": int64(col.typ), "attlen": t["typlen"], "attnum": -i - 1, "attcacheoff": -1,
-				"atttypmod": -1, "attbyval": t["typbyval"], "attalign": t["typalign"], "attstorage": t["typstorage"], "attnotnull": true, "attislocal": true,
-			}))
-		}
-	}
-	for i, col := range r.columns {
-		t := kinds[col.typ]
-		collation := t["typcollation"]
-		if collation == int64(100) && isSystem && r.kind == "r" && r.schema == "pg_catalog" {
-			collation = int64(950)
-		}
-		dimensions := 0
-		if t["typcategory"] == "A" && t["typlen"] == int64(-1) && t["typelem"] != int64(0) && col.typ != int2vectorOID && col.typ != oidvectorOID && r.kind == "r" {
-			dimensions = 1
-		}
-		modifier := int64(-1)
-		if r.modifiers != nil {
-			modifier = r.modifiers[i]
-		}
-		out = append(out, attribute.row(map[string]any{
-			"attrelid": int64(r.oid), "attname": col.name, "atttypid": int64(col.typ), "attstattarget": -1, "attlen": t["typlen"], "attnum": i + 1,
-			"attndims": dimensions, "attcacheoff": -1, "atttypmod": modifier, "attbyval": t["typbyval"], "attalign": t["typalign"], "attstorage": t["typstorage"],
-			"attnotnull": col.notNull, "attislocal": true, "attcollation": collation,
-		}))
-	}
-	return out
-}
-
-// typeRows returns the rows of pg_type by OID and column.
-func typeRows() map[uint32]map[string]any {
-	typeRowsOnce.Do(func() { typeRowsShared = loadTypeRows() })
-	return typeRowsShared
-}
-
-func loadTypeRows() map[uint32]map[string]any {
-	var r *relation
-	for _, r = range sections().relations {
-		if r.name == "pg_type" {
-			break
-		}
-	}
-	out := make(map[uint32]map[string]any)
-	var c Catalog
-	for _, text := range sections().rows["pg_type"] {
-		row := make(map[string]any)
-		for i, v := range c.systemRow(r, text) {
-			row[r.columns[i].name] = v
-		}
-		out[uint32(row["oid"].(int64))] = row
-	}
-	return out
 }
 
 var keywordKinds = map[string]string{"U": "unreserved", "C": "unreserved (cannot be function or type name)", "T": "reserved (can be function or type name)", "R": "reserved"}
@@ -340,22 +208,6 @@ func (r *run) setting(name string) (string, bool) {
 		return "", false
 	}
 	return settings[i].value, true
-}
-
-// settingRows returns the rows of pg_settings.
-func (r *run) settingRows() [][]any {
-	table := sharedCatalog().relations["pg_catalog.pg_settings"]
-	var out [][]any
-	for _, s := range settings {
-		v, _ := r.setting(s.name)
-		source := "default"
-		if v != s.value {
-			source = "session"
-		}
-		out = append(out, table.row(map[string]any{"name": s.name, "setting": v, "category": "Preset Options", "context": "user", "vartype": s.kind,
-			"source": source, "boot_val": s.value, "reset_val": s.value, "pending_restart": false}))
-	}
-	return out
 }
 
 // lookup returns the relation of a name, nil if there is none. A name without a schema is
