@@ -188,7 +188,7 @@ func (o *outputs) caseExpr(e *sqlparser.CaseExpr, aliases bool) (post.Expr, erro
 		if err != nil {
 			return nil, err
 		}
-		then, err := o.expr(w.Val, aliases)
+		then, err := o.chosen(w.Val, e, aliases)
 		if err != nil {
 			return nil, err
 		}
@@ -196,7 +196,7 @@ func (o *outputs) caseExpr(e *sqlparser.CaseExpr, aliases bool) (post.Expr, erro
 	}
 	if e.Else != nil {
 		var err error
-		if c.Else, err = o.expr(e.Else, aliases); err != nil {
+		if c.Else, err = o.chosen(e.Else, e, aliases); err != nil {
 			return nil, err
 		}
 	}
@@ -238,7 +238,7 @@ func (o *outputs) call(e *sqlparser.FuncExpr, aliases bool) (post.Expr, error) {
 		}
 		compile := o.number
 		if f.name == post.Coalesce {
-			compile = func(e sqlparser.Expr, aliases bool, _ string) (post.Expr, error) { return o.expr(e, aliases) }
+			compile = func(x sqlparser.Expr, aliases bool, _ string) (post.Expr, error) { return o.chosen(x, e, aliases) }
 		}
 		v, err := compile(arg.Expr, aliases, "an argument")
 		if err != nil {
@@ -346,12 +346,25 @@ func (o *outputs) comparison(left sqlparser.Expr, operator string, right sqlpars
 		return nil, o.g.StartToken(left).Unsupported("a comparison of a number with a text outside WHERE").
 			WithHint("compare numbers with numbers, and texts with texts in single quotes")
 	}
-	if types.IsTime(o.pass.Of(o.g.Node(left))) || types.IsTime(o.pass.Of(o.g.Node(right))) {
+	if o.mayBeTime(left) || o.mayBeTime(right) {
 		l, r = post.Folded{Operand: l, Moment: true}, post.Folded{Operand: r, Moment: true}
 	} else if _, key := l.(post.Key); isNoCase(l) || !key && isNoCase(r) { // the collation of the left column counts
 		l, r = post.Folded{Operand: l}, post.Folded{Operand: r}
 	}
 	return post.Comparison{Op: op, Left: l, Right: r}, nil
+}
+
+// mayBeTime reports whether values of an expression may be dates or moments.
+func (o *outputs) mayBeTime(e sqlparser.Expr) bool { return types.MayBeTime(o.pass.Of(o.g.Node(e))) }
+
+// chosen compiles one of the expressions of which one has the value of another. Beside moments a date is
+// written as one.
+func (o *outputs) chosen(e, of sqlparser.Expr, aliases bool) (post.Expr, error) {
+	x, err := o.expr(e, aliases)
+	if err == nil && o.pass.Of(o.g.Node(e)) == query.SQLDate && o.pass.Of(o.g.Node(of)) == query.SQLTimestamp {
+		x = post.Folded{Operand: x, Moment: true}
+	}
+	return x, err
 }
 
 // isNoCase reports whether an expression is a key with COLLATE NOCASE.
@@ -469,10 +482,7 @@ func (o *outputs) columnType(i int) query.SQLType {
 		}
 		return query.SQLFloat8
 	}
-	if t := o.pass.Of(o.s.Block.Items[i].X); types.Known(t) {
-		return t
-	}
-	return query.SQLText
+	return types.Shown(o.pass.Of(o.s.Block.Items[i].X))
 }
 
 // aggregated refuses a SELECT without aggregates and groups: it would return the

@@ -152,7 +152,7 @@ func (db *Database) Compile(ctx context.Context, s *Statement, from Source, args
 		for i, name := range names {
 			col := ResultColumn{Name: name, SQL: query.SQLText}
 			if len(kinds) == len(names) {
-				col.Type, col.SQL = typeName(kinds[i]), sqlType(kinds[i])
+				col.Type, col.SQL = typeName(kinds[i]), types.Shown(kinds[i])
 			}
 			columns = append(columns, col)
 		}
@@ -590,18 +590,10 @@ func typeName(t types.Type) string {
 		return "INTEGER"
 	case types.IsNumber(t):
 		return "REAL"
-	case t == query.SQLText || types.IsTime(t):
+	case t == query.SQLText || types.MayBeTime(t):
 		return "TEXT"
 	}
 	return ""
-}
-
-// sqlType returns the type of a column. It is text for what may have any.
-func sqlType(t types.Type) query.SQLType {
-	if !types.Known(t) {
-		return query.SQLText
-	}
-	return t
 }
 
 // run runs a statement. The driver can stop the first step of a statement only, so all of the
@@ -653,7 +645,7 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, from Source
 	for i, name := range names {
 		typ := query.SQLText
 		if len(inferred) == len(names) {
-			typ = sqlType(inferred[i])
+			typ = types.Shown(inferred[i])
 			if inferred[i] != types.Unknown {
 				kinds[i] = dialect().Common(inferred[i], kinds[i])
 			}
@@ -662,9 +654,21 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, from Source
 		if col.Type == "" {
 			col.Type = "TEXT"
 		}
+		if col.SQL == query.SQLTimestamp {
+			out.asMoments(i)
+		}
 		out.Columns = append(out.Columns, col)
 	}
 	return out, c.empty(ctx)
+}
+
+// asMoments writes the dates of a column as the moments at which they begin.
+func (r *Result) asMoments(column int) {
+	for _, row := range r.Rows {
+		if text, ok := row[column].(string); ok {
+			row[column] = calendar.Canonical(text)
+		}
+	}
 }
 
 // first makes a script of a statement. The driver compiles the first statement of a text

@@ -108,7 +108,7 @@ func (w *walker) checkCall(e *syntax.Call, args []types.Type) {
 // refuseMoments refuses to compute with dates, at a place. To SQLite they are the numbers that
 // their texts begin with: a day after 2024-03-01 would be 2025.
 func (w *walker) refuseMoments(position int, operands []types.Type) {
-	if slices.ContainsFunc(operands, types.IsTime) {
+	if slices.ContainsFunc(operands, types.MayBeTime) {
 		w.refuse(syntax.Token{Position: position}.Unsupported("computing with a date, which is a text around aggregates,").
 			WithHint("write date(x, '+1 day') for a later date, and julianday(x) - julianday(y) for the days between two"))
 	}

@@ -197,9 +197,9 @@ func (s *Statement) count() int {
 func retyped(e syntax.Expr, t types.Type) bool {
 	switch e := e.(type) {
 	case *syntax.Literal:
-		return types.IsNumber(t) && syntax.IsNumber(strings.TrimSpace(e.Value))
+		return types.IsTime(t) || types.IsNumber(t) && syntax.IsNumber(strings.TrimSpace(e.Value))
 	case *syntax.Column, *syntax.Paren:
-		return types.IsTime(t)
+		return types.MayBeTime(t)
 	case *syntax.Call:
 		name := types.Name(e)
 		return types.IsTime(t) && (name == "date" || name == "datetime")
@@ -210,10 +210,11 @@ func retyped(e syntax.Expr, t types.Type) bool {
 // asTyped returns what stands for a node that has a type of its own, or nil.
 func (w *walker) asTyped(n syntax.Node) syntax.Node {
 	e, ok := n.(syntax.Expr)
-	if _, found := w.pass.Types[e]; !ok || !found {
+	t, found := w.pass.Types[e]
+	if !ok || !found {
 		return nil
 	}
-	if l, ok := e.(*syntax.Literal); ok {
+	if l, ok := e.(*syntax.Literal); ok && types.IsNumber(t) {
 		return syntax.Placed(numberOf(l), l)
 	}
 	delete(w.pass.Types, e) // what is in it comes next

@@ -48,6 +48,9 @@ func (p *Pass) Expect(t Type, all ...syntax.Expr) {
 	if p.Parameters == nil || !Known(t) {
 		return
 	}
+	if t == TimeOrText {
+		t = query.SQLText
+	}
 	for _, e := range all {
 		p.expect(t, e)
 	}

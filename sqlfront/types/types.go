@@ -13,12 +13,13 @@ import (
 	"dpsql/query"
 )
 
-// Type is a type by PostgreSQL's name of it, or one of the two below.
+// Type is a type by PostgreSQL's name of it, or one of those below.
 type Type = query.SQLType
 
 const (
-	Unknown Type = ""     // the type is not known
-	Null    Type = "null" // of NULL, and of a parameter whose type nothing has told yet: it fits beside any
+	TimeOrText Type = "time or text" // of texts, of which some may be dates or moments. A client is told text
+	Unknown    Type = ""             // the type is not known
+	Null       Type = "null"         // of NULL, and of a parameter whose type nothing has told yet: it fits beside any
 )
 
 // Known reports whether a type says what values are.
@@ -27,11 +28,22 @@ func Known(t Type) bool { return t != Unknown && t != Null }
 // widths are the types of numbers, the wider the larger.
 var widths = map[Type]int{query.SQLBool: 1, query.SQLInt8: 2, query.SQLNumeric: 3, query.SQLFloat8: 4}
 
+// Shown returns the type that a client is told of a column.
+func Shown(t Type) query.SQLType {
+	if !Known(t) || t == TimeOrText {
+		return query.SQLText
+	}
+	return t
+}
+
 // IsNumber reports whether values of a type are numbers. Truth values are.
 func IsNumber(t Type) bool { return widths[t] > 0 }
 
 // IsTime reports whether values of a type are dates or moments.
 func IsTime(t Type) bool { return t == query.SQLDate || t == query.SQLTimestamp }
+
+// MayBeTime reports whether values of a type may be dates or moments.
+func MayBeTime(t Type) bool { return IsTime(t) || t == TimeOrText }
 
 // Wider returns the wider of two types of numbers.
 func Wider(a, b Type) Type {
@@ -64,8 +76,8 @@ func (d *Dialect) Common(a, b Type) Type {
 		return Wider(a, b)
 	case IsTime(a) && IsTime(b):
 		return query.SQLTimestamp
-	case (IsTime(a) || a == query.SQLText) && (IsTime(b) || b == query.SQLText):
-		return query.SQLText
+	case (MayBeTime(a) || a == query.SQLText) && (MayBeTime(b) || b == query.SQLText):
+		return TimeOrText
 	}
 	return d.Mixed
 }

@@ -103,6 +103,26 @@ SELECT came + 1 AS next, COUNT(*) FROM stays WHERE came < '2024-01-04' GROUP BY 
 --> '2024-01-02' | 12
 --> '2024-01-03' | 0
 --> '2024-01-04' | 0
+SELECT CASE WHEN COUNT(*) > 0 THEN MEDIAN(came) ELSE 'none' END = datetime(MEDIAN(came)) AS same FROM stays;
+--> same
+--> 1
+SELECT came, COUNT(*) FROM stays WHERE came < '2024-01-03' GROUP BY came HAVING COALESCE(came, 'none') = '2024-01-02 00:00';
+--> came | count
+--> '2024-01-02' | 0
+SELECT CASE WHEN COUNT(*) > 0 THEN came ELSE datetime(came) END AS began, COUNT(*) FROM stays WHERE came < '2024-01-03' GROUP BY came HAVING began <= '2024-01-02 00:00';
+--> began | COUNT(*)
+--> '2024-01-01 00:00:00' | 12
+--> '2024-01-02 00:00:00' | 0
+SELECT CASE WHEN n > 0 THEN d ELSE datetime(d) END AS began FROM (SELECT came AS d, COUNT(*) AS n FROM stays WHERE came < '2024-01-03' GROUP BY came) x;
+--> began
+--> '2024-01-01 00:00:00'
+--> '2024-01-02 00:00:00'
+SELECT d FROM (SELECT came AS d, COUNT(*) AS n FROM stays WHERE came < '2024-01-03' GROUP BY came) x WHERE '2024-01-02 00:00' IN (d);
+--> d
+--> '2024-01-02'
+SELECT d FROM (SELECT CASE WHEN COUNT(*) > 0 THEN came ELSE 'few' END AS d FROM stays WHERE came < '2024-01-03' GROUP BY came) x WHERE d <= '2024-01-01 00:00';
+--> d
+--> '2024-01-01'
 -- Refused.
 SELECT MEDIAN(came + 1) FROM stays;
 --> error unsupported at 15: MEDIAN of an expression is outside the dialect
