@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"strconv"
+	"strings"
 
 	"dpsql/internal/calendar"
 	"dpsql/internal/sqlvalue"
@@ -321,8 +322,7 @@ func (c Call) round(r *row) sqlvalue.Value {
 	return sqlvalue.Real(roundTo(v.Float(), places.Int64()))
 }
 
-// roundTo rounds to a number of decimal places, at most 30. With no places, halves go
-// away from zero.
+// roundTo rounds to a number of decimal places, at most 30. Halves go away from zero.
 func roundTo(x float64, places int64) float64 {
 	if math.Abs(x) >= 1<<52 {
 		return x
@@ -330,7 +330,12 @@ func roundTo(x float64, places int64) float64 {
 	if places <= 0 {
 		return math.Trunc(x + math.Copysign(0.5, x))
 	}
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'f', int(min(places, 30)), 64), 64)
+	digits := int(min(places, 30))
+	const more = 25 // digits, by which a float that is not half-way has left the half
+	if s := strconv.FormatFloat(x, 'f', digits+more, 64); s[len(s)-more:] == "5"+strings.Repeat("0", more-1) {
+		x = math.Nextafter(x, 2*x) // strconv rounds halves to even
+	}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'f', digits, 64), 64)
 	if err != nil {
 		return x
 	}

@@ -1,11 +1,13 @@
 package post
 
 import (
+	"database/sql"
 	"math"
 	"math/big"
 	"reflect"
 	"testing"
 
+	_ "modernc.org/sqlite"
 	"pgregory.net/rapid"
 
 	"dpsql/internal/sqlvalue"
@@ -481,6 +483,31 @@ func TestRoundLeavesIntegersAlone(t *testing.T) {
 			}
 			if got := roundTo(-x, places); got != -x {
 				t.Errorf("ROUND(%v, %d) is %v", -x, places, got)
+			}
+		}
+	}
+}
+
+// TestRoundsAsSQLite: a float that is half-way between two decimals is rounded away from zero, and
+// one beside it to where it is nearer.
+func TestRoundsAsSQLite(t *testing.T) {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for n := range 400 {
+		for _, half := range []float64{float64(n) / 4, float64(n) / 8, float64(n) / 16, float64(n) / 20, float64(n) / 1000} {
+			for places := range int64(4) {
+				for _, x := range []float64{half, -half, math.Nextafter(half, math.Inf(1)), math.Nextafter(half, math.Inf(-1))} {
+					var want float64
+					if err := db.QueryRow(`SELECT round(?, ?)`, x, places).Scan(&want); err != nil {
+						t.Fatal(err)
+					}
+					if got := roundTo(x, places); got != want {
+						t.Errorf("ROUND(%v, %d) is %v, want %v", x, places, got, want)
+					}
+				}
 			}
 		}
 	}
