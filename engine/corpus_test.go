@@ -278,11 +278,11 @@ func (c *corpus) outcomeOnce(t *testing.T, text string, want []string) []string 
 }
 
 func (c *corpus) fromSQLite(text string) (out [][]any, err error) {
-	written, err := syntax.Rewrite(text)
+	read, err := syntax.Read(text)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := c.sqlite.Query(written.Text)
+	rows, err := c.sqlite.Query(read.Query.String())
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ import (
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/around"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -297,11 +298,8 @@ func (s *Session) path(name string) string {
 // Prepared is a parsed statement. It is immutable, so several sessions may run it at the
 // same time.
 type Prepared struct {
-	text       string           // that of written
-	written    syntax.Rewritten // its settings hold while the statement runs
-	statement  syntax.Statement // nil if only a surrounding can be meant
-	parameters []string
-	surrounding
+	read   *syntax.Reading                   // its settings hold while the statement runs
+	around func() (*around.Statement, error) // the query as one with surroundings
 }
 
 // Prepare parses one statement. It looks up no names; that happens at each run. The error
@@ -315,29 +313,26 @@ func Prepare(text string) (*Prepared, error) {
 }
 
 func prepare(text string) (*Prepared, error) {
-	written, err := syntax.Rewrite(text)
+	read, err := syntax.Read(text)
 	if err != nil {
 		return nil, err
 	}
-	p := &Prepared{text: written.Text, written: written}
+	p := &Prepared{read: read, around: sync.OnceValues(func() (*around.Statement, error) { return around.Of(read) })}
 	if _, err = p.settings(released.DefaultSettings()); err != nil {
 		return nil, err
 	}
-	if p.statement, p.parameters, err = syntax.ParseWithParameters(p.text); err == nil {
-		return p, nil
+	if p.read.Why != nil {
+		if _, err = p.around(); err != nil {
+			return nil, p.refusal(err)
+		}
 	}
-	around, err := prepareSurrounding(p.text, err)
-	if err != nil {
-		return nil, p.located(err)
-	}
-	around.written = written
-	return around, nil
+	return p, nil
 }
 
 // settings returns the settings under which the statement runs: those of the session, and
 // its own.
 func (p *Prepared) settings(s Settings) (Settings, error) {
-	for _, o := range p.written.Settings {
+	for _, o := range p.read.Settings {
 		if err := s.Set(o.Name.Text, o.Value); err != nil {
 			return s, sqlerr.Locate(err, o.Name.Position)
 		}
@@ -345,12 +340,9 @@ func (p *Prepared) settings(s Settings) (Settings, error) {
 	return s, nil
 }
 
-// located gives an error the position in the statement as it was written.
-func (p *Prepared) located(err error) error { return sqlerr.Move(err, p.written.At) }
-
 // Parameters returns the names of the statement's arguments, in order. An argument without
 // a name is "".
-func (p *Prepared) Parameters() []string { return p.parameters }
+func (p *Prepared) Parameters() []string { return p.read.Parameters }
 
 // Exec prepares a statement and runs it, see ExecPrepared.
 func (s *Session) Exec(ctx context.Context, text string, args []query.Value) (*Result, error) {
@@ -374,7 +366,7 @@ func (s *Session) execSince(ctx context.Context, start time.Time, p *Prepared, a
 	s.begin()
 	r, err := s.exec(ctx, p, args)
 	if err != nil {
-		return nil, s.bill.Tell(public(ctx, p.located(err)))
+		return nil, s.bill.Tell(public(ctx, err))
 	}
 	if s.told() {
 		r.Elapsed = time.Since(start)
@@ -386,45 +378,52 @@ func (s *Session) exec(ctx context.Context, p *Prepared, args []query.Value) (r 
 	if s.by.err != nil {
 		return nil, s.by.err
 	}
-	if len(p.written.Settings) > 0 {
+	if len(p.read.Settings) > 0 {
 		defer func(session Settings) { s.settings = session }(s.settings)
 		if s.settings, err = p.settings(s.settings); err != nil {
 			return nil, err
 		}
 	}
-	switch statement := p.statement.(type) {
-	case nil:
-		return s.surround(ctx, p.surrounding, args)
-	case *syntax.Select:
-		if parsed := p.composed(statement); parsed != nil {
-			return s.surround(ctx, surrounding{around: parsed}, args)
-		}
-		if r, err = s.db.answers.Select(ctx, s.asker(), statement, args); err != nil {
-			return s.surroundInstead(ctx, p, args, err)
-		}
-		return r, nil
-	case *syntax.Explain:
-		if parsed := p.composed(statement.Select); parsed != nil {
-			return s.surround(ctx, surrounding{around: parsed}, args)
-		}
-		st, err := s.db.answers.Explain(ctx, s.asker(), []answer.Selection{{Select: statement.Select, Args: args}})
-		if err != nil {
-			return s.surroundInstead(ctx, p, args, err)
-		}
-		r = st.Explained()
-		if statement.Full {
-			r.Brief = nil
-		}
-		return r, nil
-	case *syntax.CreatePublic:
-		if statement.As > 0 && statement.Keys == nil && len(args) == 0 {
-			return s.publish(ctx, p.text, statement)
-		}
+	if p.read.Query != nil {
+		return s.query(ctx, p, args)
+	}
+	if create, ok := p.read.Statement.(*syntax.CreatePublic); ok && create.As > 0 && create.Keys == nil && len(args) == 0 {
+		return s.publish(ctx, p.read.Text, create)
 	}
 	if len(args) > 0 {
 		return nil, errNoArguments
 	}
-	return s.run(ctx, p.statement)
+	return s.run(ctx, p.read.Statement)
+}
+
+// query runs a query as the private aggregate that it is, or else as one with surroundings.
+func (s *Session) query(ctx context.Context, p *Prepared, args []query.Value) (r *Result, err error) {
+	sel, st := p.meant()
+	if sel == nil {
+		return s.surround(ctx, st, args)
+	}
+	if p.read.Explain {
+		r, err = s.explain(ctx, answer.Selection{Select: sel, Args: args}, p.read.Full)
+	} else {
+		r, err = s.db.answers.Select(ctx, s.asker(), sel, args)
+	}
+	if st, ok := p.instead(err); ok {
+		return s.surround(ctx, st, args)
+	}
+	return r, err
+}
+
+// explain explains a private aggregate.
+func (s *Session) explain(ctx context.Context, sel answer.Selection, full bool) (*Result, error) {
+	st, err := s.db.answers.Explain(ctx, s.asker(), []answer.Selection{sel})
+	if err != nil {
+		return nil, err
+	}
+	r := st.Explained()
+	if full {
+		r.Brief = nil
+	}
+	return r, nil
 }
 
 var errNoArguments = sqlerr.New(sqlerr.Invalid, "this statement takes no arguments")

@@ -13,7 +13,6 @@ import (
 	"dpsql/noise"
 	"dpsql/noise/coin"
 	"dpsql/query"
-	"dpsql/sqlfront/around"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -58,16 +57,11 @@ func (s *Session) Bind(ctx context.Context, v *view.View, sel *syntax.Select, ar
 
 // Cores cuts a statement, and returns the private aggregates in it.
 func (s *Session) Cores(ctx context.Context, p *Prepared) (cores []*syntax.Select) {
-	st := p.surrounding
-	switch statement := p.statement.(type) {
-	case *syntax.Select:
-		st.around = p.composed(statement)
-	case *syntax.Explain:
-		st.around = p.composed(statement.Select)
+	if p.read.Query == nil {
+		return nil
 	}
-	if st.around == nil {
-		st.around, _ = around.Parse(p.text)
-	}
+	var st surrounding
+	st.around, _ = p.around()
 	v, err := s.current(ctx)
 	if err != nil || st.around == nil {
 		return nil

@@ -22,7 +22,6 @@ import (
 	"dpsql/source"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
-	"dpsql/sqlfront/around"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -138,8 +137,7 @@ func (r *Rehearsal) plan(ctx context.Context, text string, args []query.Value) (
 	if err != nil {
 		return nil, err
 	}
-	out, err := r.planned(ctx, p, args)
-	return out, p.located(err)
+	return r.planned(ctx, p, args)
 }
 
 func (r *Rehearsal) planned(ctx context.Context, p *Prepared, args []query.Value) (out *Result, err error) {
@@ -147,14 +145,11 @@ func (r *Rehearsal) planned(ctx context.Context, p *Prepared, args []query.Value
 	if r.copy.settings, err = p.settings(r.s.settings); err != nil {
 		return nil, err
 	}
-	statement, text := p.statement, p.text
+	if p.read.Query != nil {
+		return r.query(ctx, p, args)
+	}
+	statement, text := p.read.Statement, p.read.Text
 	switch st := statement.(type) {
-	case nil:
-		return r.surround(ctx, p.surrounding, args)
-	case *syntax.Select:
-		return r.query(ctx, text, st, args, true)
-	case *syntax.Explain:
-		return r.query(ctx, text, st.Select, args, false)
 	case *syntax.Describe:
 		if t := r.view.Private(st.Table.Text); t != nil {
 			return describe(r.view, t, st.Full), nil
@@ -189,14 +184,15 @@ func afterOthers(err error) error {
 	return &c
 }
 
-// query explains a SELECT and buys its answers in the copy.
-func (r *Rehearsal) query(ctx context.Context, text string, sel *syntax.Select, args []query.Value, buys bool) (*Result, error) {
-	out, err := r.together(ctx, []answer.Selection{{Select: sel, Args: args}}, buys)
-	var refused answer.NotBound
-	if errors.As(err, &refused) {
-		if parsed, failed := around.Parse(text); failed == nil {
-			return r.surround(ctx, surrounding{parsed, err}, args)
-		}
+// query explains a query and buys its answers in the copy.
+func (r *Rehearsal) query(ctx context.Context, p *Prepared, args []query.Value) (*Result, error) {
+	sel, st := p.meant()
+	if sel == nil {
+		return r.surround(ctx, st, args)
+	}
+	out, err := r.together(ctx, []answer.Selection{{Select: sel, Args: args}}, !p.read.Explain)
+	if st, ok := p.instead(err); ok {
+		return r.surround(ctx, st, args)
 	}
 	return out, err
 }

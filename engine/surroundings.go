@@ -39,56 +39,47 @@ type surrounding struct {
 	why    error // why it is not a private aggregate
 }
 
-// prepareSurrounding parses a statement that is no private aggregate, for the reason why.
-// It may still be a statement about public tables: its tables say so when it runs.
-func prepareSurrounding(text string, why error) (*Prepared, error) {
-	parsed, err := around.Parse(text)
-	if err != nil {
-		if valued(text) {
-			why = err
-		}
-		return nil, public(context.Background(), why)
+// refusal returns the error of a query that can be neither a private aggregate nor a statement with
+// surroundings, for the reason why not the latter. No aggregate begins with VALUES.
+func (p *Prepared) refusal(why error) error {
+	if p.read.Tokens[0].Matches("VALUES") {
+		return why
 	}
-	parameters, err := syntax.Parameters(text)
-	if err != nil {
-		return nil, public(context.Background(), err)
-	}
-	return &Prepared{text: text, parameters: parameters, surrounding: surrounding{parsed, why}}, nil
+	return p.read.Why
 }
 
-// valued reports whether a statement begins with VALUES, which no aggregate does.
-func valued(text string) bool {
-	tokens, err := syntax.Lex(text)
-	return err == nil && (tokens[0].Matches("VALUES") || tokens[0].Matches("EXPLAIN") && tokens[1].Matches("VALUES"))
-}
-
-// composed returns a SELECT whose text shows that it cannot be bound, as a statement with
-// surroundings. It is nil for any other. Binding it in vain took 0.3 ms where it joins a public
-// table, a fifth of what its answer takes (BenchmarkSurrounded).
-func (p *Prepared) composed(sel *syntax.Select) *around.Statement {
-	if !sel.Composed() {
-		return nil
+// meant returns the SELECT that a query is if it may be one private aggregate, or else the query as a
+// statement with surroundings: if its text shows already that no SELECT of it can be bound. Binding
+// it in vain took 0.3 ms where it joins a public table, a fifth of what its answer takes
+// (BenchmarkSurrounded).
+func (p *Prepared) meant() (*syntax.Select, surrounding) {
+	var sel *syntax.Select
+	switch st := p.read.Statement.(type) {
+	case *syntax.Select:
+		sel = st
+	case *syntax.Explain:
+		sel = st.Select
 	}
-	parsed, err := around.Parse(p.text)
+	if sel != nil && !sel.Composed() {
+		return sel, surrounding{}
+	}
+	parsed, err := p.around()
 	if err != nil {
-		return nil // binding says more
+		return sel, surrounding{} // binding says more
 	}
-	return parsed
+	return nil, surrounding{parsed, p.read.Why}
 }
 
-// surroundInstead runs a SELECT that the front end parses and cannot bind, as a statement with
-// surroundings. If it can be none, the error is the one that binding gave. Whether a SELECT can
-// be bound follows from its text, its arguments and the catalog.
-func (s *Session) surroundInstead(ctx context.Context, p *Prepared, args []query.Value, why error) (*Result, error) {
+// instead returns a SELECT that cannot be bound, for the reason why, as a statement with
+// surroundings. It is false if it can be none, or for any other error. Whether a SELECT can be bound
+// follows from its text, its arguments and the catalog.
+func (p *Prepared) instead(why error) (surrounding, bool) {
 	var refused answer.NotBound
 	if !errors.As(why, &refused) {
-		return nil, why
+		return surrounding{}, false
 	}
-	parsed, err := around.Parse(p.text)
-	if err != nil {
-		return nil, why
-	}
-	return s.surround(ctx, surrounding{parsed, why}, args)
+	parsed, err := p.around()
+	return surrounding{parsed, why}, err == nil
 }
 
 func namesPrivate(v *view.View, tables []syntax.Name) bool {
@@ -442,7 +433,7 @@ var errNoSelect = sqlerr.New(sqlerr.Malformed, "expected SELECT, VALUES or WITH"
 
 // outline returns the names of the columns that a SELECT will have.
 func (s *Session) outline(ctx context.Context, p *Prepared) (names []string, err error) {
-	if _, sel := p.statement.(*syntax.Select); !sel && (p.statement != nil || p.around.Explain) {
+	if p.read.Query == nil || p.read.Explain {
 		return nil, errNoSelect
 	}
 	d, err := s.describeStatement(ctx, p, nil)

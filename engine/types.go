@@ -36,7 +36,7 @@ const (
 func (s *Session) Columns(ctx context.Context, p *Prepared, args []query.Value) ([]Column, error) {
 	d, err := s.describeStatement(ctx, p, args)
 	if err != nil {
-		return nil, public(ctx, p.located(err))
+		return nil, public(ctx, err)
 	}
 	return d.columns, nil
 }
@@ -46,12 +46,12 @@ func (s *Session) Columns(ctx context.Context, p *Prepared, args []query.Value) 
 // none does it is Text. Arguments of these types, as Type.Parse and query.Argument make them, mean
 // what the literals do that they stand for. It charges and reads as little as Columns does.
 func (s *Session) ParameterTypes(ctx context.Context, p *Prepared) ([]Type, error) {
-	if len(p.parameters) == 0 {
+	if len(p.Parameters()) == 0 {
 		return nil, nil
 	}
 	d, err := s.describeStatement(ctx, p, nil)
 	if err != nil {
-		return nil, public(ctx, p.located(err))
+		return nil, public(ctx, err)
 	}
 	for i := range d.parameters {
 		if d.parameters[i] == "" {
@@ -72,29 +72,24 @@ func (s *Session) describeStatement(ctx context.Context, p *Prepared, args []que
 	if s.by.err != nil {
 		return d, s.by.err
 	}
-	described := len(args) < len(p.parameters)
+	described := len(args) < len(p.Parameters())
 	if described {
-		args = make([]query.Value, len(p.parameters))
+		args = make([]query.Value, len(p.Parameters()))
 	}
 	explained := func(d description, err error) (description, error) {
 		d.columns = released.ExplanationColumns()
 		return d, err
 	}
-	switch st := p.statement.(type) {
-	case nil:
-		if p.around.Explain {
-			return explained(s.describeAround(ctx, p.surrounding, args, described))
+	if p.read.Query != nil {
+		if d, err = s.describeQuery(ctx, p, args, described); p.read.Explain {
+			d.columns = released.ExplanationColumns()
 		}
-		return s.describeAround(ctx, p.surrounding, args, described)
-	case *syntax.Select:
-		return s.describeSelect(ctx, p, answer.Selection{Select: st, Args: args, Described: described})
-	case *syntax.Explain:
-		return explained(s.describeSelect(ctx, p, answer.Selection{Select: st.Select, Args: args, Described: described}))
+		return d, err
 	}
 	if len(args) > 0 {
 		return d, errNoArguments
 	}
-	switch st := p.statement.(type) {
+	switch st := p.read.Statement.(type) {
 	case *syntax.Show:
 		return description{columns: columnsOfList(st)}, s.mayList(st)
 	case *syntax.Describe:
@@ -114,30 +109,30 @@ func (s *Session) describeStatement(ctx context.Context, p *Prepared, args []que
 // plain are the types that people see where Column.Type says what SQLite has.
 var plain = map[Type]Type{Int8: Int8, Bool: Int8, Float8: Float8, Numeric: Float8, Text: Text, Date: Text, Timestamp: Text}
 
-// describeSelect binds a SELECT that may be one private aggregate.
-func (s *Session) describeSelect(ctx context.Context, p *Prepared, sel answer.Selection) (description, error) {
-	if parsed := p.composed(sel.Select); parsed != nil {
-		return s.describeAround(ctx, surrounding{around: parsed}, sel.Args, sel.Described)
+// describeQuery binds a query: the private aggregate that it is, or those in it.
+func (s *Session) describeQuery(ctx context.Context, p *Prepared, args []query.Value, described bool) (description, error) {
+	sel, st := p.meant()
+	if sel == nil {
+		return s.describeAround(ctx, st, args, described)
 	}
 	v, err := s.current(ctx)
 	if err != nil {
 		return description{}, err
 	}
-	bound, why := s.db.answers.Bind(ctx, s.asker(), v, []answer.Selection{sel})
-	if why == nil {
-		d := description{bound.Columns()[0], bound.Parameters()[0]}
-		for i, c := range d.columns {
-			if sel.Described && released.ColumnOf("", c.Type).SQL != plain[c.SQL] {
-				d.columns[i].Type = "" // that of an argument
-			}
-		}
-		return d, nil
+	bound, err := s.db.answers.Bind(ctx, s.asker(), v, []answer.Selection{{Select: sel, Args: args, Described: described}})
+	if st, ok := p.instead(err); ok {
+		return s.describeAround(ctx, st, args, described)
 	}
-	parsed, err := around.Parse(p.text)
 	if err != nil {
-		return description{}, why
+		return description{}, err
 	}
-	return s.describeAround(ctx, surrounding{parsed, why}, sel.Args, sel.Described)
+	d := description{bound.Columns()[0], bound.Parameters()[0]}
+	for i, c := range d.columns {
+		if described && released.ColumnOf("", c.Type).SQL != plain[c.SQL] {
+			d.columns[i].Type = "" // that of an argument
+		}
+	}
+	return d, nil
 }
 
 // describeAround binds the private aggregates of a statement, and compiles what is around them.

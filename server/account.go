@@ -59,7 +59,7 @@ func tooLong() error { return failure("42622", "a name has more than %d bytes", 
 // What is kept weighs at least what it takes.
 const (
 	entry   = 256 // bytes of an entry in a map, with its name
-	perByte = 160 // bytes of a parsed statement with its trees, for each of its text: up to 300 for many short expressions
+	perByte = 250 // bytes of a parsed statement with its tokens and trees, for each of its text, if it has many short expressions
 	perText = 2 << 10
 )
 

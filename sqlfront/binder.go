@@ -153,7 +153,6 @@ type binder struct {
 
 	pass   types.Pass // over s
 	typing bool       // the type of an entry of the select list is being found
-	texts  []string   // the entries of the select list as written, once asked for
 
 	undecided *UndecidedError // the first undecided column that is named; nil for none
 

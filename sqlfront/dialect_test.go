@@ -86,11 +86,7 @@ func compile(table sqlfront.Table, text string) (*sqlfront.Bound, error) {
 
 // bindWith is compile with arguments.
 func bindWith(table sqlfront.Table, text string, args ...query.Value) (*sqlfront.Bound, error) {
-	written, err := syntax.Rewrite(text)
-	if err != nil {
-		return nil, err
-	}
-	s, err := syntax.Parse(written.Text)
+	s, err := syntax.Parse(text)
 	if err != nil {
 		return nil, err
 	}

@@ -104,18 +104,7 @@ func (b *binder) heading(it syntax.ListItem) string {
 			return t.Value
 		}
 	}
-	return b.textOf(it)
-}
-
-// textOf returns an entry of the select list as written.
-func (b *binder) textOf(it syntax.ListItem) string {
-	if b.texts == nil {
-		b.texts = b.g.ListTexts()
-	}
-	if it.Index < len(b.texts) {
-		return b.texts[it.Index]
-	}
-	return ""
+	return b.g.TextOf(it)
 }
 
 func literalExpr(k constant) post.Expr {

@@ -59,6 +59,9 @@ func (s *Statement) taken() map[string]bool {
 	for _, t := range s.tokens {
 		taken[query.FoldName(t.Value)] = true
 	}
+	for name := range s.names { // some are made
+		taken[name] = true
+	}
 	return taken
 }
 

@@ -5,7 +5,20 @@ import (
 	"time"
 
 	"dpsql/query"
+	"dpsql/sqlfront/syntax"
 )
+
+// Parse reads a text as a statement.
+func Parse(text string) (*Statement, error) {
+	r, err := syntax.Read(text)
+	if err != nil {
+		return nil, err
+	}
+	if r.Query == nil {
+		return nil, r.Tokens[0].Malformed("expected SELECT, VALUES or WITH")
+	}
+	return Of(r)
+}
 
 // SetTime shortens the time that a statement has.
 func (db *Database) SetTime(d time.Duration) { db.time = d }

@@ -52,17 +52,23 @@ type Statement struct {
 	refusal error           // why no such statement runs, whatever its tables are; nil if it may run
 }
 
-// Parse parses one statement. The error has code Malformed if SQLite's grammar does not
-// have the statement. What is not allowed in any statement (functions that are not on the
-// list, table-valued functions, databases other than main) is refused when it runs, so that
+// Of returns the statement that was read as a query. The error has code Malformed if SQLite's
+// grammar does not have the statement. What is not allowed in any statement (functions that are not
+// on the list, table-valued functions, databases other than main) is refused when it runs, so that
 // the caller can look at its tables first.
 //
 // SQLite gets the tree as it is printed. It reads that as this parser reads the text:
 // TestOperatorsAgainstSQLite of package syntax compares the programs.
-func Parse(text string) (s *Statement, err error) {
+func Of(r *syntax.Reading) (s *Statement, err error) {
+	if err := foreign(r.Query, r.Tokens); err != nil {
+		return nil, err
+	}
 	err = sqlerr.Guard(func() error {
-		s, err = parse(text)
-		return err
+		q := syntax.Copy(r.Query, nil)
+		nameColumns(q, []rune(r.Text))
+		s = statementOf(q, r.Tokens, nil)
+		s.Explain, s.Full = r.Explain, r.Full
+		return nil
 	})
 	return s, err
 }
@@ -73,54 +79,6 @@ func (s *Statement) about() string {
 		return "a statement around private aggregates"
 	}
 	return "a statement about public tables"
-}
-
-func parse(text string) (*Statement, error) {
-	tokens, err := syntax.Lex(text)
-	if err != nil {
-		return nil, err
-	}
-	for len(tokens) > 1 && tokens[0].Matches(";") {
-		tokens = tokens[1:]
-	}
-	explain, full := tokens[0].Matches("EXPLAIN"), false
-	if explain {
-		tokens = tokens[1:]
-		if full = tokens[0].Matches("FULL"); full {
-			tokens = tokens[1:]
-		}
-	}
-	if first := tokens[0]; !first.Matches("SELECT") && !first.Matches("VALUES") && !first.Matches("WITH") {
-		return nil, first.Malformed("expected SELECT, VALUES or WITH")
-	}
-	if err := oneStatement(tokens); err != nil {
-		return nil, err
-	}
-	q, err := syntax.Native.Parse(tokens)
-	if err == nil {
-		err = foreign(q, tokens)
-	}
-	if err != nil {
-		return nil, err
-	}
-	nameColumns(q, []rune(text))
-	s := statementOf(q, tokens, nil)
-	s.Explain, s.Full = explain, full
-	return s, nil
-}
-
-// oneStatement refuses a semicolon before the end.
-func oneStatement(tokens []syntax.Token) error {
-	last := len(tokens) - 1
-	for last > 0 && tokens[last-1].Matches(";") {
-		last--
-	}
-	for _, t := range tokens[:last] {
-		if t.Matches(";") {
-			return t.Unsupported("more than one statement at a time").WithHint("send the statements one by one")
-		}
-	}
-	return nil
 }
 
 // statementOf returns the statement that a tree is. cores are the tables of cores that it names.

@@ -7,11 +7,11 @@ import (
 )
 
 // This file desugars clauses of other systems: TOP, FETCH, OFFSET, GROUP BY ALL, QUALIFY and
-// generate_series, and takes the schema public away. They become edits of the text.
+// generate_series, and takes the schema public away.
 
 // clauses desugars the clauses of all queries in a statement, which the query q is.
 func (d *desugaring) clauses(q *Query) {
-	d.schemas()
+	d.schemas(q)
 	Walk(q, func(n Node) bool {
 		if inner, ok := n.(*Query); ok {
 			d.query(inner)
@@ -19,15 +19,12 @@ func (d *desugaring) clauses(q *Query) {
 		return true
 	})
 	d.series(q)
-	if q.Settings != nil {
-		d.edit(d.before(q.settingsAt), q.End())
-	}
 }
 
 // schemas takes PostgreSQL's usual schema away: "public"."t" is t. It does nothing if the
 // statement uses the name for something else.
-func (d *desugaring) schemas() {
-	var found []int
+func (d *desugaring) schemas(q *Query) {
+	found := false
 	for i, t := range d.tokens {
 		if !t.isName() || UpperASCII(t.Value) != "PUBLIC" || i > 0 && d.tokens[i-1].Matches(".") {
 			continue
@@ -35,11 +32,36 @@ func (d *desugaring) schemas() {
 		if i+2 >= len(d.tokens) || !d.tokens[i+1].Matches(".") || !d.tokens[i+2].isName() {
 			return
 		}
-		found = append(found, i)
+		d.replaces(t.Position)
+		found = true
 	}
-	for _, i := range found {
-		d.edit(d.tokens[i].Position, d.tokens[i+2].Position)
+	if !found {
+		return
 	}
+	Walk(q, func(n Node) bool {
+		switch n := n.(type) {
+		case *Column:
+			n.Path = withoutSchema(n.Path)
+		case *Star:
+			n.Of = withoutSchema(n.Of)
+		case *Call:
+			n.Path = withoutSchema(n.Path)
+		case *Type:
+			n.Path = withoutSchema(n.Path)
+		case *Collate:
+			n.Name = withoutSchema(n.Name)
+		case *Table:
+			n.Path = withoutSchema(n.Path)
+		}
+		return true
+	})
+}
+
+func withoutSchema(path []Ident) []Ident {
+	if len(path) > 1 && UpperASCII(path[0].Text) == "PUBLIC" {
+		return path[1:]
+	}
+	return path
 }
 
 // query desugars the clauses of one query.
@@ -49,9 +71,7 @@ func (d *desugaring) query(q *Query) {
 	}
 	for _, b := range blocks(q.Body, nil) {
 		if b.Top != nil {
-			d.edit(b.topAt, b.listAt)
-			b.Top = Inside(b.Top)
-			d.edit(d.end(q), d.end(q), " LIMIT ", &b.Top)
+			d.top(b, q)
 		}
 		if b.GroupAll {
 			d.groupAll(b)
@@ -62,15 +82,13 @@ func (d *desugaring) query(q *Query) {
 	}
 }
 
-// end returns where a clause can be added to a query.
-func (d *desugaring) end(q *Query) int {
-	switch {
-	case q.Settings != nil:
-		return d.before(q.settingsAt)
-	case q.With == nil && q.Body.Pos() > q.Pos(): // in parentheses
-		return q.End() - 1
+// top writes SELECT TOP n … as SELECT … LIMIT n.
+func (d *desugaring) top(b *Block, q *Query) {
+	if q.Limit != nil || q.Offset != nil || q.Body != Body(b) {
+		d.refuse(b.topAt, "TOP beside LIMIT or in a part of a set operation", "write LIMIT at the end; or put the SELECT TOP into FROM")
 	}
-	return q.End()
+	d.replaces(b.topAt)
+	q.Limit, b.Top = Inside(b.Top), nil
 }
 
 // blocks adds the SELECTs that a body is made of.
@@ -84,18 +102,14 @@ func blocks(b Body, list []*Block) []*Block {
 	return list
 }
 
-// limits writes FETCH FIRST n ROWS ONLY, OFFSET n ROWS and LIMIT ALL as LIMIT n OFFSET m.
+// limits has a LIMIT where OFFSET is alone: FETCH FIRST n ROWS ONLY, OFFSET n ROWS and LIMIT ALL are
+// LIMIT n OFFSET m.
 func (d *desugaring) limits(q *Query) {
-	parts := []any{"LIMIT ", "-1"}
-	if q.Limit != nil {
-		if parts[1] = &q.Limit; q.Limit.Pos() == q.Limit.End() { // FETCH FIRST ROW
-			parts[1] = "1"
-		}
+	d.replaces(q.limits.from)
+	m := maker{d, q.limits}
+	if q.Limit == nil {
+		q.Limit = m.negative("1")
 	}
-	if q.Offset != nil {
-		parts = append(parts, " OFFSET ", &q.Offset)
-	}
-	d.edit(q.limits.from, q.limits.to, parts...)
 }
 
 // aggregating are names of aggregates, and families the beginnings of others.
@@ -133,21 +147,17 @@ func aggregates(e Expr) bool {
 
 // groupAll writes GROUP BY ALL as the numbers of the entries that aggregate nothing.
 func (d *desugaring) groupAll(b *Block) {
-	var keys []string
+	if slices.ContainsFunc(b.Items, func(it Item) bool { _, star := it.X.(*Star); return star }) {
+		return
+	}
+	d.replaces(b.groupAt)
+	m := maker{d, span{b.groupAt, b.groupAt}}
 	for i, it := range b.Items {
-		if _, star := it.X.(*Star); star {
-			return
-		}
 		if !aggregates(it.X) {
-			keys = append(keys, strconv.Itoa(i+1))
+			b.Group = append(b.Group, m.number(strconv.Itoa(i+1)))
 		}
 	}
-	all := d.tokens[d.token(b.groupAt)+2]
-	if len(keys) == 0 {
-		d.edit(d.before(b.groupAt), all.End)
-	} else {
-		d.edit(all.Position, all.End, strings.Join(keys, ", "))
-	}
+	b.GroupAll = false
 }
 
 // title returns the name of an entry of a select list.
@@ -164,75 +174,86 @@ func (d *desugaring) qualify(b *Block) {
 	if b.From == nil {
 		return
 	}
-	outer := []any{"SELECT "}
-	var names []string
+	d.replaces(b.qualifyAt)
+	m := d.in(b)
+	outer := &Block{span: b.span}
 	meant := make(map[string]Expr)
-	for i, it := range b.Items {
+	var names []string
+	for _, it := range b.Items {
 		name := it.title()
 		folded := strings.ToLower(name.Text)
 		if name.None() || slices.Contains(names, folded) {
 			d.refuse(b.qualifyAt, "QUALIFY over entries without names of their own",
 				"write AS and a name behind each entry of the select list")
 		}
-		if names = append(names, folded); i > 0 {
-			outer = append(outer, ", ")
-		}
-		if outer = append(outer, name.String()); !it.As.None() {
+		names = append(names, folded)
+		outer.Items = append(outer.Items, Item{span: it.span, X: counted(m, &Column{name.span, []Ident{name}})})
+		if !it.As.None() {
 			meant[folded] = it.X
 		}
 	}
-	b.Qualify = Replace(b.Qualify, func(e Expr) Expr {
+	condition := Replace(b.Qualify, func(e Expr) Expr {
 		c, ok := e.(*Column)
 		if !ok || len(c.Path) != 1 || meant[strings.ToLower(c.Path[0].Text)] == nil {
 			return e
 		}
 		m := d.in(e)
-		return m.paren(meant[strings.ToLower(c.Path[0].Text)])
+		return m.paren(m.again(meant[strings.ToLower(c.Path[0].Text)]))
 	})
-	d.edit(b.Pos(), b.Pos(), append(outer, " FROM (")...)
-	d.edit(d.before(b.fromAt), d.before(b.fromAt), ", (", &b.Qualify, `) AS "qualify"`)
-	d.edit(d.before(b.qualifyAt), b.End(), `) AS "qualified" WHERE "qualify"`)
+	inner := *b
+	inner.Qualify = nil
+	inner.Items = append(slices.Clip(b.Items), Item{X: m.paren(condition), As: m.named("qualify")})
+	from := &Derived{span: b.span, Query: &Query{span: b.span, Body: &inner}, Alias: Alias{Name: m.named("qualified")}}
+	outer.From, outer.Where = []Source{counted(m, from)}, m.column(m.named("qualify"))
+	*b = *outer
 }
 
 // series writes generate_series(a, b, step) in FROM, or as the only entry of a select list, as a
 // recursive common table expression in front of the statement.
 func (d *desugaring) series(q *Query) {
-	var parts []any
-	n := 0
-	add := func(c *Call, column string) (table string, ok bool) {
+	var with []*CommonTable
+	add := func(c *Call, column Ident) (table Ident, ok bool) {
 		if len(c.Args) < 2 || len(c.Args) > 3 {
-			return "", false
+			return Ident{}, false
 		}
-		name := "generate_series"
-		if n++; n > 1 {
-			name += " " + strconv.Itoa(n)
-			parts = append(parts, ", ")
+		m, name := d.in(c), "generate_series"
+		if len(with) > 0 {
+			name += " " + strconv.Itoa(len(with)+1)
 		}
-		parts = append(parts, d.entry(c, `"`+name+`"`, column)...)
-		return `"` + name + `"`, true
+		d.replaces(c.Pos())
+		with = append(with, m.entry(c, m.named(name), column))
+		return m.named(name), true
 	}
-	Walk(q, func(node Node) bool {
-		switch s := node.(type) {
-		case *Function:
-			if isSeries(s.Call) {
-				d.sourceSeries(s, add)
-			}
-		case *Block:
-			if c, ok := onlySeries(s); ok {
-				if table, ok := add(c, "generate_series"); ok {
-					d.edit(c.Pos(), c.End(), "generate_series FROM "+table)
-				}
-			}
+	Walk(q, func(n Node) bool {
+		if b, ok := n.(*Block); ok {
+			d.onlySeries(b, add)
 		}
+		eachSource(n, func(s Source) Source {
+			if f, ok := s.(*Function); ok && isSeries(f.Call) {
+				return d.sourceSeries(f, add)
+			}
+			return s
+		})
 		return true
 	})
-	if n == 0 {
-		return
+	if len(with) > 0 {
+		q.With, q.Recursive = append(with, q.With...), true
 	}
-	if q.With == nil {
-		d.edit(q.Pos(), q.Pos(), slices.Concat([]any{"WITH RECURSIVE "}, parts, []any{" "})...)
-	} else {
-		d.edit(q.Pos(), q.With[0].Pos(), slices.Concat([]any{"WITH RECURSIVE "}, parts, []any{", "})...)
+}
+
+// eachSource replaces the sources that a node has itself.
+func eachSource(n Node, f func(Source) Source) {
+	switch n := n.(type) {
+	case *Block:
+		for i := range n.From {
+			n.From[i] = f(n.From[i])
+		}
+	case *Join:
+		n.X, n.Y = f(n.X), f(n.Y)
+	case *ParenSource:
+		for i := range n.List {
+			n.List[i] = f(n.List[i])
+		}
 	}
 }
 
@@ -240,47 +261,64 @@ func isSeries(c *Call) bool {
 	return len(c.Path) == 1 && UpperASCII(c.Path[0].Text) == "GENERATE_SERIES"
 }
 
-// onlySeries returns the series that is all that a SELECT has.
-func onlySeries(b *Block) (*Call, bool) {
+// onlySeries reads a series from a table, if it is all that a SELECT has.
+func (d *desugaring) onlySeries(b *Block, add func(c *Call, column Ident) (Ident, bool)) {
 	if len(b.Items) != 1 || b.From != nil || b.Where != nil || b.Distinct || !b.Items[0].As.None() {
-		return nil, false
+		return
 	}
 	c, ok := b.Items[0].X.(*Call)
-	return c, ok && isSeries(c)
+	if !ok || !isSeries(c) {
+		return
+	}
+	m := d.in(c)
+	column := Ident{m.at, "generate_series", false}
+	if table, ok := add(c, column); ok {
+		b.Items[0].X = m.column(column)
+		b.From = []Source{counted(m, &Table{span: m.at, Path: []Ident{table}})}
+	}
 }
 
-// sourceSeries writes a series in FROM as the table that add makes of it.
-func (d *desugaring) sourceSeries(s *Function, add func(c *Call, column string) (string, bool)) {
-	column, alias := "generate_series", ""
+// sourceSeries returns the table that add makes of a series in FROM.
+func (d *desugaring) sourceSeries(s *Function, add func(c *Call, column Ident) (Ident, bool)) Source {
+	m := d.in(s)
+	column := Ident{m.at, "generate_series", false}
 	if !s.Alias.Name.None() {
-		column, alias = s.Alias.Name.String(), " AS "+s.Alias.Name.String()
+		column = s.Alias.Name
 	}
 	if len(s.Alias.Columns) == 1 {
-		column = s.Alias.Columns[0].String()
+		column = s.Alias.Columns[0]
 	}
-	if table, ok := add(s.Call, column); ok {
-		d.edit(s.Pos(), s.End(), table+alias)
+	table, ok := add(s.Call, column)
+	if !ok {
+		return s
 	}
+	return counted(m, &Table{span: m.at, Path: []Ident{table}, Alias: Alias{Name: s.Alias.Name}})
 }
 
-// entry writes the common table expression of a series.
-func (d *desugaring) entry(c *Call, table, column string) []any {
-	value, next, within := d.step(c)
-	from, to, after := value(&c.Args[0]), value(&c.Args[1]), next(column)
-	return slices.Concat(
-		[]any{table + "(" + column + ") AS (SELECT "}, from, []any{" WHERE "}, from, []any{within}, to,
-		[]any{" UNION ALL SELECT "}, after, []any{" FROM " + table + " WHERE "}, after, []any{within}, to,
-		[]any{")"})
+// entry makes the common table expression of a series.
+func (m maker) entry(c *Call, table, column Ident) *CommonTable {
+	value, next, within := m.step(c)
+	member := func(x func() Expr) *Block {
+		until := m.binary(x(), within, value(c.Args[1]))
+		return counted(m, &Block{span: m.at, Items: []Item{{span: m.at, X: x()}}, Where: until})
+	}
+	first := member(func() Expr { return value(c.Args[0]) })
+	others := member(func() Expr { return next(m.column(column)) })
+	others.From = []Source{counted(m, &Table{span: m.at, Path: []Ident{table}})}
+	all := counted(m, &Compound{span: m.at, Op: "UNION", All: true, X: first, Y: others, Operator: m.at.from})
+	return &CommonTable{span: m.at, Name: table, Columns: []Ident{column}, Query: &Query{span: m.at, Body: all}}
 }
 
 // step returns the forms of the ends of a series and of what follows a value, and the comparison
 // that ends it. All values are days, if the step has whole days and no end is a moment, or else
 // moments.
-func (d *desugaring) step(c *Call) (value func(x *Expr) []any, next func(x string) []any, within string) {
-	value = func(x *Expr) []any { return []any{x} }
-	plus := func(n string) func(x string) []any { return func(x string) []any { return []any{x + " + " + n} } }
+func (m maker) step(c *Call) (value, next func(x Expr) Expr, within string) {
+	value = m.again
+	plus := func(op, n string) func(Expr) Expr {
+		return func(x Expr) Expr { return m.binary(x, op, m.number(n)) }
+	}
 	if len(c.Args) == 2 {
-		return value, plus("1"), " <= "
+		return value, plus("+", "1"), "<="
 	}
 	by := Inside(c.Args[2])
 	switch x := by.(type) {
@@ -290,28 +328,28 @@ func (d *desugaring) step(c *Call) (value func(x *Expr) []any, next func(x strin
 		by = x.Value
 	case *Unary:
 		if l, ok := x.X.(*Literal); ok && x.Op == "-" && l.Kind == KindInteger && l.Value != "0" {
-			return value, func(x string) []any { return []any{x + " - " + l.Value} }, " >= "
+			return value, plus("-", l.Value), ">="
 		}
 	}
 	l, ok := by.(*Literal)
 	if ok && l.Kind == KindInteger && l.Value != "0" {
-		return value, plus(l.Value), " <= "
+		return value, plus("+", l.Value), "<="
 	}
 	text, ok := textOf(by)
 	n, word, _ := strings.Cut(strings.TrimSpace(text), " ")
 	count, err := strconv.Atoi(n)
 	unit, known := units[unitOf(strings.TrimSpace(word))]
 	if !ok || err != nil || !known || count < 1 || count > maxCount {
-		d.refuse(c.Pos(), "this step of generate_series",
+		m.refuse(c.Pos(), "this step of generate_series",
 			"it is a whole number, or a text such as '1 month' with a number and a unit")
 	}
-	function := "datetime("
+	function := "datetime"
 	if unit.day && !isMoment(c.Args[0]) && !isMoment(c.Args[1]) {
-		function = "date("
+		function = "date"
 	}
-	value = func(x *Expr) []any { return []any{function, x, ")"} }
-	step := ", '+" + strconv.Itoa(count*unit.factor) + " " + unit.word + "')"
-	return value, func(x string) []any { return []any{function + x + step} }, " <= "
+	step := "+" + strconv.Itoa(count*unit.factor) + " " + unit.word
+	value = func(x Expr) Expr { return m.call(function, m.again(x)) }
+	return value, func(x Expr) Expr { return m.call(function, x, m.text(step)) }, "<="
 }
 
 // isMoment reports whether an expression makes a value that has a time of day.

@@ -7,13 +7,11 @@ import (
 
 // This file turns forms of other systems into SQLite's, on the tree of a statement: expressions
 // here, clauses in clauses.go. What a form turns into has SQLite's meaning: docs/sql/forms.md lists
-// them. A node that is made has the place of the one that it stands for.
+// them. A node that is made has the place of the one that it stands for, so that errors, and the
+// titles of columns, are of what was written.
 
 // expr returns what stands in the place of an expression, whose parts are desugared.
 func (d *desugaring) expr(e Expr) Expr {
-	if d.made[e] {
-		return e
-	}
 	out := d.form(e)
 	if out != e {
 		d.replaces(e.Pos())
@@ -87,7 +85,7 @@ func (m maker) castOf(c *Cast) Expr {
 		return m.truth(c.X)
 	}
 	if c.Name == "" { // x::type
-		return mark(m, &Cast{span: c.span, Name: "CAST", X: c.X, Type: c.Type})
+		return counted(m, &Cast{span: c.span, Name: "CAST", X: c.X, Type: c.Type})
 	}
 	return c
 }
@@ -121,11 +119,8 @@ func (m maker) truth(x Expr) Expr {
 func (m maker) operation(e *Binary) Expr {
 	switch {
 	case e.Op == "ILIKE":
-		at := m.token(e.Operator)
-		if e.Not {
-			at++
-		}
-		m.edit(m.tokens[at].Position, m.tokens[at].End, "LIKE")
+		e.Op = "LIKE"
+		m.replaces(e.Operator)
 	case e.Op == "~" || e.Op == "~*":
 		return m.pattern(e)
 	case e.Quantifier != "":
@@ -156,9 +151,9 @@ func (m maker) nullIfZero(e *Binary) Expr {
 
 // pattern desugars x ~ '^abc' into x GLOB 'abc*', and x ~* 'abc' into x LIKE '%abc%'.
 func (m maker) pattern(e *Binary) Expr {
-	operator, any, one := "GLOB ", "*", "?"
+	operator, any, one := "GLOB", "*", "?"
 	if e.Op == "~*" {
-		operator, any, one = "LIKE ", "%", "_"
+		operator, any, one = "LIKE", "%", "_"
 	}
 	pattern, ok := textOf(e.Y)
 	if !ok {
@@ -169,7 +164,8 @@ func (m maker) pattern(e *Binary) Expr {
 		m.refuse(e.Y.Pos(), "this regular expression",
 			"one of letters, digits, blanks, . and .* is known, with ^ and $ around it; else list the values with IN")
 	}
-	m.edit(e.Operator, e.Y.End(), operator+quoteText(glob))
+	e.Op, e.Y = operator, m.in(e.Y).text(glob)
+	m.replaces(e.Operator)
 	return e
 }
 
@@ -227,8 +223,8 @@ func (m maker) anyOf(e *Binary) Expr {
 		if parameters || len(y.Items) == 0 {
 			m.refuse(m.tokens[m.token(y.Pos())+1].Position, "this array", "list the values: x IN ('a', 'b')")
 		}
-		list := mark(m, &Tuple{span: y.span, Items: y.Items})
-		return mark(m, &In{span: e.span, X: e.X, Set: list, Not: none, Operator: e.Operator})
+		list := counted(m, &Tuple{span: y.span, Items: y.Items})
+		return counted(m, &In{span: e.span, X: e.X, Set: list, Not: none, Operator: e.Operator})
 	}
 	return e
 }

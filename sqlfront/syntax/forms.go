@@ -129,9 +129,9 @@ func (m maker) truncated(c *Call) Expr {
 		return m.call("date", x, m.text("start of year"))
 	case "QUARTER":
 		of := m.binary(m.cast(m.call("strftime", m.text("%m"), x), "INTEGER"), "%", m.number("3"))
-		back := mark(m, &Case{span: m.at, Of: of, Else: m.text("-2 months"),
+		back := counted(m, &Case{span: m.at, Of: of, Else: m.text("-2 months"),
 			Whens: []When{{m.number("1"), m.text("+0 months")}, {m.number("2"), m.text("-1 months")}}})
-		return m.call("date", x, m.text("start of month"), back)
+		return m.call("date", m.again(x), m.text("start of month"), back)
 	case "MONTH":
 		return m.call("date", x, m.text("start of month"))
 	case "WEEK", "ISOWEEK":
@@ -194,7 +194,7 @@ func (m maker) countIf(c *Call) Expr {
 	if len(c.Args) != 1 || c.Filter != nil {
 		return c
 	}
-	count := m.call("COUNT", mark(m, &Star{span: m.at}))
+	count := m.call("COUNT", counted(m, &Star{span: m.at}))
 	count.Filter, count.Over = c.Args[0], c.Over
 	return count
 }
@@ -211,7 +211,8 @@ func (m maker) quotient(c *Call) Expr {
 func renamed(name string, n int) form {
 	return func(m maker, c *Call) Expr {
 		if len(c.Args) >= n {
-			m.edit(c.Path[0].Pos(), c.Path[0].End(), name)
+			c.Path = []Ident{{c.Path[0].span, name, false}}
+			m.replaces(c.Pos())
 		}
 		return c
 	}
@@ -229,7 +230,7 @@ func (m maker) edge(c *Call, left bool) Expr {
 	case left:
 		return m.call("substr", c.Args[0], m.number("1"), n)
 	}
-	return m.call("substr", c.Args[0], m.number("-"+n.Value))
+	return m.call("substr", c.Args[0], m.negative(n.Value))
 }
 
 // found desugars POSITION(part IN text).
@@ -268,7 +269,7 @@ func (m maker) ratio(c *Call) Expr {
 	if len(c.Args) != 1 || c.Over == nil {
 		return c
 	}
-	sum := m.call("SUM", c.Args[0])
+	sum := m.call("SUM", m.again(c.Args[0]))
 	sum.Over = c.Over
 	return m.paren(m.binary(m.real(c.Args[0]), "/", sum))
 }

@@ -32,7 +32,6 @@ const (
 type lexer struct {
 	text     string
 	dialect  Dialect
-	arrays   bool // a bracket may open an array, and not only a name
 	open     int  // the number of arrays that are open
 	offset   int  // byte offset of the next token
 	position int  // 1-based character at that offset
@@ -45,26 +44,27 @@ type lexer struct {
 // is the end, placed at the last character that is not blank.
 func Lex(text string) ([]Token, error) {
 	tokens, _, err := lex(text)
-	if err != nil {
-		return nil, masked(text, err)
-	}
-	return tokens, nil
+	return tokens, err
 }
 
 // lex is Lex, and returns the comments that have settings.
 func lex(text string) ([]Token, []hint, error) {
 	l := &lexer{text: text}
-	if err := l.run(); err != nil {
-		return nil, nil, err
+	err := l.run()
+	if err == nil {
+		l.endsAtText()
+		err = numberParameters(l.tokens)
 	}
-	l.endsAtText()
-	return l.tokens, l.hints, numberParameters(l.tokens)
+	if err != nil {
+		return nil, nil, masked(text, err)
+	}
+	return l.tokens, l.hints, nil
 }
 
 // Lex returns the tokens of a query in the dialect, as Parse takes them. The last token is the
 // end, placed behind the last character.
 func (d Dialect) Lex(text string) ([]Token, error) {
-	l := &lexer{text: text, dialect: d, arrays: true}
+	l := &lexer{text: text, dialect: d}
 	if err := l.run(); err != nil {
 		return nil, err
 	}
@@ -246,7 +246,7 @@ func (l *lexer) bracket(open bool) (Token, error) {
 	switch {
 	case !open && l.open > 0:
 		l.open--
-	case open && l.arrays && (l.open > 0 || len(l.tokens) > 0 && l.tokens[len(l.tokens)-1].Matches("ARRAY")):
+	case open && (l.open > 0 || len(l.tokens) > 0 && l.tokens[len(l.tokens)-1].Matches("ARRAY")):
 		l.open++
 	case open:
 		return l.quoted(KindQuoted, 0, ']')
@@ -391,7 +391,7 @@ func IsNumber(text string) bool {
 // signs: age for :age, @age and $age. An argument known only by its number has the
 // name "".
 func Parameters(text string) ([]string, error) {
-	tokens, err := lexOne(text)
+	tokens, _, err := lexOne(text)
 	return parameterNames(tokens), err
 }
 
@@ -474,21 +474,22 @@ func parameterNumber(t Token, named map[string]int) (int, error) {
 }
 
 // lexOne returns the tokens of the one statement in the text, without its
-// semicolon.
-func lexOne(text string) ([]Token, error) {
-	tokens, err := Lex(text)
+// semicolon, and the comments that have settings.
+func lexOne(text string) ([]Token, []hint, error) {
+	tokens, hints, err := lex(text)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for len(tokens) > 1 && tokens[0].Matches(";") {
 		tokens = tokens[1:]
 	}
 	for i := range tokens {
 		if tokens[i].Kind == KindOperator && tokens[i].Text == ";" {
-			return cut(tokens, i)
+			tokens, err = cut(tokens, i)
+			break
 		}
 	}
-	return tokens, nil
+	return tokens, hints, err
 }
 
 // cut ends the tokens at the semicolon with index i. Only more semicolons may follow

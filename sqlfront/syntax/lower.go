@@ -63,20 +63,29 @@ func lowerQuery(q *Query, all []Token, with []commonSelect) *Select {
 	if sel.Having != nil {
 		s.Having = sel.Having.Expr
 	}
-	s.List, s.ListsParameter = l.items(sel.SelectExprs), l.hasParameter(sel.SelectExprs)
+	s.List, s.ListsParameter = l.items(b, sel.SelectExprs), l.hasParameter(sel.SelectExprs)
 	s.From = l.sources(sel.From)
 	return s
 }
 
-// between returns the tokens from a position up to another one, and an end.
-func between(all []Token, from, to int) []Token {
+// within returns the tokens of a statement from a position up to another one. Their end, which
+// stands at the last character, is none of them.
+func within(all []Token, from, to int) []Token {
 	byPosition := func(t Token, position int) int { return t.Position - position }
 	first, _ := slices.BinarySearchFunc(all, from, byPosition)
 	last, _ := slices.BinarySearchFunc(all, to, byPosition)
-	if last == len(all) || all[last].Kind == KindEnd {
-		return all[first:]
+	return all[first:max(first, min(last, len(all)-1))]
+}
+
+// between is within, and an end. It copies only what it must: a statement holds many tokens.
+func between(all []Token, from, to int) []Token {
+	tokens := within(all, from, to)
+	n := len(tokens)
+	end := tokens[:n+1][n]
+	if end.Kind == KindEnd {
+		return tokens[:n+1]
 	}
-	return append(all[first:last:last], Token{Kind: KindEnd, Text: all[last].Text, Position: all[last].Position})
+	return append(slices.Clip(tokens), Token{Kind: KindEnd, Text: end.Text, Position: end.Position})
 }
 
 // expressions lowers the common table expressions of a query. Each sees those before it.
@@ -86,7 +95,10 @@ func (l *lowering) expressions(q *Query) {
 	}
 	if q.Recursive {
 		i, _ := l.at(q.Pos())
-		panic(l.all[i+1].Unsupported("WITH RECURSIVE"))
+		if l.all[i].Matches("WITH") {
+			i++
+		}
+		panic(l.all[i].Unsupported("WITH RECURSIVE"))
 	}
 	l.with = slices.Clone(l.with)
 	for _, c := range q.With {
@@ -128,7 +140,21 @@ func (l *lowering) stop(position int) {
 }
 
 // stopAt refuses a token of the statement.
-func (l *lowering) stopAt(i int) { panic((&Tokens{tokens: l.all}).diagnose(i)) }
+func (l *lowering) stopAt(i int) {
+	g := &Tokens{tokens: l.all}
+	if err := g.refuse(i); err != nil {
+		panic(err)
+	}
+	panic(g.diagnose(i))
+}
+
+// stopBehind refuses the first of a word behind a position.
+func (l *lowering) stopBehind(position int, word string) {
+	i, _ := l.at(position)
+	for ; l.all[i].Kind != KindEnd && !l.all[i].Matches(word); i++ {
+	}
+	l.stopAt(i)
+}
 
 // token returns the token at the position of a node, or what it would be if the node is made.
 func (l *lowering) token(n Node, made Token) *Token {
@@ -156,7 +182,7 @@ func (l *lowering) named(n Ident) string {
 	if n.Quoted {
 		made = Token{Kind: KindQuoted, Text: query.Quoted(n.Text), Value: n.Text}
 	}
-	if i, found := l.at(n.Pos()); found && l.all[i].Kind == KindString { // an alias
+	if i, found := l.at(n.Pos()); found && n.Quoted && l.all[i].Kind == KindString { // an alias
 		made.Kind = KindString
 	}
 	return l.place("i", l.token(n, made))
@@ -186,6 +212,9 @@ func (l *lowering) selected(b *Block, q *Query) *sqlparser.Select {
 	}
 	s.Having = sqlparser.NewWhere(sqlparser.HavingStr, l.optional(b.Having))
 	for _, t := range q.Order {
+		if t.Nulls != "" {
+			l.stopBehind(t.X.End(), "NULLS")
+		}
 		o := &sqlparser.Order{Expr: l.expr(t.X), Direction: sqlparser.AscScr}
 		if t.Desc {
 			o.Direction = sqlparser.DescScr
@@ -196,7 +225,10 @@ func (l *lowering) selected(b *Block, q *Query) *sqlparser.Select {
 		i, _ := l.at(b.Pos())
 		l.stopAt(i + 2)
 	}
-	if b.Items == nil || b.Top != nil || b.GroupAll || b.Windows != nil || b.Qualify != nil {
+	if b.GroupAll {
+		l.stopBehind(b.groupAt, "ALL")
+	}
+	if b.Items == nil || b.Top != nil || b.Windows != nil || b.Qualify != nil {
 		l.stop(b.Pos())
 	}
 	if q.Settings != nil {
@@ -262,6 +294,9 @@ func (l *lowering) source(s Source) sqlparser.TableExpr {
 		return p
 	case *Join:
 		return l.join(s)
+	case *Function:
+		i, _ := l.at(s.Call.Path[len(s.Call.Path)-1].Pos())
+		panic(l.all[i].Unsupported("a table-valued function"))
 	}
 	l.stop(s.Pos())
 	return nil
@@ -277,6 +312,8 @@ func (l *lowering) aliased(a Alias) sqlparser.TableIdent {
 func (l *lowering) join(s *Join) sqlparser.TableExpr {
 	j := &sqlparser.JoinTableExpr{LeftExpr: l.source(s.X), RightExpr: l.source(s.Y), Join: sqlparser.JoinStr}
 	switch {
+	case s.Kind == "FULL":
+		l.stopBehind(s.Operator, "FULL")
 	case s.Natural && s.Kind == "LEFT":
 		j.Join = sqlparser.NaturalLeftJoinStr
 	case s.Natural && s.Kind == "RIGHT":
@@ -309,7 +346,7 @@ func compares(e Expr) bool {
 	case *Unary:
 		return e.Op == "NOT"
 	case *Binary:
-		return e.Op == "AND" || e.Op == "OR" || !arithmeticSigns[e.Op]
+		return !arithmeticSigns[e.Op] && e.Op != "||" && e.Op != "->" && e.Op != "->>"
 	}
 	return false
 }
@@ -422,6 +459,8 @@ func (l *lowering) literal(e *Literal) sqlparser.Expr {
 	}
 	made := Token{Kind: e.Kind, Text: e.Value, Value: e.Value}
 	switch e.Kind {
+	case KindBlob:
+		l.stop(e.Pos())
 	case KindString:
 		made.Text = quoteText(e.Value)
 	case KindWord:
@@ -480,7 +519,12 @@ func (l *lowering) binary(e *Binary) sqlparser.Expr {
 	case arithmeticSigns[e.Op]:
 		return l.note(e, &sqlparser.BinaryExpr{Operator: e.Op, Left: l.left(e.X, e.Operator), Right: l.right(e.Y)})
 	}
-	l.stop(e.Operator)
+	l.expr(e.X) // what is wrong there comes first
+	i, _ := l.at(e.Operator)
+	if e.Not {
+		i++
+	}
+	l.stopAt(i)
 	return nil
 }
 
@@ -497,6 +541,9 @@ func (l *lowering) in(e *In) sqlparser.Expr {
 		c.Right = l.tuple(set.Items)
 	case *Subquery:
 		if v, ok := set.Query.Body.(*Values); ok {
+			if i, _ := l.at(set.Query.Pos()); !(&Tokens{tokens: l.all}).isLiteralValues(i) {
+				l.stopAt(i)
+			}
 			c.Right = l.values(v)
 		} else {
 			c.Right = l.subquery(set).(sqlparser.ColTuple)
@@ -568,8 +615,9 @@ func (l *lowering) call(e *Call) sqlparser.Expr {
 	case e.Within != nil: // at the parenthesis of WITHIN GROUP
 		i, _ := l.at(e.WithinAt)
 		l.stopAt(i + 2)
-	case e.Over != nil:
-		l.stop(e.Over.Pos())
+	case e.Over != nil: // at its word
+		i, _ := l.at(e.Over.Pos())
+		l.stopAt(i - 1)
 	}
 	return f
 }

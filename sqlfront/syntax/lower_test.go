@@ -53,17 +53,11 @@ func TestGrammarReadsCores(t *testing.T) {
 		}
 		for record := range strings.SplitSeq(string(data), "\n================\n") {
 			text, _, _ := strings.Cut(record, "\n--> ")
-			tokens, err := lexOne(text)
-			if err != nil || !tokens[0].Matches("SELECT") {
+			r, err := Read(text)
+			if err != nil || r.Why != nil || r.Query == nil || r.Query.With != nil {
 				continue
 			}
-			q, err := Native.Parse(tokens)
-			if err != nil {
-				continue
-			}
-			if _, err := lowered(q, tokens); err != nil {
-				continue
-			}
+			q, tokens := r.Query, r.Tokens
 			l := &lowering{all: tokens, Tokens: &Tokens{tokens: tokens, subs: make(map[int]*Select), nodes: make(map[sqlparser.Expr]Expr)}}
 			want := shape(l.selected(q.Body.(*Block), q))
 			again, err := sqlparser.Parse(strings.NewReplacer("‹", "", "›", "").Replace(want))

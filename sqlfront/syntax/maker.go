@@ -10,14 +10,17 @@ import (
 // desugaring desugars one statement. It stops by a panic with a *sqlerr.Error.
 type desugaring struct {
 	tokens []Token
-	source []rune
-	made   map[Node]bool
-	edits  []edit
-	count  int // of the nodes and edits that stand for others
+	text   string
+	count  int // of the forms so far
+	made   int // of the nodes that were made for them
 }
 
-// maxRewrites bounds the forms of a statement.
-const maxRewrites = 1000
+// The bounds of what forms turn into. Some need an operand twice: a statement of 256 KiB would
+// become gigabytes.
+const (
+	maxForms = 1000    // in a statement
+	maxMade  = 1 << 16 // the nodes that are made for them
+)
 
 func errTooManyForms(position int) *sqlerr.Error {
 	const what = "a statement with this many forms of other systems"
@@ -27,7 +30,7 @@ func errTooManyForms(position int) *sqlerr.Error {
 
 // replaces counts a form at a position.
 func (d *desugaring) replaces(position int) {
-	if d.count++; d.count > maxRewrites {
+	if d.count++; d.count > maxForms {
 		panic(errTooManyForms(position))
 	}
 }
@@ -45,7 +48,7 @@ func (d *desugaring) token(position int) int {
 
 // written returns the text of a node, shortened for an error.
 func (d *desugaring) written(n Node) string {
-	return Excerpt(string(d.source[n.Pos()-1:n.End()-1]), 40)
+	return Excerpt(string([]rune(d.text)[n.Pos()-1:n.End()-1]), 40)
 }
 
 // maker makes nodes in the place of another.
@@ -56,40 +59,62 @@ type maker struct {
 
 func (d *desugaring) in(n Node) maker { return maker{d, span{n.Pos(), n.End()}} }
 
-// mark marks a node as made.
-func mark[N Node](m maker, n N) N {
-	m.made[n] = true
+// counted counts a node that is made.
+func counted[N Node](m maker, n N) N {
+	if m.made++; m.made > maxMade {
+		panic(errTooManyForms(m.at.from))
+	}
 	return n
+}
+
+// again returns a copy of an expression that stands somewhere else already.
+func (m maker) again(e Expr) Expr {
+	return Copy(e, func(n Node) Node {
+		counted(m, n)
+		return nil
+	})
 }
 
 func (m maker) call(name string, args ...Expr) *Call {
 	c := &Call{span: m.at, Path: []Ident{{m.at, name, false}}, Args: args, Words: make([]string, len(args))}
-	return mark(m, c)
+	return counted(m, c)
 }
 
 func (m maker) text(s string) Expr {
-	return mark(m, &Literal{span: m.at, Kind: KindString, Value: s})
+	return counted(m, &Literal{span: m.at, Kind: KindString, Value: s})
 }
 
 func (m maker) number(s string) Expr {
-	return mark(m, &Literal{span: m.at, Kind: KindInteger, Value: s})
+	return counted(m, &Literal{span: m.at, Kind: KindInteger, Value: s})
 }
 
-func (m maker) word(s string) Expr { return mark(m, &Literal{span: m.at, Kind: KindWord, Value: s}) }
+func (m maker) negative(s string) Expr {
+	return counted(m, &Unary{span: m.at, Op: "-", X: m.number(s)})
+}
+
+func (m maker) column(name Ident) *Column { return counted(m, &Column{m.at, []Ident{name}}) }
+
+// named makes a name of the house's own.
+func (m maker) named(text string) Ident { return Ident{m.at, text, true} }
+
+func (m maker) word(s string) Expr { return counted(m, &Literal{span: m.at, Kind: KindWord, Value: s}) }
 
 func (m maker) binary(x Expr, op string, y Expr) Expr {
-	return mark(m, &Binary{span: m.at, Op: op, X: x, Y: y})
+	return counted(m, &Binary{span: m.at, Op: op, X: x, Y: y, Operator: m.at.from})
 }
 
-func (m maker) paren(e Expr) Expr { return mark(m, &Paren{m.at, e}) }
+func (m maker) paren(e Expr) Expr { return counted(m, &Paren{m.at, e}) }
 
 func (m maker) cast(e Expr, to string) Expr {
-	t := mark(m, &Type{span: m.at, Path: []Ident{{m.at, to, false}}})
-	return mark(m, &Cast{span: m.at, Name: "CAST", X: e, Type: t})
+	t := counted(m, &Type{span: m.at, Path: []Ident{{m.at, to, false}}})
+	return counted(m, &Cast{span: m.at, Name: "CAST", X: e, Type: t})
 }
 
 // real makes 1.0 * (x), which has a margin where x has one.
-func (m maker) real(x Expr) Expr { return m.binary(m.number("1.0"), "*", m.paren(x)) }
+func (m maker) real(x Expr) Expr {
+	one := counted(m, &Literal{span: m.at, Kind: KindDecimal, Value: "1.0"})
+	return m.binary(one, "*", m.paren(x))
+}
 
 // textOf returns the value of a string without a type.
 func textOf(e Expr) (string, bool) {
@@ -141,18 +166,6 @@ func unitOf(s string) string { return strings.TrimSuffix(UpperASCII(s), "S") }
 
 // maxCount bounds an interval.
 const maxCount = 1_000_000
-
-// edit puts parts into the place of the characters from one position up to another: texts, and
-// expressions as they are once they are desugared.
-type edit struct {
-	from, to int
-	parts    []any
-}
-
-func (d *desugaring) edit(from, to int, parts ...any) {
-	d.replaces(from)
-	d.edits = append(d.edits, edit{from, to, parts})
-}
 
 // before returns the end of the token before a position.
 func (d *desugaring) before(position int) int {

@@ -23,30 +23,6 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Parse parses exactly one statement, with or without its semicolon. It refuses
-// every SELECT that is outside the dialect for any table; sqlfront.Bind refuses the
-// others. A parsed statement never changes: several goroutines may bind a Select at
-// once.
-func Parse(text string) (Statement, error) {
-	s, _, err := ParseWithParameters(text)
-	return s, err
-}
-
-// ParseWithParameters parses a statement as Parse does, and returns what
-// Parameters returns for it.
-func ParseWithParameters(text string) (Statement, []string, error) {
-	tokens, err := lexOne(text)
-	if err != nil {
-		return nil, nil, err
-	}
-	p := &parser{text: text, tokens: tokens}
-	s, err := p.statement()
-	if err != nil {
-		return nil, nil, err
-	}
-	return s, parameterNames(tokens), nil
-}
-
 // noParameters refuses parameters in a statement that takes none.
 func (p *parser) noParameters() error {
 	for _, t := range p.tokens {
@@ -58,13 +34,10 @@ func (p *parser) noParameters() error {
 	return nil
 }
 
-// statement parses the statement by its first word.
+// statement parses a statement that is no query by its first word.
 func (p *parser) statement() (Statement, error) {
 	t := p.next()
 	switch t.Upper {
-	case "SELECT", "WITH":
-		p.pos--
-		return p.selectStatement()
 	case "EXPLAIN":
 		return p.explain()
 	}
@@ -131,7 +104,7 @@ func noStatement(t Token) error {
 	return err.WithHint("the statements are %s", strings.Join(native, ", "))
 }
 
-// explain parses what follows EXPLAIN.
+// explain parses what follows EXPLAIN, where that is no query.
 func (p *parser) explain() (Statement, error) {
 	full := p.accept("FULL")
 	t := p.peek()
@@ -144,17 +117,10 @@ func (p *parser) explain() (Statement, error) {
 	if t.Matches("CREATE") && (p.after(1).Matches("RELEASE") || p.after(1).Matches("MECHANISM") || p.after(1).Matches("PUBLIC")) {
 		return p.explainCreate(full)
 	}
-	if !t.Matches("SELECT") && !t.Matches("WITH") {
-		if t.Kind == KindEnd || !slices.Contains(native, t.Upper) && !isForeign(t) {
-			return nil, p.unexpected("SELECT")
-		}
-		return nil, t.Unsupported("EXPLAIN " + t.Upper).WithHint("EXPLAIN takes a SELECT, CREATE RELEASE or CREATE MECHANISM")
+	if t.Kind == KindEnd || !slices.Contains(native, t.Upper) && !isForeign(t) {
+		return nil, p.unexpected("SELECT")
 	}
-	s, err := p.selectStatement()
-	if err != nil {
-		return nil, err
-	}
-	return &Explain{s, full}, nil
+	return nil, t.Unsupported("EXPLAIN " + t.Upper).WithHint("EXPLAIN takes a SELECT, CREATE RELEASE or CREATE MECHANISM")
 }
 
 // explainCreate parses what follows EXPLAIN [FULL] before CREATE.
@@ -374,35 +340,4 @@ func (p *parser) export() (Statement, error) {
 	}
 	p.next()
 	return &Export{Release: name, Path: t.Value, PathPosition: t.Position}, nil
-}
-
-// selectStatement parses the SELECT, or the WITH … SELECT, that starts at the
-// next token.
-func (p *parser) selectStatement() (*Select, error) {
-	tokens := p.tokens[p.pos:]
-	if err := checkDepth(tokens); err != nil {
-		return nil, err
-	}
-	if t := tokens[min(1, len(tokens)-1)]; tokens[0].Matches("WITH") && t.Matches("RECURSIVE") && tokens[2].isName() {
-		return nil, t.Unsupported("WITH RECURSIVE")
-	}
-	reader := &queryParser{tokens: tokens, dialect: Native}
-	q, err := reader.parse()
-	if reader.certain {
-		return nil, err
-	}
-	if refusal := (&Tokens{tokens: tokens}).refused(); refusal != nil {
-		return nil, refusal
-	}
-	if err != nil {
-		return nil, err
-	}
-	s, err := lowered(q, tokens)
-	if err != nil {
-		return nil, err
-	}
-	s.Parameters = countParameters(tokens)
-	s.Tables = s.tables()
-	s.Table = s.Tables[0]
-	return s, nil
 }

@@ -33,13 +33,9 @@ func (q *Query) Traced() (text string, origin []int) {
 type printer struct {
 	strings.Builder
 	traced bool
-	at     int             // the position of what is being written
-	origin []int           // if it is traced
-	splice func(Node) bool // writes a node in another way, if it is not nil and returns true
+	at     int   // the position of what is being written
+	origin []int // if it is traced
 }
-
-// spliced reports whether a node is written in another way.
-func (p *printer) spliced(n Node) bool { return p.splice != nil && p.splice(n) }
 
 func (p *printer) put(parts ...string) {
 	for _, s := range parts {
@@ -119,9 +115,6 @@ func (p *printer) clause(word string, e Expr) {
 }
 
 func (p *printer) query(q *Query) {
-	if p.spliced(q) {
-		return
-	}
 	p.from(q.from)
 	for i, c := range q.With {
 		switch {
@@ -331,9 +324,6 @@ func (p *printer) join(j *Join) {
 }
 
 func (p *printer) window(w *Window) {
-	if p.spliced(w) {
-		return
-	}
 	p.from(w.from)
 	if w.Bare {
 		p.ident(w.Name)
@@ -383,9 +373,6 @@ func (p *printer) bound(b Bound) {
 }
 
 func (p *printer) typeName(t *Type) {
-	if p.spliced(t) {
-		return
-	}
 	p.path(t.Path)
 	if t.Word != "" {
 		p.put(" ", t.Word)
@@ -442,9 +429,6 @@ func (p *printer) operand(e Expr, least int) {
 }
 
 func (p *printer) expr(e Expr) {
-	if p.spliced(e) {
-		return
-	}
 	p.from(e.Pos())
 	switch e := e.(type) {
 	case *Column:

@@ -193,7 +193,7 @@ func FuzzScanner(f *testing.F) {
 			if err == io.EOF {
 				break
 			}
-			if _, lerr := lexOne(in.Text); err != nil || lerr != nil {
+			if _, _, lerr := lexOne(in.Text); err != nil || lerr != nil {
 				t.Fatalf("%q: %q: %v, %v", text, in.Text, err, lerr)
 			}
 		}

@@ -38,7 +38,7 @@ type ListItem struct {
 	Expr  sqlparser.Expr // nil for a star
 	Star  *sqlparser.StarExpr
 	Alias string // as written after it; "" if there is none
-	Index int    // in the list
+	at    span
 }
 
 // hasParameter reports whether a parameter stands in the select list.
@@ -53,17 +53,17 @@ func (g *Tokens) hasParameter(list sqlparser.SelectExprs) (found bool) {
 	return found
 }
 
-// items returns the select list.
-func (g *Tokens) items(exprs sqlparser.SelectExprs) []ListItem {
+// items returns the select list of a block.
+func (l *lowering) items(b *Block, exprs sqlparser.SelectExprs) []ListItem {
 	items := make([]ListItem, len(exprs))
 	for i, e := range exprs {
-		items[i].Index = i
+		items[i].at = span{b.Items[i].X.Pos(), b.Items[i].X.End()}
 		switch e := e.(type) {
 		case *sqlparser.StarExpr:
 			items[i].Star = e
 		case *sqlparser.AliasedExpr:
 			items[i].Expr = e.Expr
-			if t, ok := g.Token(e.As.String()); ok {
+			if t, ok := l.Token(e.As.String()); ok {
 				items[i].Alias = t.Value
 			}
 		}
@@ -79,31 +79,18 @@ func (g *Tokens) ItemToken(it ListItem) Token {
 	return g.StartToken(it.Expr)
 }
 
-// ListTexts writes each entry of the select list as it stands in the text,
-// blanks apart.
-func (g *Tokens) ListTexts() []string {
-	var texts []string
-	depth, text, before := 0, "", Token{}
-	for _, t := range g.tokens[1:] {
-		switch {
-		case t.Matches("("):
-			depth++
-		case t.Matches(")"):
-			depth--
-		case depth == 0 && (t.Matches("FROM") || t.Kind == KindEnd):
-			return append(texts, text)
-		case depth == 0 && t.Matches(","):
-			texts, text, before = append(texts, text), "", Token{}
-			continue
-		case depth == 0 && text == "" && (t.Matches("DISTINCT") || t.Matches("ALL")):
-			continue
+// TextOf writes an entry of the select list as it stands in the text, blanks apart.
+func (g *Tokens) TextOf(it ListItem) string {
+	var text strings.Builder
+	var before Token
+	for i, t := range within(g.tokens, it.at.from, it.at.to) {
+		if i > 0 && !tight(before, t) {
+			text.WriteByte(' ')
 		}
-		if text != "" && !tight(before, t) {
-			text += " "
-		}
-		text, before = text+t.Text, t
+		text.WriteString(t.Text)
+		before = t
 	}
-	return texts
+	return text.String()
 }
 
 // tight reports whether two tokens are written without a blank between them.
@@ -112,7 +99,7 @@ func tight(before, t Token) bool {
 	switch {
 	case number(before) && t.Matches("."), before.Matches(".") && number(t):
 		return false // they would be another number
-	case before.Matches("(") || before.Matches("."), t.Matches(")") || t.Matches(",") || t.Matches("."):
+	case before.Matches("(") || before.Matches(".") || before.Matches("::") || t.Matches("::"), t.Matches(")") || t.Matches(",") || t.Matches("."):
 		return true
 	}
 	return t.Matches("(") && before.isName() && !before.Matches("FILTER")

@@ -140,7 +140,7 @@ func (s *Statement) Advise(ctx context.Context, st *syntax.Advise, v *view.View,
 // periods that have begun, as the releases of the proposals would be.
 func (s *Statement) asks(ctx context.Context, in syntax.Input, v *view.View) (*view.View, *view.Table, Asked, error) {
 	a := Asked{Text: strings.Join(strings.Fields(in.Text), " ")}
-	sel, at, err := workloadSelect(in)
+	sel, err := workloadSelect(in)
 	if err != nil {
 		return v, nil, a, err
 	}
@@ -156,7 +156,7 @@ func (s *Statement) asks(ctx context.Context, in syntax.Input, v *view.View) (*v
 		return nil, nil, a, err
 	}
 	t = v.TableByID(t.ID)
-	b, err := s.bind(ctx, sel, at, t)
+	b, err := s.bind(ctx, sel, t)
 	if code := sqlerr.CodeOf(err); err != nil && code != sqlerr.Invalid && code != sqlerr.Unsupported {
 		return v, nil, a, err
 	}

@@ -58,34 +58,29 @@ func (s *Statement) eachStatement(name string, f func(syntax.Input) error) error
 	}
 }
 
-// workloadSelect parses a statement of a workload. It returns nil if it is no SELECT. at returns
-// the position in the statement as it was written.
-func workloadSelect(in syntax.Input) (sel *syntax.Select, at func(position int) int, err error) {
-	written, err := syntax.Rewrite(in.Text)
-	if err != nil {
-		return nil, nil, err
-	}
-	statement, err := syntax.Parse(written.Text)
-	sel, _ = statement.(*syntax.Select)
-	return sel, written.At, sqlerr.Move(err, written.At)
+// workloadSelect parses a statement of a workload. It returns nil if it is no SELECT.
+func workloadSelect(in syntax.Input) (*syntax.Select, error) {
+	statement, err := syntax.Parse(in.Text)
+	sel, _ := statement.(*syntax.Select)
+	return sel, err
 }
 
 // workloadQueries returns the queries of one statement of a workload: one query, or one
 // for each group and aggregate.
 func (s *Statement) workloadQueries(ctx context.Context, in syntax.Input, t *view.Table, cover func(query.Query) released.Coverage) ([]query.Query, error) {
-	sel, at, err := workloadSelect(in)
+	sel, err := workloadSelect(in)
 	if err != nil {
 		return nil, err
 	}
 	if sel == nil || !slices.ContainsFunc(sel.Tables, func(n syntax.Name) bool { return query.SameName(n.Text, t.Name) }) {
 		return nil, sqlerr.New(sqlerr.Invalid, "a workload holds SELECT statements on %s only", t.Name)
 	}
-	return s.boundQueries(ctx, sel, at, t, cover)
+	return s.boundQueries(ctx, sel, t, cover)
 }
 
 // boundQueries returns the queries of a SELECT of a workload.
-func (s *Statement) boundQueries(ctx context.Context, sel *syntax.Select, at func(position int) int, t *view.Table, cover func(query.Query) released.Coverage) ([]query.Query, error) {
-	b, err := s.bind(ctx, sel, at, t)
+func (s *Statement) boundQueries(ctx context.Context, sel *syntax.Select, t *view.Table, cover func(query.Query) released.Coverage) ([]query.Query, error) {
+	b, err := s.bind(ctx, sel, t)
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +96,8 @@ func (s *Statement) boundQueries(ctx context.Context, sel *syntax.Select, at fun
 }
 
 // bind binds a SELECT of a workload.
-func (s *Statement) bind(ctx context.Context, sel *syntax.Select, at func(position int) int, t *view.Table) (*sqlfront.Bound, error) {
-	b, err := sqlfront.Bind(sel, schemas.Bindable(ctx, s.Store, t, s.Now(), s.textsOf(ctx, t), nil), nil)
-	return b, sqlerr.Move(err, at)
+func (s *Statement) bind(ctx context.Context, sel *syntax.Select, t *view.Table) (*sqlfront.Bound, error) {
+	return sqlfront.Bind(sel, schemas.Bindable(ctx, s.Store, t, s.Now(), s.textsOf(ctx, t), nil), nil)
 }
 
 // inWorkload adds the place in the file to an error.

@@ -1,0 +1,172 @@
+package syntax
+
+import (
+	"errors"
+	"slices"
+
+	"dpsql/sqlerr"
+)
+
+// Reading is a statement as it was read, once: by this package if it is one of the dialect's own, and
+// as a tree if it is a query. It never changes, and several goroutines may use it at once.
+type Reading struct {
+	Text       string
+	Statement  Statement // nil for a query that is no private aggregate whatever its tables are, see Why
+	Why        error     // nil if there is a Statement
+	Parameters []string  // the names of the arguments in order, "" for one that is known by its number
+
+	// Of SELECT, VALUES and WITH … SELECT, with or without EXPLAIN:
+	Query         *Query // desugared; nil for other statements
+	Tokens        []Token
+	Explain, Full bool
+	Settings      []Option // those that the statement has for itself, in the order of the text
+}
+
+// Read reads exactly one statement, with or without its semicolon. Forms of other systems are turned
+// into SQLite's. What has no place in any query is refused; a query that is outside the dialect of
+// private aggregates is not: the SQL around them may take it.
+func Read(text string) (*Reading, error) {
+	tokens, hints, err := lexOne(text)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reading{Text: text, Parameters: parameterNames(tokens)}
+	first := 0
+	if tokens[0].Matches("EXPLAIN") {
+		first = 1
+		if tokens[1].Matches("FULL") {
+			first = 2
+		}
+	}
+	if t := tokens[first]; t.Matches("SELECT") || t.Matches("WITH") || t.Matches("VALUES") {
+		r.Explain, r.Full, r.Tokens = first > 0, first > 1, tokens[first:]
+		for _, h := range hints {
+			if r.Settings, err = h.settings(r.Settings); err != nil {
+				return nil, err
+			}
+		}
+		return r, r.query()
+	}
+	r.Statement, err = (&parser{text: text, tokens: tokens}).statement()
+	return r, err
+}
+
+// Parse is Read of a statement that is one of the dialect's own, or a query that may be a private
+// aggregate; sqlfront.Bind refuses others of these. A parsed statement never changes: several
+// goroutines may bind a Select at once.
+func Parse(text string) (Statement, error) {
+	r, err := Read(text)
+	if err != nil {
+		return nil, err
+	}
+	return r.Statement, r.Why
+}
+
+// query reads the query that the tokens are.
+func (r *Reading) query() (err error) {
+	p := &queryParser{tokens: r.Tokens, dialect: Native}
+	if r.Query, err = p.parse(); err != nil {
+		if p.certain || p.formed || r.Tokens[0].Matches("VALUES") {
+			return err
+		}
+		return unreadable(r.Tokens, err)
+	}
+	if r.Settings, err = joined(r.Settings, r.Query.Settings); err != nil {
+		return err
+	}
+	d := &desugaring{tokens: r.Tokens, text: r.Text}
+	if err = d.desugar(r.Query); err != nil {
+		return err
+	}
+	r.Statement, r.Why = r.aggregate()
+	return nil
+}
+
+// unreadable returns the error for tokens that are no query, for the reason why: a word that no query
+// has says more.
+func unreadable(tokens []Token, why error) error {
+	if err := checkDepth(tokens); err != nil {
+		return err
+	}
+	if err := (&Tokens{tokens: tokens}).refused(); err != nil {
+		return err
+	}
+	return why
+}
+
+// aggregate lowers the query, and says why if it cannot be a private aggregate.
+func (r *Reading) aggregate() (Statement, error) {
+	if err := checkDepth(r.Tokens); err != nil {
+		return nil, err
+	}
+	if t := r.Tokens[0]; t.Matches("VALUES") {
+		return nil, noStatement(t)
+	}
+	s, err := lowered(r.Query, r.Tokens)
+	if err != nil {
+		return nil, err
+	}
+	s.Parameters = len(r.Parameters)
+	s.Tables = s.tables()
+	s.Table = s.Tables[0]
+	if r.Explain {
+		return &Explain{s, r.Full}, nil
+	}
+	return s, nil
+}
+
+// joined adds the settings of a WITH to those of comments.
+func joined(settings, more []Option) ([]Option, error) {
+	for _, o := range more {
+		if slices.ContainsFunc(settings, func(have Option) bool { return have.Name.Text == o.Name.Text }) {
+			return nil, sqlerr.New(sqlerr.Invalid, "setting %s is given twice", o.Name.Text).At(o.Name.Position)
+		}
+		settings = append(settings, o)
+	}
+	return settings, nil
+}
+
+// desugar desugars a statement's query, and takes its settings away.
+func (d *desugaring) desugar(q *Query) (err error) {
+	defer func() {
+		switch stop := recover().(type) {
+		case nil:
+		case *sqlerr.Error:
+			err = stop
+		default:
+			panic(stop)
+		}
+	}()
+	if q.Settings != nil {
+		q.Settings, q.to = nil, d.before(q.settingsAt)
+	}
+	d.clauses(q)
+	Replace(q, d.expr)
+	return nil
+}
+
+// readSettings reads settings that are all of the tokens.
+func readSettings(tokens []Token, settings []Option) ([]Option, error) {
+	return (&parser{tokens: tokens}).settings(settings)
+}
+
+// settings reads the settings of a comment.
+func (h hint) settings(settings []Option) ([]Option, error) {
+	tokens, err := Lex(h.text)
+	if err != nil {
+		var e *sqlerr.Error
+		if errors.As(err, &e) {
+			moved := *e
+			moved.Position += h.position - 1
+			return nil, &moved
+		}
+		return nil, err
+	}
+	for i := range tokens {
+		tokens[i].Position += h.position - 1
+	}
+	if len(tokens) == 1 {
+		return settings, nil
+	}
+	return readSettings(tokens, settings)
+}
