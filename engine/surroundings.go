@@ -276,18 +276,11 @@ func (db *DB) cut(ctx context.Context, v *view.View, st surrounding, args []quer
 	}
 	c.around = left
 	for i := range c.cores {
-		core := &c.cores[i]
-		ask := answer.Selection{At: core.At}
-		parsed, err := syntax.Parse(core.Text)
+		sel, err := c.cores[i].Select()
 		if err != nil {
-			return nil, st.refusal(ask.Located(err))
+			return nil, st.refusal(err)
 		}
-		var ok bool
-		if ask.Select, ok = parsed.(*syntax.Select); !ok {
-			return nil, sqlerr.New(sqlerr.Internal, "a private aggregate of the statement is no SELECT")
-		}
-		ask.Args = args[:min(len(args), ask.Select.Parameters)]
-		c.asks = append(c.asks, ask)
+		c.asks = append(c.asks, answer.Selection{Select: sel, Args: args[:min(len(args), sel.Parameters)]})
 	}
 	return c, nil
 }

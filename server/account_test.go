@@ -85,7 +85,7 @@ func TestHoarders(t *testing.T) {
 			t.Errorf("%s: %d bytes are kept", h.name, kept)
 		}
 		if !h.own {
-			big := "PREPARE big AS SELECT '" + strings.Repeat("x", 25<<10) + "'"
+			big := "PREPARE big AS SELECT '" + strings.Repeat("x", 12<<10) + "'"
 			other := connect(t, strings.Replace(url, "ana:", "ANA:", 1))
 			if _, state := run(t, other, big); state != "54000" {
 				t.Errorf("%s: another connection of the user is told %q", h.name, state)

@@ -500,7 +500,7 @@ func (b *binder) selectedColumn(sub *sqlparser.Subquery) (table, column syntax.T
 		return table, column, false
 	}
 	table, ok = b.g.Token(name.Name.String())
-	if !ok || b.g.IsSubselect(table) {
+	if !ok || b.g.IsSubselect(name.Name) {
 		return table, column, false
 	}
 	column, ok = b.g.Token(c.Name.String())

@@ -22,9 +22,21 @@ type Core struct {
 	Keys     int          // how many of the columns are keys; they are the first
 	Single   bool         // it has one row, whatever the data
 
-	query  *syntax.Query // that Text is
-	origin []int         // for each character of Text, its position in the statement
-	holes  []hole        // in query
+	query  *syntax.Query  // that Text is, with its places in the statement
+	tokens []syntax.Token // of the statement
+	holes  []hole         // in query
+}
+
+// Select returns the core as the front end takes it.
+func (c *Core) Select() (*syntax.Select, error) {
+	last := 0
+	syntax.Walk(c.query, func(n syntax.Node) bool {
+		if p, ok := n.(*syntax.Parameter); ok {
+			last = max(last, p.Number)
+		}
+		return true
+	})
+	return syntax.Aggregate(c.query, c.tokens, last)
 }
 
 // CoreColumn is a column of a core.

@@ -10,14 +10,6 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// At returns the position in the statement of a position in Text, 0 for 0.
-func (c *Core) At(position int) int {
-	if position < 1 || position > len(c.origin) {
-		return 0
-	}
-	return c.origin[position-1]
-}
-
 // Private returns the columns of a private table, and false for any other name.
 type Private func(name syntax.Name) (columns []string, ok bool)
 

@@ -402,8 +402,8 @@ func (b *block) core(s *syntax.Block) Core {
 	if b.checkLength(out, s); b.err != nil {
 		return core
 	}
-	core.query, core.holes = syntax.Placed(&syntax.Query{Body: syntax.Placed(inside, s)}, s), out.holes
-	if core.Text, core.origin = core.query.Traced(); len(core.Text) > maxText {
+	core.query, core.tokens, core.holes = syntax.Placed(&syntax.Query{Body: syntax.Placed(inside, s)}, s), b.tokens, out.holes
+	if core.Text = core.query.String(); len(core.Text) > maxText {
 		out.long = true
 		b.checkLength(out, s)
 	}

@@ -55,3 +55,6 @@ func (db *Database) RunAround(ctx context.Context, text string, core *Table, fro
 
 // Text returns what SQLite gets.
 func (s *Statement) Text() string { return s.text }
+
+// Query returns the tree of a core.
+func (c *Core) Query() *syntax.Query { return c.query }

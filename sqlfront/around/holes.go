@@ -161,7 +161,7 @@ func (db *Database) Resolve(
 		}
 		filled := &out[i]
 		filled.query, filled.holes = filledIn(core.query, values), nil
-		if filled.Text, filled.origin = filled.query.Traced(); len(filled.Text) > maxText {
+		if filled.Text = filled.query.String(); len(filled.Text) > maxText {
 			return nil, sqlerr.New(sqlerr.Unsupported, "a private aggregate of more than %d KiB is outside the dialect",
 				maxText>>10).At(core.Position)
 		}

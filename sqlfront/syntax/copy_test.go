@@ -2,9 +2,7 @@ package syntax_test
 
 import (
 	"reflect"
-	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"dpsql/sqlfront/syntax"
 )
@@ -46,39 +44,5 @@ func TestCopies(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(bared(back), bared(other)) {
 			t.Errorf("%s: %s: %v", c.text, other, err)
 		}
-	}
-}
-
-// TestTraced: each name of a text that is written is where it was read.
-func TestTraced(t *testing.T) {
-	t.Parallel()
-	for _, c := range queryCases {
-		q, err := syntax.ParseQuery(c.text, c.dialect)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, origin := q.Traced()
-		if text != q.String() || len(origin) != utf8.RuneCountInString(text) {
-			t.Fatalf("%s: %q, with %d places", c.text, text, len(origin))
-		}
-		written, read := []rune(text), []rune(c.text)
-		for i, at := range origin {
-			if at < 1 || at > len(read) {
-				t.Fatalf("%s: character %d of %s is at %d", c.text, i+1, text, at)
-			}
-		}
-		syntax.Walk(q, func(n syntax.Node) bool {
-			col, ok := n.(*syntax.Column)
-			if !ok {
-				return true
-			}
-			name := col.Path[len(col.Path)-1]
-			for i, at := range origin {
-				if at == name.Pos() && (i == 0 || origin[i-1] != at) && !strings.HasPrefix(string(written[i:]), name.String()) {
-					t.Errorf("%s: %s is at %d, where there is %.10q", c.text, name, i, string(written[i:]))
-				}
-			}
-			return true
-		})
 	}
 }

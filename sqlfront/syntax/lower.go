@@ -50,7 +50,7 @@ func lowered(q *Query, tokens []Token) (s *Select, err error) {
 func lowerQuery(q *Query, all []Token, with []commonSelect) *Select {
 	l := &lowering{all: all, with: with}
 	l.expressions(q)
-	l.Tokens = &Tokens{tokens: between(all, q.Body.Pos(), q.End()), subs: make(map[int]*Select), nodes: make(map[sqlparser.Expr]Expr)}
+	l.Tokens = &Tokens{tokens: between(all, q.Body.Pos(), q.End()), subs: make(map[string]*Select), nodes: make(map[sqlparser.Expr]Expr)}
 	b, ok := q.Body.(*Block)
 	if !ok {
 		panic(l.setOperation(q.Body))
@@ -280,8 +280,9 @@ func (l *lowering) source(s Source) sqlparser.TableExpr {
 		return &sqlparser.AliasedTableExpr{Expr: l.tableName(s.Path), As: l.aliased(s.Alias)}
 	case *Derived:
 		open := Token{Kind: KindQuoted, Text: "(…)", Position: s.Pos(), End: s.End()}
-		l.subs[s.Pos()] = lowerQuery(s.Query, l.all, l.with)
-		name := sqlparser.NewTableIdent(l.place("i", &open))
+		place := l.place("i", &open)
+		l.subs[place] = lowerQuery(s.Query, l.all, l.with)
+		name := sqlparser.NewTableIdent(place)
 		return &sqlparser.AliasedTableExpr{Expr: sqlparser.TableName{Name: name}, As: l.aliased(s.Alias)}
 	case *ParenSource:
 		if !s.Alias.Name.None() {
@@ -712,10 +713,10 @@ func (l *lowering) sourceOf(e *sqlparser.AliasedTableExpr) FromItem {
 	case qualified && !query.SameName(schema.Value, "main"):
 		panic(schema.Unsupported("a table of another database").
 			WithHint("ask the private table that is declared over it, by its own name: SHOW TABLES lists them"))
-	case t.Value == "" && !l.IsSubselect(t):
+	case t.Value == "" && !l.IsSubselect(name.Name):
 		panic(t.Malformed("a table's name is empty"))
 	}
-	s := FromItem{Name: Name{t.Value, t.Position}, Sub: l.subs[t.Position], Token: t}
+	s := FromItem{Name: Name{t.Value, t.Position}, Sub: l.subs[name.Name.String()], Token: t}
 	for i := len(l.with) - 1; i >= 0 && !qualified && s.Sub == nil; i-- {
 		if query.SameName(l.with[i].name, t.Value) {
 			s.Sub = l.with[i].body

@@ -58,7 +58,7 @@ func TestGrammarReadsCores(t *testing.T) {
 				continue
 			}
 			q, tokens := r.Query, r.Tokens
-			l := &lowering{all: tokens, Tokens: &Tokens{tokens: tokens, subs: make(map[int]*Select), nodes: make(map[sqlparser.Expr]Expr)}}
+			l := &lowering{all: tokens, Tokens: &Tokens{tokens: tokens, subs: make(map[string]*Select), nodes: make(map[sqlparser.Expr]Expr)}}
 			want := shape(l.selected(q.Body.(*Block), q))
 			again, err := sqlparser.Parse(strings.NewReplacer("‹", "", "›", "").Replace(want))
 			if err != nil {

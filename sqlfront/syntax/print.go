@@ -22,43 +22,15 @@ func Text(e Expr) string {
 	return p.String()
 }
 
-// Traced writes the query as String does. For each character of the text, origin has the position of
-// what it was written for: a node or name, or the one before it where there is none.
-func (q *Query) Traced() (text string, origin []int) {
-	p := printer{at: q.Pos(), traced: true}
-	p.query(q)
-	return p.String(), p.origin
-}
-
-type printer struct {
-	strings.Builder
-	traced bool
-	at     int   // the position of what is being written
-	origin []int // if it is traced
-}
+type printer struct{ strings.Builder }
 
 func (p *printer) put(parts ...string) {
 	for _, s := range parts {
 		p.WriteString(s)
-		for range s {
-			if p.traced {
-				p.origin = append(p.origin, p.at)
-			}
-		}
 	}
 }
 
-// from says that what is written now stands at a position, 0 for where the last did.
-func (p *printer) from(position int) {
-	if position > 0 {
-		p.at = position
-	}
-}
-
-func (p *printer) ident(n Ident) {
-	p.from(n.from)
-	p.put(n.String())
-}
+func (p *printer) ident(n Ident) { p.put(n.String()) }
 
 // comma separates the entries of a list.
 func (p *printer) comma(i int) {
@@ -115,7 +87,6 @@ func (p *printer) clause(word string, e Expr) {
 }
 
 func (p *printer) query(q *Query) {
-	p.from(q.from)
 	for i, c := range q.With {
 		switch {
 		case i > 0:
@@ -204,7 +175,6 @@ func (p *printer) body(b Body) {
 }
 
 func (p *printer) block(b *Block) {
-	p.from(b.from)
 	p.put("SELECT")
 	if b.Distinct {
 		p.put(" DISTINCT")
@@ -266,7 +236,6 @@ func (p *printer) alias(a Alias) {
 }
 
 func (p *printer) source(s Source) {
-	p.from(s.Pos())
 	switch s := s.(type) {
 	case *Table:
 		p.path(s.Path)
@@ -307,7 +276,6 @@ func (p *printer) lateral(yes bool) {
 
 func (p *printer) join(j *Join) {
 	p.source(j.X)
-	p.from(j.Operator)
 	if j.Natural {
 		p.put(" NATURAL")
 	}
@@ -324,7 +292,6 @@ func (p *printer) join(j *Join) {
 }
 
 func (p *printer) window(w *Window) {
-	p.from(w.from)
 	if w.Bare {
 		p.ident(w.Name)
 		return
@@ -429,7 +396,6 @@ func (p *printer) operand(e Expr, least int) {
 }
 
 func (p *printer) expr(e Expr) {
-	p.from(e.Pos())
 	switch e := e.(type) {
 	case *Column:
 		p.path(e.Path)
@@ -491,13 +457,11 @@ func (p *printer) operation(e Expr) {
 		p.operand(e.X, power)
 	case *Test:
 		p.operand(e.X, power)
-		p.from(e.Operator)
 		p.put(" IS ", not(e.Not), e.Is)
 	case *Binary:
 		p.binary(e, power)
 	case *Between:
 		p.operand(e.X, power)
-		p.from(e.Operator)
 		p.put(" ", not(e.Not), "BETWEEN ")
 		if e.Symmetric {
 			p.put("SYMMETRIC ")
@@ -507,7 +471,6 @@ func (p *printer) operation(e Expr) {
 		p.operand(e.High, power+1)
 	case *In:
 		p.operand(e.X, power)
-		p.from(e.Operator)
 		p.put(" ", not(e.Not), "IN ")
 		p.expr(e.Set)
 	case *Collate:
@@ -523,7 +486,6 @@ func (p *printer) operation(e Expr) {
 
 func (p *printer) binary(e *Binary, power int) {
 	p.operand(e.X, power)
-	p.from(e.Operator)
 	switch word, rest, _ := strings.Cut(e.Op, " "); {
 	case word == "IS":
 		p.put(" IS ", not(e.Not), rest)

@@ -94,7 +94,7 @@ func unreadable(tokens []Token, why error) error {
 	return why
 }
 
-// aggregate lowers the query, and says why if it cannot be a private aggregate.
+// aggregate returns the statement that the query is if it may be a private aggregate, or says why not.
 func (r *Reading) aggregate() (Statement, error) {
 	if err := checkDepth(r.Tokens); err != nil {
 		return nil, err
@@ -102,17 +102,46 @@ func (r *Reading) aggregate() (Statement, error) {
 	if t := r.Tokens[0]; t.Matches("VALUES") {
 		return nil, noStatement(t)
 	}
-	s, err := lowered(r.Query, r.Tokens)
+	s, err := Aggregate(r.Query, r.Tokens, len(r.Parameters))
 	if err != nil {
 		return nil, err
 	}
-	s.Parameters = len(r.Parameters)
-	s.Tables = s.tables()
-	s.Table = s.Tables[0]
 	if r.Explain {
 		return &Explain{s, r.Full}, nil
 	}
 	return s, nil
+}
+
+// Aggregate returns a query as a Select of the restricted dialect, or refuses it. The query has its
+// places among the tokens of a statement, and takes a number of arguments.
+func Aggregate(q *Query, tokens []Token, parameters int) (*Select, error) {
+	if nesting(q) > maxNesting {
+		return nil, errTooDeep(Token{Position: q.Pos()})
+	}
+	s, err := lowered(q, tokens)
+	if err != nil {
+		return nil, err
+	}
+	s.Parameters = parameters
+	s.Tables = s.tables()
+	s.Table = s.Tables[0]
+	return s, nil
+}
+
+// nesting returns how deep what has parentheses stands inside each other in a node.
+func nesting(n Node) (depth int) {
+	Walk(n, func(c Node) bool {
+		if c == n {
+			return true
+		}
+		depth = max(depth, nesting(c))
+		return false
+	})
+	switch n.(type) {
+	case *Paren, *Tuple, *Call, *Cast, *Subquery, *Exists, *Derived, *ParenSource:
+		depth++
+	}
+	return depth
 }
 
 // joined adds the settings of a WITH to those of comments.
@@ -142,6 +171,9 @@ func (d *desugaring) desugar(q *Query) (err error) {
 	}
 	d.clauses(q)
 	Replace(q, d.expr)
+	if nesting(q) > maxDepth {
+		return errTooDeep(Token{Position: q.Pos()})
+	}
 	return nil
 }
 

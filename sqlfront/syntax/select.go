@@ -156,14 +156,14 @@ type FromItem struct {
 type Tokens struct {
 	tokens []Token                 // those of the statement
 	placed []*Token                // by the numbers of placeholders
-	subs   map[int]*Select         // the sub-selects in FROM, by the position of the name that stands for each
+	subs   map[string]*Select      // the sub-selects in FROM, by the name that stands for each
 	nodes  map[sqlparser.Expr]Expr // see Node
 	sets   []string                // the names that stand for GROUPING SETS
 	valued bool                    // a sub-select is a value
 }
 
-// IsSubselect reports whether a token stands for a sub-select in FROM.
-func (g *Tokens) IsSubselect(t Token) bool { return g.subs[t.Position] != nil }
+// IsSubselect reports whether a name stands for a sub-select in FROM.
+func (g *Tokens) IsSubselect(name sqlparser.TableIdent) bool { return g.subs[name.String()] != nil }
 
 // tokenAt returns a token by its index, and an end outside the statement.
 func (g *Tokens) tokenAt(i int) Token {
@@ -184,8 +184,15 @@ func (g *Tokens) Token(placeholder string) (Token, bool) {
 }
 
 // FirstToken returns the first name or literal in a syntax node, or the statement's
-// first token if the node has none.
+// first token if the node has none. An argument may be written before its call: it stands
+// for a name in it then.
 func (g *Tokens) FirstToken(node sqlparser.SQLNode) Token {
+	if f, ok := node.(*sqlparser.FuncExpr); ok {
+		t, named := g.Token(f.Name.String())
+		if _, qualified := g.Token(f.Qualifier.String()); named && !qualified {
+			return t
+		}
+	}
 	first := Token{Position: math.MaxInt}
 	note := func(placeholder string) {
 		if t, ok := g.Token(placeholder); ok && t.Position < first.Position {

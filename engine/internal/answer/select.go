@@ -31,7 +31,6 @@ import (
 type Selection struct {
 	Select *syntax.Select
 	Args   []query.Value
-	At     func(position int) int // positions in the statement that it is part of; nil if it is the statement
 	// Described says that the SELECT is not to be answered, and that its arguments are not known.
 	Described bool
 }
@@ -42,14 +41,6 @@ func (s Selection) bound(t sqlfront.Table) (*sqlfront.Bound, error) {
 		return sqlfront.Describe(s.Select, t)
 	}
 	return sqlfront.Bind(s.Select, t, s.Args)
-}
-
-// Located returns an error with its place in the statement that the SELECT is part of.
-func (s Selection) Located(err error) error {
-	if s.At == nil {
-		return err
-	}
-	return sqlerr.Move(err, s.At)
 }
 
 // NotBound is the error of a SELECT that cannot be bound, so that nothing was planned.
@@ -261,7 +252,7 @@ func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, all []Sel
 			}
 		}
 		if err != nil {
-			return nil, NotBound{s.Located(err)}
+			return nil, NotBound{err}
 		}
 	}
 	return st, nil
