@@ -132,7 +132,8 @@ func resultSQL(p *plan) string {
 		}
 		lists = append(lists, jsonList(some))
 	}
-	return "SELECT json_group_array(" + jsonList(lists) + ") FROM (" + p.sql + ")"
+	bounded := "(SELECT * FROM (" + p.sql + ") LIMIT " + itoa(maxRows+1) + ")"
+	return "SELECT json_group_array(" + jsonList(lists) + ") FROM " + bounded
 }
 
 // maxArguments is a number of arguments that a function of SQLite takes.

@@ -132,9 +132,9 @@ func giveBack(s *store) {
 	}
 }
 
-// storeLimits are SQLite's limits for a statement.
-var storeLimits = map[int]int{sqlite3.SQLITE_LIMIT_LENGTH: maxMemory, sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 3000, sqlite3.SQLITE_LIMIT_ATTACHED: 0,
-	sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0, sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 1}
+// storeLimits are SQLite's limits for a statement. A text is copied when it is read.
+var storeLimits = map[int]int{sqlite3.SQLITE_LIMIT_LENGTH: maxMemory / 2, sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 3000,
+	sqlite3.SQLITE_LIMIT_ATTACHED: 0, sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0, sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 1}
 
 // begin sets what holds for all statements.
 func (s *store) begin(ctx context.Context) error {

@@ -356,7 +356,7 @@ func series(r *run, a []any) any {
 	}
 	for v := from; step > 0 && v <= to || step < 0 && v >= to; v += step {
 		r.step()
-		r.spend(16)
+		r.spend(32)
 		out = append(out, v)
 		if step > 0 && v > to-step || step < 0 && v < to-step {
 			break

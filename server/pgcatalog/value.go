@@ -234,6 +234,11 @@ type goCall struct {
 func (c *goCall) do(r *run, raw []driver.Value) any {
 	r.step()
 	r.call = c
+	for _, v := range raw {
+		if s, ok := v.(string); ok {
+			r.spend(4 * len(s)) // a list takes that much more when it is read
+		}
+	}
 	if c.rows {
 		rows := listOf(raw[0])
 		for i, one := range rows {
