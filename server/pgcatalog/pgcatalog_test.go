@@ -117,6 +117,10 @@ func TestOrder(t *testing.T) {
 		"SELECT 7 FROM generate_series(1, 3) x HAVING count(*) > 2":                                                                   "7",
 		"SELECT 7 FROM generate_series(1, 0) x HAVING true":                                                                           "7",
 		"SELECT array_to_string(array_agg(x ORDER BY x DESC), '') FROM generate_series(1, 3) x":                                       "321",
+		"SELECT unnest(array_agg(x ORDER BY x DESC)) FROM generate_series(1, 4) x GROUP BY x % 2 ORDER BY 1":                          "1 2 3 4",
+		"SELECT count(*), generate_series(1, 2) FROM pg_am":                                                                           "2|1 2|2",
+		"SELECT array_length('{a,b}', 1)":                                                                                             "2",
+		"SELECT string_agg(DISTINCT x, ',') FROM unnest('{b,a,b}') x":                                                                 "a,b",
 	} {
 		if got := strings.Join(table(t, c, sql), " "); got != want {
 			t.Errorf("%s\ngives %s, want %s", sql, got, want)
@@ -312,6 +316,9 @@ func TestRefusals(t *testing.T) {
 		{"SELECT $0 FROM pg_class", "there is no parameter $0", sqlerr.Malformed, 8},
 		{"SELECT oid FROM pg_class GROUP BY", "syntax error at end of input", sqlerr.Malformed, 34},
 		{"SELECT 1; SELECT 2", `syntax error at or near "select"`, sqlerr.Malformed, 11},
+		{"SELECT 2 * unnest(array_agg(relnatts)) FROM pg_class", "returns a set beside an aggregate", sqlerr.Unsupported, 1},
+		{"SELECT count(DISTINCT oid) OVER () FROM pg_class", "DISTINCT or ORDER BY of an aggregate", sqlerr.Unsupported, 8},
+		{"SELECT rank() FROM pg_class", "requires an OVER clause", sqlerr.Invalid, 8},
 		{"SELECT pg_get_functiondef(1299)", "", "", 0},
 		{"SELECT pg_get_functiondef('lower'::regproc)", "definition of lower", sqlerr.Unsupported, 0},
 		{"SELECT 'é', x FROM pg_class", `column "x" does not exist`, sqlerr.Unknown, 13},

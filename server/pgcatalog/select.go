@@ -293,15 +293,14 @@ func (b *binder) selection(up *scope, with *withQueries, n *syntax.Block, order 
 
 // block writes a SELECT.
 func (b *binder) block(s *scope, n *syntax.Block, q *selected, from, where string, order []string) *plan {
-	if s.level.sets != nil {
-		if q.grouped || s.level.aggregates > 0 || s.level.windows > 0 {
-			fail(sqlerr.New(sqlerr.Unsupported, "a function that returns a set beside an aggregate or a window is outside the catalog's dialect").
-				WithHint("aggregate in a sub-select in FROM, and take the set around it").At(n.Pos()))
-		}
-		if from != "" {
-			from += " JOIN "
-		}
-		from += b.zip(s.level)
+	var around *plan
+	switch {
+	case s.level.sets != nil && (q.grouped || s.level.aggregates > 0 || s.level.windows > 0):
+		around = b.setsAround(s, n, q)
+	case s.level.sets != nil && from != "":
+		from += " JOIN " + b.zip(s.level)
+	case s.level.sets != nil:
+		from = b.zip(s.level)
 	}
 	if q.having != "" && len(q.keys) == 0 && q.width > 0 { // SQLite wants an aggregate in the list
 		q.items[0].sql = "CASE WHEN count(*) >= 0 THEN " + q.items[0].sql + " END"
@@ -337,6 +336,10 @@ func (b *binder) block(s *scope, n *syntax.Block, q *selected, from, where strin
 		p.tail += " HAVING " + q.having
 	}
 	p.sql = b.grown(p.head + strings.Join(list, ", ") + p.tail)
+	if around != nil {
+		around.sql = b.grown(around.head + " FROM (" + p.sql + ")" + around.tail)
+		return around
+	}
 	if n.On != nil {
 		p.sql = b.firstOfEach(p, q, list, order)
 		return p
@@ -344,6 +347,42 @@ func (b *binder) block(s *scope, n *syntax.Block, q *selected, from, where strin
 	for _, it := range q.items[:q.width] {
 		p.items = append(p.items, it.expr)
 	}
+	return p
+}
+
+// setsAround takes the sets out of a list that is computed after grouping. What stays is a query, and the plan
+// that it returns takes them of the query's rows.
+func (b *binder) setsAround(s *scope, n *syntax.Block, q *selected) *plan {
+	name := b.fresh("q")
+	var inner []resultItem
+	take := func(e expr) string {
+		inner = append(inner, resultItem{expr: e})
+		return name + ".c" + itoa(len(inner)-1)
+	}
+	p := &plan{}
+	list := make([]string, q.width)
+	for i, it := range q.items[:q.width] {
+		p.columns = append(p.columns, outColumn{it.name, it.typ, it.fields})
+		switch whole := strings.HasPrefix(it.sql, "json_extract("+s.level.zipped+".value, "); {
+		case whole:
+			list[i] = it.sql
+		case !strings.Contains(it.sql, s.level.zipped+".value"):
+			list[i] = take(it.expr)
+		}
+		if list[i] == "" || len(q.items) > q.width || n.Distinct {
+			fail(sqlerr.New(sqlerr.Unsupported, "a function that returns a set beside an aggregate or a window, inside an "+
+				"expression or with DISTINCT or ORDER BY of other columns, is outside the catalog's dialect").
+				WithHint("aggregate in a sub-select in FROM, and take the set around it").At(n.Pos()))
+		}
+		list[i] += " AS c" + itoa(i)
+	}
+	for _, set := range s.level.sets {
+		for i := range set.args {
+			set.args[i].sql = take(set.args[i])
+		}
+	}
+	q.items, q.width = inner, len(inner)
+	p.head, p.tail = "SELECT "+strings.Join(list, ", "), " AS "+name+" JOIN "+b.zip(s.level)
 	return p
 }
 
