@@ -56,7 +56,7 @@ var arrows = map[string][]string{
 	"mechanisms/direct":       {"noise", "noise/law", "query", "sqlerr"},
 	"mechanisms/marginals":    {"internal/sealed", "noise", "noise/coin", "noise/law", "query", "sqlerr"},
 	"mechanisms/projection":   {"internal/sealed", "noise", "noise/coin", "noise/law", "query", "sqlerr"},
-	"mechanisms/smw":          {"noise", "noise/coin", "noise/law", "query", "sqlerr"},
+	"mechanisms/smw":          {"internal/sealed", "noise", "noise/coin", "noise/law", "query", "sqlerr"},
 	"examples/ask":            {"."}, // an ordinary program over database/sql
 	"examples/office":         {"internal/admissions"},
 	"examples/plot":           {".", "sqlerr"},

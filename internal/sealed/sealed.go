@@ -1,4 +1,4 @@
-// Package sealed is the envelope of stored releases: it says what the bytes are, in which
+// Package sealed is the envelope of stored releases and priors: it says what the bytes are, in which
 // version, how many there are, and their SHA-256. What is inside stays with the mechanism.
 //
 //	"dpsqlpay"  kind  version  length  body  SHA-256
@@ -26,6 +26,8 @@ const (
 	OnDemand   Kind = "dmnd" // a release of marginals whose tables are fitted on demand
 	Joined     Kind = "join" // a release by projection and the table that was fitted to it
 	Hypothesis Kind = "hypo" // a release built by SMW
+	Classes    Kind = "clas" // a prior of an interactive mechanism, or of a release by SMW: classes
+	Fitted     Kind = "fitt" // or the table that was fitted to a release
 )
 
 const (

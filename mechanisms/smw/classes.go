@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"dpsql/internal/sealed"
 	"dpsql/noise/coin"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -129,14 +130,14 @@ func setProbability(upTo []float64, set []query.Range, size float64) (p float64)
 	return p
 }
 
-// classesVersion is the first byte of encoded classes.
+// classesVersion is the version of stored classes.
 const classesVersion = 1
 
-// Encode returns the classes as bytes, for DecodeClasses: the number of
+// Encode returns the classes as sealed bytes, for DecodeClasses: the number of
 // classes, then for each class its weight and, for each column, a number of
 // probabilities and the probabilities. All of it is public.
 func (c *Classes) Encode() []byte {
-	b := []byte{classesVersion, byte(len(c.weights))}
+	b := append(sealed.Begin(sealed.Classes, classesVersion, 0), byte(len(c.weights)))
 	for i, w := range c.weights {
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(w))
 		for _, law := range c.laws[i] {
@@ -146,17 +147,22 @@ func (c *Classes) Encode() []byte {
 			}
 		}
 	}
-	return b
+	return sealed.End(b)
 }
 
 // DecodeClasses reads classes over a finite universe that Encode wrote. It
-// fails with code corrupt when they are not over that universe.
-func DecodeClasses(u *query.Universe, b []byte) (*Classes, error) {
-	if u.Size() == nil || len(b) < 2 || b[0] != classesVersion || b[1] == 0 || b[1] > mostClasses {
-		return nil, errClasses()
+// fails with code corrupt when they are not over that universe, and with unsupported when they are
+// of a version of a later dpsql.
+func DecodeClasses(u *query.Universe, data []byte) (*Classes, error) {
+	b, err := openPrior(sealed.Classes, classesVersion, data)
+	if err != nil {
+		return nil, err
 	}
-	n := int(b[1])
-	r := reader{rest: b[2:]}
+	if u.Size() == nil || len(b) < 1 || b[0] == 0 || b[0] > mostClasses {
+		return nil, errPrior()
+	}
+	n := int(b[0])
+	r := reader{rest: b[1:]}
 	weights, laws := make([]float64, n), make([][][]float32, n)
 	for i := range n {
 		weights[i] = r.weight()
@@ -169,12 +175,25 @@ func DecodeClasses(u *query.Universe, b []byte) (*Classes, error) {
 		total += w
 	}
 	if r.bad || len(r.rest) > 0 || math.Abs(total-1) > 1e-6 {
-		return nil, errClasses()
+		return nil, errPrior()
 	}
 	return newClasses(u, weights, laws), nil
 }
 
-func errClasses() error { return sqlerr.New(sqlerr.Corrupt, "a stored prior cannot be read") }
+// openPrior returns the body of a sealed prior.
+func openPrior(k sealed.Kind, version uint16, data []byte) ([]byte, error) {
+	body, err := sealed.Open(k, version, data)
+	switch {
+	case sqlerr.CodeOf(err) == sqlerr.Unsupported:
+		return nil, sqlerr.New(sqlerr.Unsupported, "a stored prior has a version of its format that this dpsql does not know").
+			WithHint("use the dpsql that wrote it, or a later one")
+	case err != nil:
+		return nil, errPrior()
+	}
+	return body, nil
+}
+
+func errPrior() error { return sqlerr.New(sqlerr.Corrupt, "a stored prior cannot be read") }
 
 // reader reads numbers from bytes. bad is set after a short read or a wrong
 // number.

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"dpsql/internal/sealed"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -142,34 +143,38 @@ func followTwin(t *testing.T, r *rand.Rand, rule Update, s space, prior Prior, c
 func TestDecodeClassesRefuses(t *testing.T) {
 	r := newRand(t)
 	s := codedSpace(t, r, 1)
-	good := someClasses(t, r, s).Encode()
-	if _, err := DecodeClasses(s.u, good); err != nil {
+	whole := someClasses(t, r, s).Encode()
+	good := body(t, sealed.Classes, whole)
+	if _, err := DecodeClasses(s.u, seal(sealed.Classes, 1, good)); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := DecodeClasses(s.u, seal(sealed.Classes, 2, good)); sqlerr.CodeOf(err) != sqlerr.Unsupported {
+		t.Errorf("a later version: %v", err)
+	}
+	damage(t, whole, func(b []byte) error { return must2(DecodeClasses(s.u, b)) })
 	other := must(query.NewUniverse(s.u.Columns()[:2]))(t)
-	if _, err := DecodeClasses(other, good); err == nil {
+	if _, err := DecodeClasses(other, whole); err == nil {
 		t.Error("classes of another universe are accepted")
 	}
 	for _, change := range []func(b []byte) []byte{
 		func([]byte) []byte { return nil },
 		func(b []byte) []byte { return b[:len(b)-1] },
 		func(b []byte) []byte { return append(b, 0) },
-		func(b []byte) []byte { b[0]++; return b },
-		func(b []byte) []byte { b[1] = 0; return b },
-		func(b []byte) []byte { b[1] = 200; return b },
-		func(b []byte) []byte { b[9] ^= 0x80; return b },                 // a weight below 0
-		func(b []byte) []byte { copy(b[2:], make([]byte, 8)); return b }, // weights that sum to less than 1
-		func(b []byte) []byte { b[10] = 0xff; return b },                 // too many values
-		func(b []byte) []byte { b[14], b[13] = 0x7f, 0xff; return b },    // a probability that is no number
+		func(b []byte) []byte { b[0] = 0; return b },
+		func(b []byte) []byte { b[0] = 200; return b },
+		func(b []byte) []byte { b[8] ^= 0x80; return b },                 // a weight below 0
+		func(b []byte) []byte { copy(b[1:], make([]byte, 8)); return b }, // weights that sum to less than 1
+		func(b []byte) []byte { b[9] = 0xff; return b },                  // too many values
+		func(b []byte) []byte { b[13], b[12] = 0x7f, 0xff; return b },    // a probability that is no number
 	} {
-		if _, err := DecodeClasses(s.u, change(bytes.Clone(good))); sqlerr.CodeOf(err) != sqlerr.Corrupt {
+		if _, err := DecodeClasses(s.u, seal(sealed.Classes, 1, change(bytes.Clone(good)))); sqlerr.CodeOf(err) != sqlerr.Corrupt {
 			t.Errorf("error %v", err)
 		}
 	}
 	for range 2000 { // no damage makes it panic
 		bad := bytes.Clone(good)
 		bad[r.IntN(len(bad))] ^= byte(1 << r.IntN(8))
-		if c, err := DecodeClasses(s.u, bad[:r.IntN(len(bad))+1]); err == nil && c == nil {
+		if c, err := DecodeClasses(s.u, seal(sealed.Classes, 1, bad[:r.IntN(len(bad))+1])); err == nil && c == nil {
 			t.Fatal("neither classes nor an error")
 		}
 	}

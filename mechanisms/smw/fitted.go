@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"dpsql/internal/sealed"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -63,17 +64,14 @@ const unit = 1 << 52
 // It adds ln N̂ to the bound on Ψ₀.
 func tableShare(rows int64) float64 { return min(uniformShare, 1/float64(rows)) }
 
-// The first byte of an encoded table. That of guardVersion says what was measured. What
-// was made from a table without is replayed with plain projections, as ever.
-const (
-	fittedVersion = 1
-	guardVersion  = 2
-)
+// fittedVersion is the version of stored tables. A table need not say what was measured: what
+// is made from it is replayed with plain projections.
+const fittedVersion = 1
 
 // EncodeFitted returns a fitted table as the state of a mechanism, for DecodeFitted. The
 // table has a count for each record of the universe, by its code, none of them negative.
-// rows is N̂. The state is the version, the number of columns, the sizes of their domains,
-// and the probabilities: normalised counts and their uniform share, as 32-bit floats,
+// rows is N̂. The state, which is sealed, is the number of columns, the sizes of their domains,
+// what was measured, and the probabilities: normalised counts and their uniform share, as 32-bit floats,
 // compressed by DEFLATE. All of it is public.
 func EncodeFitted(u *query.Universe, counts []float64, measured [][]int, rows int64) ([]byte, error) {
 	if size := u.Size(); size == nil || !size.IsUint64() || size.Uint64() != uint64(len(counts)) || len(counts) > mostValues {
@@ -93,17 +91,15 @@ func EncodeFitted(u *query.Universe, counts []float64, measured [][]int, rows in
 	if total == 0 {
 		share = 1
 	}
-	b := []byte{fittedVersion}
-	if measured != nil {
-		b[0] = guardVersion
-	}
-	b = binary.AppendUvarint(b, uint64(len(u.Columns())))
+	b := binary.AppendUvarint(sealed.Begin(sealed.Fitted, fittedVersion, 0), uint64(len(u.Columns())))
 	for _, c := range u.Columns() {
 		b = binary.AppendUvarint(b, c.Domain.Size())
 	}
+	sets := 0 // one more than were measured, if that is said
 	if measured != nil {
-		b = binary.AppendUvarint(b, uint64(len(measured)))
+		sets = 1 + len(measured)
 	}
+	b = binary.AppendUvarint(b, uint64(sets))
 	for _, set := range measured {
 		b = binary.AppendUvarint(b, uint64(len(set)))
 		for _, c := range set {
@@ -127,90 +123,89 @@ func EncodeFitted(u *query.Universe, counts []float64, measured [][]int, rows in
 		return nil, err
 	}
 	err = body.Close()
-	return out.Bytes(), err
+	return sealed.End(out.Bytes()), err
 }
 
 // DecodeFitted reads a table over a finite universe that EncodeFitted wrote. It fails
 // with code corrupt when it is not over that universe, and with unsupported when it is of
 // a version of a later dpsql.
-func DecodeFitted(u *query.Universe, b []byte) (*Fitted, error) {
+func DecodeFitted(u *query.Universe, data []byte) (*Fitted, error) {
+	b, err := openPrior(sealed.Fitted, fittedVersion, data)
+	if err != nil {
+		return nil, err
+	}
 	size := u.Size()
-	if len(b) < 1 || size == nil || !size.IsUint64() || size.Uint64() > mostValues {
-		return nil, errFitted()
+	if size == nil || !size.IsUint64() || size.Uint64() > mostValues {
+		return nil, errPrior()
 	}
-	if b[0] != fittedVersion && b[0] != guardVersion {
-		return nil, sqlerr.New(sqlerr.Unsupported, "a stored prior has version %d of its format, which this dpsql does not know", b[0]).
-			WithHint("use the dpsql that wrote it, or a later one")
-	}
-	from := bytes.NewReader(b[1:])
+	from := bytes.NewReader(b)
 	n, err := binary.ReadUvarint(from)
 	if err != nil || n != uint64(len(u.Columns())) {
-		return nil, errFitted()
+		return nil, errPrior()
 	}
 	f := &Fitted{whole: &table{upTo: make([]int64, 1, size.Uint64()+1)}, by: make(map[string]*table)}
 	for i, c := range u.Columns() {
 		n, err := binary.ReadUvarint(from)
 		if err != nil || n != c.Domain.Size() {
-			return nil, errFitted()
+			return nil, errPrior()
 		}
 		f.sizes = append(f.sizes, n)
 		f.whole.columns = append(f.whole.columns, i)
 	}
 	f.whole.strides = f.strides(f.whole.columns)
-	if b[0] == guardVersion {
-		if f.measured, err = readSets(from, len(f.sizes)); err != nil {
-			return nil, err
-		}
+	if f.measured, err = readSets(from, len(f.sizes)); err != nil {
+		return nil, err
 	}
 	chances := make([]float32, size.Uint64())
 	body := flate.NewReader(from)
 	if binary.Read(body, binary.LittleEndian, chances) != nil {
-		return nil, errFitted()
+		return nil, errPrior()
 	}
 	if n, err := body.Read(make([]byte, 1)); n > 0 || err != io.EOF || from.Len() > 0 {
-		return nil, errFitted()
+		return nil, errPrior()
 	}
 	sum := int64(0)
 	for _, p := range chances {
 		if !(p >= 0 && p <= 1.001) {
-			return nil, errFitted()
+			return nil, errPrior()
 		}
 		sum += max(1, int64(float64(p)*unit))
 		f.whole.upTo = append(f.whole.upTo, sum)
 		if sum > unit+unit/1000 {
-			return nil, errFitted()
+			return nil, errPrior()
 		}
 	}
 	if sum < unit-unit/1000 {
-		return nil, errFitted()
+		return nil, errPrior()
 	}
 	return f, nil
 }
 
-// readSets reads sets of columns, each ascending.
+// readSets reads sets of columns, each ascending; nil if it is not said which there are.
 func readSets(from *bytes.Reader, columns int) ([][]int, error) {
 	n, err := binary.ReadUvarint(from)
-	if err != nil || n > uint64(from.Len()) { // a set takes a byte or more
-		return nil, errFitted()
+	switch {
+	case err != nil || n > uint64(from.Len()): // a set takes a byte or more
+		return nil, errPrior()
+	case n == 0:
+		return nil, nil
 	}
-	sets := make([][]int, n)
+	sets := make([][]int, n-1)
 	for i := range sets {
 		size, err := binary.ReadUvarint(from)
 		if err != nil || size > uint64(columns) {
-			return nil, errFitted()
+			return nil, errPrior()
 		}
 		for range size {
 			c, err := binary.ReadUvarint(from)
 			if err != nil || c >= uint64(columns) || len(sets[i]) > 0 && int(c) <= sets[i][len(sets[i])-1] {
-				return nil, errFitted()
+				return nil, errPrior()
 			}
 			sets[i] = append(sets[i], int(c))
 		}
 	}
 	return sets, nil
 }
-
-func errFitted() error { return sqlerr.New(sqlerr.Corrupt, "a stored prior cannot be read") }
 
 // strides returns what a step of each of some columns adds to a code over them.
 func (f *Fitted) strides(columns []int) []uint64 {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"dpsql/internal/sealed"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -131,7 +132,7 @@ func TestDecodeFittedRefuses(t *testing.T) {
 	r := newRand(t)
 	s := codedSpace(t, r, 1)
 	counts := someCounts(r, s)
-	good := must(EncodeFitted(s.u, counts, nil, 1000))(t)
+	good := body(t, sealed.Fitted, must(EncodeFitted(s.u, counts, nil, 1000))(t))
 	other := must(query.NewUniverse(s.u.Columns()[:2]))(t)
 	if _, err := EncodeFitted(other, counts, nil, 1000); err == nil {
 		t.Error("a table of another universe is stored")
@@ -142,32 +143,61 @@ func TestDecodeFittedRefuses(t *testing.T) {
 			t.Errorf("a count of %v is stored", n)
 		}
 	}
-	if _, err := DecodeFitted(other, good); sqlerr.CodeOf(err) != sqlerr.Corrupt {
+	if _, err := DecodeFitted(other, seal(sealed.Fitted, 1, good)); sqlerr.CodeOf(err) != sqlerr.Corrupt {
 		t.Errorf("a table of another universe is read: %v", err)
 	}
-	half := must(EncodeFitted(s.u, counts, nil, 1000))(t)[:5]
+	half := bytes.Clone(good)[:4]
 	for i, change := range []func(b []byte) []byte{
 		func([]byte) []byte { return nil },
 		func(b []byte) []byte { return b[:len(b)-1] },
 		func(b []byte) []byte { return append(b, 0) },
-		func(b []byte) []byte { b[1]++; return b },
-		func(b []byte) []byte { b[3]++; return b },
+		func(b []byte) []byte { b[0]++; return b },
+		func(b []byte) []byte { b[2]++; return b },
 		func(b []byte) []byte { return half },
 	} {
-		if _, err := DecodeFitted(s.u, change(bytes.Clone(good))); sqlerr.CodeOf(err) != sqlerr.Corrupt {
+		if _, err := DecodeFitted(s.u, seal(sealed.Fitted, 1, change(bytes.Clone(good)))); sqlerr.CodeOf(err) != sqlerr.Corrupt {
 			t.Errorf("change %d: error %v", i, err)
 		}
 	}
-	good[0] += 2
-	if _, err := DecodeFitted(s.u, good); sqlerr.CodeOf(err) != sqlerr.Unsupported {
-		t.Errorf("a later version: %v", err)
+	for _, c := range []struct {
+		k       sealed.Kind
+		version uint16
+		want    sqlerr.Code
+	}{{sealed.Fitted, 2, sqlerr.Unsupported}, {sealed.Classes, 1, sqlerr.Corrupt}} {
+		if _, err := DecodeFitted(s.u, seal(c.k, c.version, good)); sqlerr.CodeOf(err) != c.want {
+			t.Errorf("%s, version %d: %v", c.k, c.version, err)
+		}
 	}
-	good[0] -= 2
+	damage(t, must(EncodeFitted(s.u, counts, nil, 1000))(t), func(b []byte) error { return must2(DecodeFitted(s.u, b)) })
 	for range 500 { // no damage makes it panic
 		bad := bytes.Clone(good)
 		bad[r.IntN(len(bad))] ^= byte(1 << r.IntN(8))
-		if f, err := DecodeFitted(s.u, bad[:r.IntN(len(bad))+1]); err == nil && f == nil {
+		if f, err := DecodeFitted(s.u, seal(sealed.Fitted, 1, bad[:r.IntN(len(bad))+1])); err == nil && f == nil {
 			t.Fatal("neither a table nor an error")
+		}
+	}
+}
+
+// body returns what a prior has in its envelope.
+func body(t *testing.T, k sealed.Kind, data []byte) []byte {
+	t.Helper()
+	return must(sealed.Open(k, 1, data))(t)
+}
+
+func seal(k sealed.Kind, version uint16, body []byte) []byte {
+	return sealed.End(append(sealed.Begin(k, version, len(body)), body...))
+}
+
+// damage flips a bit of each byte of a prior, and cuts it there, and holds that it is not read.
+func damage(t *testing.T, data []byte, read func([]byte) error) {
+	t.Helper()
+	for i := range data {
+		bad := bytes.Clone(data)
+		bad[i] ^= 1 << (i % 8)
+		for _, b := range [][]byte{bad, data[:i]} {
+			if err := read(b); sqlerr.CodeOf(err) != sqlerr.Corrupt {
+				t.Errorf("damage at %d of %d: %v", i, len(data), err)
+			}
 		}
 	}
 }

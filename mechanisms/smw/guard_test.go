@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"dpsql/internal/sealed"
 	"dpsql/query"
 )
 
@@ -296,8 +297,7 @@ func TestGuardLearnsAnyQuery(t *testing.T) {
 	}
 }
 
-// What was measured is stored with the table, and damage is noticed. A table without it is
-// of the first version, which earlier histories were made from.
+// What was measured is stored with the table, and damage is noticed. A table may be without it.
 func TestDecodeMeasured(t *testing.T) {
 	u := flags(t, 4)
 	counts := slices.Repeat([]float64{3}, 64)
@@ -306,14 +306,17 @@ func TestDecodeMeasured(t *testing.T) {
 	if got := must(DecodeFitted(u, good))(t).measured; !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("measured %v, stored %v", got, want)
 	}
-	old := must(EncodeFitted(u, counts, nil, 100))(t)
-	if f := must(DecodeFitted(u, old))(t); old[0] != 1 || f.measured != nil {
-		t.Errorf("version %d, measured %v", old[0], f.measured)
+	for _, of := range [][][]int{nil, {}} {
+		f := must(DecodeFitted(u, must(EncodeFitted(u, counts, of, 100))(t)))(t)
+		if (f.measured == nil) != (of == nil) || len(f.measured) > 0 {
+			t.Errorf("measured %v, stored %v", f.measured, of)
+		}
 	}
-	for at := 8; at < 15; at++ { // the numbers of the sets
+	good = body(t, sealed.Fitted, good)
+	for at := 7; at < 14; at++ { // the numbers of the sets
 		bad := bytes.Clone(good)
 		bad[at] += 60
-		if _, err := DecodeFitted(u, bad); err == nil {
+		if _, err := DecodeFitted(u, seal(sealed.Fitted, 1, bad)); err == nil {
 			t.Errorf("a change at %d is not noticed", at)
 		}
 	}
@@ -321,7 +324,7 @@ func TestDecodeMeasured(t *testing.T) {
 	for range 500 { // no damage makes it panic
 		bad := bytes.Clone(good)
 		bad[r.IntN(20)] ^= byte(1 << r.IntN(8))
-		if f, err := DecodeFitted(u, bad[:r.IntN(len(bad))+1]); err == nil && f == nil {
+		if f, err := DecodeFitted(u, seal(sealed.Fitted, 1, bad[:r.IntN(len(bad))+1])); err == nil && f == nil {
 			t.Fatal("neither a table nor an error")
 		}
 	}
