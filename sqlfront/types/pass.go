@@ -314,7 +314,7 @@ func (p *Pass) arithmetic(e *syntax.Binary, x, y Type) Type {
 	case e.Op == "-" && y == query.SQLDate:
 		p.Expect(query.SQLDate, e.X)
 		return query.SQLInt8
-	case x == query.SQLDate || y == query.SQLDate:
+	case (e.Op == "+" || e.Op == "-") && (x == query.SQLDate || y == query.SQLDate):
 		p.Expect(query.SQLInt8, e.X, e.Y)
 		return query.SQLDate
 	}
@@ -336,14 +336,29 @@ func (p *Pass) computed(x, y Type) Type {
 	return Wider(query.SQLInt8, Wider(x, y))
 }
 
-// compared has values that are compared expect the type that they agree on. That of a text that is
-// written down counts only where nothing else has one.
+// compared has values that are compared expect the type that they agree on, and those of a row that
+// of their like in the others.
 func (p *Pass) compared(e syntax.Expr, values []syntax.Expr, types []Type) {
 	p.check(e, types...)
-	if row, ok := syntax.Inside(values[0]).(*syntax.Tuple); ok {
-		p.comparedRows(row, values[1:])
+	row, ok := syntax.Inside(values[0]).(*syntax.Tuple)
+	if !ok {
+		p.agree(values, types)
 		return
 	}
+	for i := range row.Items {
+		column := []syntax.Expr{row.Items[i]}
+		for _, v := range values[1:] {
+			if other, ok := syntax.Inside(v).(*syntax.Tuple); ok && i < len(other.Items) {
+				column = append(column, other.Items[i])
+			}
+		}
+		p.agree(column, p.all(column))
+	}
+}
+
+// agree has values expect the type that they have in common. That of a text that is written out
+// counts only where nothing else has one.
+func (p *Pass) agree(values []syntax.Expr, types []Type) {
 	t, text := Null, Null
 	for i, v := range values {
 		switch {
@@ -354,20 +369,6 @@ func (p *Pass) compared(e syntax.Expr, values []syntax.Expr, types []Type) {
 		}
 	}
 	p.Expect(first(t, text), values...)
-}
-
-// comparedRows compares the values of a row with those of others, each with its like.
-func (p *Pass) comparedRows(row *syntax.Tuple, others []syntax.Expr) {
-	for i := range row.Items {
-		column := []syntax.Expr{row.Items[i]}
-		for _, o := range others {
-			if other, ok := syntax.Inside(o).(*syntax.Tuple); ok && i < len(other.Items) {
-				column = append(column, other.Items[i])
-			}
-		}
-		t := p.All(p.all(column))
-		p.Expect(t, column...)
-	}
 }
 
 // IsText reports whether an expression is a text that is written out.

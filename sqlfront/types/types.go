@@ -150,7 +150,14 @@ func First(args []Type) Type {
 }
 
 // FirstKnown is First, where the first argument may be NULL.
-func FirstKnown(args []Type) Type { return first(args...) }
+func FirstKnown(args []Type) Type {
+	for _, t := range args {
+		if t != Null {
+			return t
+		}
+	}
+	return Null
+}
 
 // Number is the Result of a function of a number: integers of integers, and of NULL.
 func Number(args []Type) Type {
