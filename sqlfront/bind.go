@@ -14,7 +14,6 @@ import (
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
-	"dpsql/sqlfront/types"
 )
 
 // Bind resolves the names of a SELECT in its table, which the caller has looked up,
@@ -107,7 +106,6 @@ func (b *binder) bind() (*Bound, error) {
 // restrict binds FROM and returns the records that pass FROM and WHERE.
 func (b *binder) restrict() (pred, error) {
 	kept, err := b.bindFrom()
-	b.pass = types.Pass{Dialect: dialect(), Scope: named{b}, Parameters: b.parameters}
 	if err == nil && b.parameters != nil {
 		b.typeParameters()
 	}

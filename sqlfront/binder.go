@@ -151,8 +151,8 @@ type binder struct {
 	warnings   []string
 	tests      map[testKey]pred // see whereTrue
 
-	pass   types.Pass // over s
-	typing bool       // the type of an entry of the select list is being found
+	pass   *types.Pass // see typePass
+	typing bool        // the type of an entry of the select list is being found
 
 	undecided *UndecidedError // the first undecided column that is named; nil for none
 

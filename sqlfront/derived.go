@@ -8,7 +8,6 @@ import (
 
 	"dpsql/query"
 	"dpsql/sqlfront/post"
-	"dpsql/sqlfront/syntax"
 	"dpsql/sqlfront/types"
 )
 
@@ -26,8 +25,7 @@ func (o *outputs) addExtra(x extra, t post.Type) post.Expr {
 // under GROUP BY came. Texts around aggregates have no arithmetic, so the rows' own is taken: that of
 // GROUP BY came + 1. It is false for any other expression.
 func (o *outputs) moved(e *sqlparser.BinaryExpr) (post.Expr, bool) {
-	n, ok := o.g.Node(e).(*syntax.Binary)
-	if !ok || !types.IsTime(o.pass.Of(n.X)) && !types.IsTime(o.pass.Of(n.Y)) {
+	if !types.IsTime(o.typeOf(e.Left)) && !types.IsTime(o.typeOf(e.Right)) {
 		return nil, false
 	}
 	keys, ok := o.keysOf(e)

@@ -344,13 +344,13 @@ func (o *outputs) comparison(left sqlparser.Expr, operator string, right sqlpars
 }
 
 // mayBeTime reports whether values of an expression may be dates or moments.
-func (o *outputs) mayBeTime(e sqlparser.Expr) bool { return types.MayBeTime(o.pass.Of(o.g.Node(e))) }
+func (o *outputs) mayBeTime(e sqlparser.Expr) bool { return types.MayBeTime(o.typeOf(e)) }
 
 // chosen compiles one of the expressions of which one has the value of another. Beside moments a date is
 // written as one.
 func (o *outputs) chosen(e, of sqlparser.Expr, aliases bool) (post.Expr, error) {
 	x, err := o.expr(e, aliases)
-	if err == nil && o.pass.Of(o.g.Node(e)) == query.SQLDate && o.pass.Of(o.g.Node(of)) == query.SQLTimestamp {
+	if err == nil && o.typeOf(e) == query.SQLDate && o.typeOf(of) == query.SQLTimestamp {
 		x = post.Folded{Operand: x, Moment: true}
 	}
 	return x, err
@@ -471,7 +471,7 @@ func (o *outputs) columnType(i int) query.SQLType {
 		}
 		return query.SQLFloat8
 	}
-	return types.Shown(o.pass.Of(o.s.Block.Items[i].X))
+	return types.Shown(o.typePass().Of(o.s.Block.Items[i].X))
 }
 
 // aggregated refuses a SELECT without aggregates and groups: it would return the

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"sync"
 
+	"github.com/xwb1989/sqlparser"
+
 	"dpsql/query"
 	"dpsql/sqlfront/syntax"
 	"dpsql/sqlfront/types"
@@ -49,15 +51,24 @@ func timeOr(other types.Type) func([]types.Type) types.Type {
 	}
 }
 
+// typePass returns the pass over the SELECT, whose FROM is bound.
+func (b *binder) typePass() *types.Pass {
+	if b.pass == nil {
+		b.pass = &types.Pass{Dialect: dialect(), Scope: named{b}, Parameters: b.parameters}
+	}
+	return b.pass
+}
+
 // typeParameters finds the types of parameters in the clauses of a SELECT.
 func (b *binder) typeParameters() {
+	p := b.typePass()
 	for i := range b.s.From {
-		b.pass.Condition(b.g.Node(b.s.From[i].On))
+		p.Condition(b.g.Node(b.s.From[i].On))
 	}
 	for _, it := range b.s.Block.Items {
-		b.pass.Of(it.X)
+		p.Of(it.X)
 	}
-	b.pass.Clauses(b.s.Block, b.s.Tree)
+	p.Clauses(b.s.Block, b.s.Tree)
 }
 
 // named is the scope of a SELECT's names, for types.
@@ -99,11 +110,14 @@ func (b *binder) typeOfEntry(meant func(syntax.ListItem) bool) types.Type {
 	defer func() { b.typing = false }()
 	for i, it := range b.s.List {
 		if it.Expr != nil && meant(it) {
-			return b.pass.Of(b.s.Block.Items[i].X)
+			return b.typePass().Of(b.s.Block.Items[i].X)
 		}
 	}
 	return types.Unknown
 }
+
+// typeOf returns the type of an expression that is no literal.
+func (b *binder) typeOf(e sqlparser.Expr) types.Type { return b.typePass().Of(b.g.Node(e)) }
 
 func (b *binder) typeOfColumn(column int) types.Type {
 	if b.joins.steps(column) != nil {
