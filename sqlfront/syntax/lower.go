@@ -326,7 +326,7 @@ func (l *lowering) join(s *Join) sqlparser.TableExpr {
 	case s.Kind == "RIGHT":
 		j.Join = sqlparser.RightJoinStr
 	}
-	j.Condition.On = l.note(s.On, l.optional(s.On))
+	j.Condition.On = l.optional(s.On)
 	for _, n := range s.Using {
 		j.Condition.Using = append(j.Condition.Using, l.column(n))
 	}
@@ -379,17 +379,18 @@ func (l *lowering) right(e Expr) sqlparser.Expr {
 	return nil
 }
 
-// note keeps what an expression was lowered from.
-func (l *lowering) note(e Expr, x sqlparser.Expr) sqlparser.Expr {
+// expr lowers an expression, and keeps what it was.
+func (l *lowering) expr(e Expr) sqlparser.Expr {
+	x := l.node(e)
 	switch e.(type) {
-	case nil, *Literal, *Tuple: // literals are many, and rows no keys of a map
+	case *Literal, *Tuple: // literals are many, and rows no keys of a map
 	default:
 		l.nodes[x] = e
 	}
 	return x
 }
 
-func (l *lowering) expr(e Expr) sqlparser.Expr {
+func (l *lowering) node(e Expr) sqlparser.Expr {
 	switch e := e.(type) {
 	case *Column:
 		return l.columnName(e)
@@ -416,8 +417,7 @@ func (l *lowering) expr(e Expr) sqlparser.Expr {
 		if e.Not {
 			op = sqlparser.NotBetweenStr
 		}
-		return &sqlparser.RangeCond{Operator: op, Left: l.note(e.X, l.left(e.X, e.Operator)),
-			From: l.note(e.Low, l.right(e.Low)), To: l.note(e.High, l.right(e.High))}
+		return &sqlparser.RangeCond{Operator: op, Left: l.left(e.X, e.Operator), From: l.right(e.Low), To: l.right(e.High)}
 	case *In:
 		return l.in(e)
 	case *Case:
@@ -433,7 +433,7 @@ func (l *lowering) expr(e Expr) sqlparser.Expr {
 		return l.subquery(e)
 	case *Exists:
 		l.valued = true
-		return l.note(e, &sqlparser.ExistsExpr{Subquery: &sqlparser.Subquery{Select: l.inner(e.Query)}})
+		return &sqlparser.ExistsExpr{Subquery: &sqlparser.Subquery{Select: l.inner(e.Query)}}
 	case *Collate:
 		if len(e.Name) > 1 {
 			l.stop(e.Name[0].End())
@@ -483,7 +483,7 @@ func (l *lowering) at(position int) (int, bool) {
 
 func (l *lowering) tuple(list []Expr) (t sqlparser.ValTuple) {
 	for _, e := range list {
-		t = append(t, l.note(e, l.expr(e)))
+		t = append(t, l.expr(e))
 	}
 	return t
 }
@@ -509,7 +509,7 @@ func (l *lowering) binary(e *Binary) sqlparser.Expr {
 	}
 	switch {
 	case compared:
-		c := &sqlparser.ComparisonExpr{Operator: name, Left: l.note(e.X, l.left(e.X, e.Operator)), Right: l.note(e.Y, l.right(e.Y))}
+		c := &sqlparser.ComparisonExpr{Operator: name, Left: l.left(e.X, e.Operator), Right: l.right(e.Y)}
 		if e.Escape != nil {
 			if e.Op != "LIKE" {
 				l.stop(e.Y.End() + 1)
@@ -518,7 +518,7 @@ func (l *lowering) binary(e *Binary) sqlparser.Expr {
 		}
 		return c
 	case arithmeticSigns[e.Op]:
-		return l.note(e, &sqlparser.BinaryExpr{Operator: e.Op, Left: l.left(e.X, e.Operator), Right: l.right(e.Y)})
+		return &sqlparser.BinaryExpr{Operator: e.Op, Left: l.left(e.X, e.Operator), Right: l.right(e.Y)}
 	}
 	l.expr(e.X) // what is wrong there comes first
 	i, _ := l.at(e.Operator)
@@ -530,7 +530,7 @@ func (l *lowering) binary(e *Binary) sqlparser.Expr {
 }
 
 func (l *lowering) in(e *In) sqlparser.Expr {
-	c := &sqlparser.ComparisonExpr{Operator: sqlparser.InStr, Left: l.note(e.X, l.left(e.X, e.Operator))}
+	c := &sqlparser.ComparisonExpr{Operator: sqlparser.InStr, Left: l.left(e.X, e.Operator)}
 	if e.Not {
 		c.Operator = sqlparser.NotInStr
 	}
@@ -568,11 +568,11 @@ func (l *lowering) values(v *Values) (t sqlparser.ValTuple) {
 }
 
 func (l *lowering) caseOf(e *Case) sqlparser.Expr {
-	c := &sqlparser.CaseExpr{Expr: l.note(e.Of, l.optional(e.Of)), Else: l.optional(e.Else)}
+	c := &sqlparser.CaseExpr{Expr: l.optional(e.Of), Else: l.optional(e.Else)}
 	for _, w := range e.Whens {
-		c.Whens = append(c.Whens, &sqlparser.When{Cond: l.note(w.If, l.expr(w.If)), Val: l.expr(w.Then)})
+		c.Whens = append(c.Whens, &sqlparser.When{Cond: l.expr(w.If), Val: l.expr(w.Then)})
 	}
-	return l.note(e, c)
+	return c
 }
 
 // cast lowers CAST(x AS type), which is a call with an alias.
@@ -639,7 +639,9 @@ func (l *lowering) groupingSets(e *GroupingSets) sqlparser.Expr {
 }
 
 func (l *lowering) subquery(e *Subquery) sqlparser.Expr {
-	return l.note(e, &sqlparser.Subquery{Select: l.inner(e.Query)})
+	x := &sqlparser.Subquery{Select: l.inner(e.Query)}
+	l.nodes[x] = e
+	return x
 }
 
 // inner lowers a query inside an expression.

@@ -253,8 +253,7 @@ func (g *Tokens) Find(wanted ...string) Token {
 	return g.tokens[0]
 }
 
-// Node returns what arithmetic, an operand of a comparison, a CASE or a sub-select was lowered from;
-// nil for a literal, a row, and any other expression.
+// Node returns what an expression was lowered from; nil for a literal, a row, and what was made later.
 func (g *Tokens) Node(e sqlparser.Expr) Expr {
 	if _, row := e.(sqlparser.ValTuple); row {
 		return nil

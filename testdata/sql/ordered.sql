@@ -106,6 +106,9 @@ SELECT came + 1 AS next, COUNT(*) FROM stays WHERE came < '2024-01-04' GROUP BY 
 SELECT CASE WHEN COUNT(*) > 0 THEN MEDIAN(came) ELSE 'none' END = datetime(MEDIAN(came)) AS same FROM stays;
 --> same
 --> 1
+SELECT COALESCE(MEDIAN(came), MAX(at)) AS began FROM stays;
+--> began
+--> '2024-03-05 00:00:00'
 SELECT came, COUNT(*) FROM stays WHERE came < '2024-01-03' GROUP BY came HAVING COALESCE(came, 'none') = '2024-01-02 00:00';
 --> came | count
 --> '2024-01-02' | 0
