@@ -318,6 +318,7 @@ func TestRefusals(t *testing.T) {
 		{"SELECT 1; SELECT 2", `syntax error at or near "select"`, sqlerr.Malformed, 11},
 		{"SELECT 2 * unnest(array_agg(relnatts)) FROM pg_class", "returns a set beside an aggregate", sqlerr.Unsupported, 1},
 		{"SELECT count(DISTINCT oid) OVER () FROM pg_class", "DISTINCT or ORDER BY of an aggregate", sqlerr.Unsupported, 8},
+		{"SELECT 1 << 2.5 FROM pg_class", "operator does not exist: integer << numeric", sqlerr.Unknown, 10},
 		{"SELECT rank() FROM pg_class", "requires an OVER clause", sqlerr.Invalid, 8},
 		{"SELECT pg_get_functiondef(1299)", "", "", 0},
 		{"SELECT pg_get_functiondef('lower'::regproc)", "definition of lower", sqlerr.Unsupported, 0},

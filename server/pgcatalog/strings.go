@@ -275,7 +275,7 @@ func (r *run) json(i int, v any) string {
 func absolute(_ *run, a []any) any { return max(a[0].(int64), -a[0].(int64)) }
 
 func modulo(r *run, a []any) any {
-	n, ok := calculate(a[0].(int64), "%", a[1].(int64))
+	n, ok := remainder(a[0].(int64), a[1].(int64))
 	if !ok {
 		r.fail("division by zero")
 	}
