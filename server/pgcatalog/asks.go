@@ -15,61 +15,33 @@ func Asks(tokens []syntax.Token, q *syntax.Query) bool {
 	if q == nil {
 		return mentioned(tokens)
 	}
-	m := mentions{with: make(map[string]bool)}
-	syntax.Walk(q, m.add)
-	return m.ask()
+	with := make(map[string]bool) // the names that WITH makes
+	syntax.Walk(q, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.CommonTable); ok {
+			with[folded(c.Name)] = true
+		}
+		return true
+	})
+	reads, tables, calls := false, false, false
+	syntax.Walk(q, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Table:
+			schema, name := schemaAndName(n.Path)
+			made := schema == "" && with[name]
+			reads = reads || isSystem(schema) || schema == "" && !made && inSystem(name)
+			tables = tables || !made
+		case *syntax.Cast: // CAST is the engine's as well
+			calls = calls || n.Name == "" || len(n.Type.Path) > 1
+		case syntax.Expr:
+			c, ok := callOf(n)
+			calls = calls || ok && (isSystem(c.schema) || ours(c.name))
+		}
+		return true
+	})
+	return reads || calls && !tables
 }
 
-// mentions is what a statement names.
-type mentions struct {
-	tables [][2]string     // schemas and names
-	with   map[string]bool // the names that WITH makes
-	calls  []call
-	casts  int
-}
-
-// add adds what a node names. Walk calls it.
-func (m *mentions) add(n syntax.Node) bool {
-	switch n := n.(type) {
-	case *syntax.CommonTable:
-		m.with[folded(n.Name)] = true
-	case *syntax.Table:
-		schema, name := schemaAndName(n.Path)
-		m.tables = append(m.tables, [2]string{schema, name})
-	case *syntax.Cast:
-		if n.Name == "" || len(n.Type.Path) > 1 { // CAST is the engine's as well
-			m.casts++
-		}
-	case syntax.Expr:
-		if c, ok := callOf(n); ok {
-			m.calls = append(m.calls, c)
-		}
-	}
-	return true
-}
-
-// ask reports whether the catalog is asked.
-func (m *mentions) ask() bool {
-	tables := 0
-	for _, t := range m.tables {
-		schema, name := t[0], t[1]
-		switch {
-		case schema == "pg_catalog", schema == "information_schema", schema == "" && inSystem(name) && !m.with[name]:
-			return true
-		case schema != "" || !m.with[name]:
-			tables++
-		}
-	}
-	if tables > 0 {
-		return false
-	}
-	for _, c := range m.calls {
-		if c.schema == "pg_catalog" || c.schema == "information_schema" || ours(c.name) {
-			return true
-		}
-	}
-	return m.casts > 0
-}
+func isSystem(schema string) bool { return schema == "pg_catalog" || schema == "information_schema" }
 
 // Alone reports whether a query is a SELECT or VALUES without FROM, as SELECT 1. A Catalog gives it the
 // types and names that PostgreSQL does, if it has all that the query calls.
@@ -93,7 +65,7 @@ func inSystem(name string) bool {
 // mentioned reports whether tokens have a schema of the catalog, or behind FROM and JOIN a
 // relation of it.
 func mentioned(list []syntax.Token) bool {
-	if len(list) == 0 || !list[0].Matches("SELECT") && !list[0].Matches("WITH") && !list[0].Matches("TABLE") && !list[0].Matches("(") {
+	if len(list) == 0 || !slices.ContainsFunc([]string{"SELECT", "WITH", "TABLE", "("}, list[0].Matches) {
 		return false
 	}
 	for i, t := range list[:len(list)-1] {
@@ -106,7 +78,7 @@ func mentioned(list []syntax.Token) bool {
 			continue
 		}
 		switch {
-		case (name == "pg_catalog" || name == "information_schema") && list[i+1].Matches("."):
+		case isSystem(name) && list[i+1].Matches("."):
 			return true
 		case i > 0 && (list[i-1].Matches("FROM") || list[i-1].Matches("JOIN")) && inSystem(name):
 			return true

@@ -11,7 +11,7 @@ import (
 
 // call binds a call.
 func (b *binder) call(s *scope, n call) expr {
-	if n.schema != "" && n.schema != "pg_catalog" && n.schema != "information_schema" {
+	if n.schema != "" && !isSystem(n.schema) {
 		fail(sqlerr.New(sqlerr.Unknown, "function %s.%s does not exist", n.schema, n.name).Of(sqlerr.Function).
 			At(n.position))
 	}

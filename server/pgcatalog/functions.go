@@ -257,11 +257,7 @@ func (f *function) gives(result string) {
 }
 
 func signatureType(s string) uint32 {
-	base, isArray := strings.CutSuffix(s, "[]")
-	t := typeNamed(base)
-	if isArray {
-		t = arrayOfType(t)
-	}
+	t := typeNamed(s)
 	if t == 0 {
 		panic("pgcatalog: no type " + s)
 	}

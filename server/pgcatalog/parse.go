@@ -48,17 +48,18 @@ func parse(tokens []syntax.Token) *syntax.Query {
 
 // refuse stops at a node that the catalog has not.
 func refuse(n syntax.Node) {
+	at := func(yes bool, position int, what string) {
+		if yes {
+			unsupported(position, "%s", what)
+		}
+	}
 	switch n := n.(type) {
 	case *syntax.Window:
-		if !n.Bare && !n.Name.None() {
-			unsupported(n.Name.Pos(), "a window made of another, or with a frame,")
-		}
+		at(!n.Bare && !n.Name.None(), n.Name.Pos(), "a window made of another, or with a frame,")
 	case *syntax.Frame:
-		unsupported(n.Pos(), "the frame of a window")
+		at(true, n.Pos(), "the frame of a window")
 	case *syntax.ParenSource:
-		if !n.Alias.Name.None() {
-			unsupported(n.Pos(), "an alias of a join")
-		}
+		at(!n.Alias.Name.None(), n.Pos(), "an alias of a join")
 	case *syntax.Table:
 		refuseAlias(n.Alias)
 	case *syntax.Derived:
@@ -66,71 +67,40 @@ func refuse(n syntax.Node) {
 	case *syntax.Function:
 		refuseAlias(n.Alias)
 	case *syntax.Call:
-		refuseCall(n)
-	case syntax.Expr:
-		refuseExpr(n)
+		at(n.Within != nil, n.WithinAt, "WITHIN GROUP")
+		if isVariable(n.Path) && len(n.Args) > 0 {
+			fail(sqlerr.New(sqlerr.Malformed, "%s takes no argument", folded(n.Path[0])).At(n.Args[0].Pos()))
+		}
+	case *syntax.Star:
+		at(len(n.Of) > 1, n.Pos(), "a schema before a table's *")
+	case *syntax.Column:
+		at(len(n.Path) > 3, n.Pos(), "a name of more than three parts")
+	case *syntax.Parameter:
+		if n.Number < 1 || n.Number > math.MaxInt16 {
+			fail(sqlerr.New(sqlerr.Malformed, "there is no parameter %s", n.Text).At(n.Pos()))
+		}
+	case *syntax.AtZone:
+		at(true, n.Operator, "AT TIME ZONE")
+	case *syntax.Interval:
+		at(true, n.Pos(), "an INTERVAL")
+	case *syntax.Binary:
+		at(n.Op == "SIMILAR TO", n.Operator, "SIMILAR TO")
+		l, ok := n.Escape.(*syntax.Literal)
+		if n.Escape != nil && !(ok && l.Kind == syntax.KindString && l.Value == `\`) {
+			unsupported(n.Escape.Pos(), "an ESCAPE other than a backslash")
+		}
+	case *syntax.Between:
+		at(n.Symmetric, n.Operator, "BETWEEN SYMMETRIC")
+	case *syntax.Index:
+		at(n.Slice, n.Operator, "a slice of an array")
+	case *syntax.Array:
+		at(n.Inner, n.Pos(), "an array of arrays")
 	}
 }
 
 func refuseAlias(a syntax.Alias) {
 	if a.Types != nil {
 		unsupported(a.Types[0].Pos(), "a list of column definitions")
-	}
-}
-
-func refuseCall(c *syntax.Call) {
-	if c.Within != nil {
-		unsupported(c.WithinAt, "WITHIN GROUP")
-	}
-	if isVariable(c.Path) && len(c.Args) > 0 {
-		fail(sqlerr.New(sqlerr.Malformed, "%s takes no argument", folded(c.Path[0])).At(c.Args[0].Pos()))
-	}
-}
-
-func refuseExpr(e syntax.Expr) {
-	switch e := e.(type) {
-	case *syntax.Star:
-		if len(e.Of) > 1 {
-			unsupported(e.Pos(), "a schema before a table's *")
-		}
-	case *syntax.Column:
-		if len(e.Path) > 3 {
-			unsupported(e.Pos(), "a name of more than three parts")
-		}
-	case *syntax.Parameter:
-		if e.Number < 1 || e.Number > math.MaxInt16 {
-			fail(sqlerr.New(sqlerr.Malformed, "there is no parameter %s", e.Text).At(e.Pos()))
-		}
-	case *syntax.AtZone:
-		unsupported(e.Operator, "AT TIME ZONE")
-	case *syntax.Interval:
-		unsupported(e.Pos(), "an INTERVAL")
-	case *syntax.Binary:
-		refuseBinary(e)
-	case *syntax.Between:
-		if e.Symmetric {
-			unsupported(e.Operator, "BETWEEN SYMMETRIC")
-		}
-	case *syntax.Index:
-		if e.Slice {
-			unsupported(e.Operator, "a slice of an array")
-		}
-	case *syntax.Array:
-		if e.Inner {
-			unsupported(e.Pos(), "an array of arrays")
-		}
-	}
-}
-
-func refuseBinary(e *syntax.Binary) {
-	if e.Op == "SIMILAR TO" {
-		unsupported(e.Operator, "SIMILAR TO")
-	}
-	if e.Escape == nil {
-		return
-	}
-	if l, ok := e.Escape.(*syntax.Literal); !ok || l.Kind != syntax.KindString || l.Value != `\` {
-		unsupported(e.Escape.Pos(), "an ESCAPE other than a backslash")
 	}
 }
 

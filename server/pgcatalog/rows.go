@@ -3,7 +3,6 @@ package pgcatalog
 import (
 	"cmp"
 	_ "embed"
-	"encoding/json"
 	"hash/fnv"
 	"slices"
 	"strconv"
@@ -123,29 +122,21 @@ var fillings = sync.OnceValue(func() map[string]filling {
 
 // fill returns a statement that fills a relation with what follows from a picture, or of nil from the system
 // itself, and its arguments. Each list is JSON.
-func (f filling) fill(c *Catalog) (sql string, args []any, err error) {
+func (f filling) fill(c *Catalog) (sql string, args []any) {
 	var tables []string
 	for i, name := range f.lists {
 		list := lists[name]
-		values := make([]string, len(list.columns))
-		for j := range values {
-			values[j] = "value ->> " + itoa(j)
-		}
-		from := " FROM json_each(?" + itoa(i+1) + ")"
-		tables = append(tables, name+"("+strings.Join(list.columns, ", ")+") AS (SELECT "+strings.Join(values, ", ")+from+")")
-		rows := [][]any{}
+		columns := strings.Join(list.columns, ", ")
+		tables = append(tables, name+"("+columns+") AS ("+listSQL(len(list.columns), i+1)+")")
+		var rows [][]any
 		if c != nil {
-			rows = append(rows, list.pictured(c)...)
+			rows = list.pictured(c)
 		} else if list.system != nil {
 			rows = list.system()
 		}
-		text, err := json.Marshal(rows)
-		if err != nil {
-			return "", nil, err
-		}
-		args = append(args, string(text))
+		args = append(args, jsonRows(rows))
 	}
-	return "WITH " + strings.Join(tables, ", ") + " " + f.sql, args, nil
+	return "WITH " + strings.Join(tables, ", ") + " " + f.sql, args
 }
 
 // list is what relationsText reads beside relations.
@@ -182,15 +173,15 @@ var lists = map[string]list{
 }
 
 // grant is what the user may do with a table, as an aclitem.
-func (c *Catalog) grant() []any {
+func (c *Catalog) grant() []string {
 	if c.picture.User == "" || c.picture.User == ownerName {
 		return nil
 	}
-	return []any{quoteIdent(c.picture.User) + "=r/" + ownerName}
+	return []string{quoteIdent(c.picture.User) + "=r/" + ownerName}
 }
 
-func relationRows(list []*relation, others ...any) (out [][]any) {
-	acl := append([]any{ownerName + "=arwdDxt/" + ownerName}, others...)
+func relationRows(list []*relation, others ...string) (out [][]any) {
+	acl := textArray(append([]string{ownerName + "=arwdDxt/" + ownerName}, others...)...)
 	for _, r := range list {
 		out = append(out, []any{r.oid, r.schema, r.name, r.kind, len(r.columns), acl, rank(r.table != nil)})
 	}

@@ -179,10 +179,7 @@ func (s *store) fill(ctx context.Context, r *relation, c *Catalog) (int64, error
 	if !ok {
 		return 0, nil
 	}
-	text, args, err := f.fill(c)
-	if err != nil {
-		return 0, err
-	}
+	text, args := f.fill(c)
 	done, err := s.conn.ExecContext(ctx, text, args...)
 	if err != nil {
 		return 0, err
@@ -194,34 +191,25 @@ func (s *store) insert(ctx context.Context, r *relation, rows [][]any) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	row := "(?" + strings.Repeat(", ?", len(r.columns)-1) + ")"
-	const most = 64
-	var insert *sql.Stmt
-	var values []any
-	for i, one := range rows {
-		for _, v := range one {
-			values = append(values, encode(v))
-		}
-		n := len(values) / len(r.columns)
-		if n < most && i < len(rows)-1 {
-			continue
-		}
-		if insert == nil || n < most {
-			if insert != nil {
-				insert.Close()
-			}
-			var err error
-			if insert, err = s.conn.PrepareContext(ctx, "INSERT INTO "+r.tableName()+" VALUES "+row+strings.Repeat(", "+row, n-1)); err != nil {
-				return err
-			}
-		}
-		if _, err := insert.ExecContext(ctx, values...); err != nil {
-			insert.Close()
-			return err
-		}
-		values = values[:0]
+	_, err := s.conn.ExecContext(ctx, "INSERT INTO "+r.tableName()+" "+listSQL(len(r.columns), 1), jsonRows(rows))
+	return err
+}
+
+// listSQL is a SELECT of rows that an argument has as JSON.
+func listSQL(columns, argument int) string {
+	values := make([]string, columns)
+	for i := range values {
+		values[i] = "value ->> " + itoa(i)
 	}
-	return insert.Close()
+	return "SELECT " + strings.Join(values, ", ") + " FROM json_each(?" + itoa(argument) + ")"
+}
+
+func jsonRows(rows [][]any) string {
+	list := &array{lower: 1}
+	for _, row := range rows {
+		list.elements = append(list.elements, record(row))
+	}
+	return encode(list).(string)
 }
 
 // show loads the relations that a statement reads, of a catalog's picture and in the place of the one before.

@@ -253,11 +253,7 @@ func (c *Catalog) regLookup(s string, t uint32) int64 {
 			return int64(r.oid)
 		}
 	case regtypeOID:
-		base, isArray := strings.CutSuffix(name, "[]")
-		found := typeNamed(base)
-		if isArray {
-			found = arrayOfType(found)
-		}
+		found := typeNamed(name)
 		for oid, own := range c.rowTypes {
 			if found == 0 && own == name {
 				found = oid

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,6 +112,9 @@ var spellings = map[string]string{
 
 // typeNamed returns the type of a name, 0 if there is none.
 func typeNamed(name string) uint32 {
+	if element, isArray := strings.CutSuffix(name, "[]"); isArray {
+		return arrayOfType(typeNamed(element))
+	}
 	if own := spellings[name]; own != "" {
 		name = own
 	}
@@ -127,7 +131,7 @@ var typeTitles = map[uint32]string{
 // resolve returns the type that a cast names.
 func (t typeName) resolve() uint32 {
 	name := t.name
-	if t.schema != "" && t.schema != "pg_catalog" && t.schema != "information_schema" {
+	if t.schema != "" && !isSystem(t.schema) {
 		fail(sqlerr.New(sqlerr.Unknown, "type %q does not exist", t.schema+"."+name).Of(sqlerr.Type).At(t.position))
 	}
 	found := typeNamed(name)
@@ -265,57 +269,39 @@ func (c *Catalog) arrayInput(s string, t uint32) any {
 		}
 		return a
 	}
-	bad := func() {
-		fail(sqlerr.New(sqlerr.Invalid, "malformed array literal: %s", strconv.Quote(excerpt(s))))
-	}
 	rest := strings.TrimSpace(s)
-	if !strings.HasPrefix(rest, "{") || !strings.HasSuffix(rest, "}") || element == 0 {
-		bad()
-	}
-	rest = strings.TrimSpace(rest[1 : len(rest)-1])
+	ok := strings.HasPrefix(rest, "{") && strings.HasSuffix(rest, "}") && element != 0
 	a := &array{lower: 1}
-	for rest != "" {
-		var b strings.Builder
-		isQuoted, i := false, 0
-		for ; i < len(rest) && rest[i] != ','; i++ {
-			switch {
-			case rest[i] == '"':
-				isQuoted = true
-				for i++; i < len(rest) && rest[i] != '"'; i++ {
-					if rest[i] == '\\' && i+1 < len(rest) {
-						i++
-					}
-					b.WriteByte(rest[i])
-				}
-				if i == len(rest) {
-					bad()
-				}
-			case rest[i] == '{' || rest[i] == '}':
-				bad()
-			default:
-				b.WriteByte(rest[i])
-			}
-		}
-		item := b.String()
-		if !isQuoted {
-			if item = strings.TrimSpace(item); item == "" {
-				bad()
-			}
-		}
-		if !isQuoted && strings.EqualFold(item, "null") {
-			a.elements = append(a.elements, nil)
-		} else {
-			a.elements = append(a.elements, c.input(item, element))
-		}
-		if i == len(rest) {
+	if ok {
+		rest = strings.TrimSpace(rest[1 : len(rest)-1])
+	}
+	for more := rest != ""; ok && more; {
+		var m []string
+		if m = arrayItem.FindStringSubmatch(rest); m == nil {
+			ok = false
 			break
 		}
-		if rest = strings.TrimSpace(rest[i+1:]); rest == "" {
-			bad()
+		rest, more = rest[len(m[0]):], m[3] != ""
+		switch item := strings.TrimSpace(m[2]); {
+		case m[1] != "":
+			a.elements = append(a.elements, c.input(escaped.ReplaceAllString(m[1][1:len(m[1])-1], "$1"), element))
+		case strings.EqualFold(item, "null"):
+			a.elements = append(a.elements, nil)
+		default:
+			a.elements = append(a.elements, c.input(item, element))
 		}
+	}
+	if !ok {
+		fail(sqlerr.New(sqlerr.Invalid, "malformed array literal: %s", strconv.Quote(excerpt(s))))
 	}
 	return a
 }
+
+// arrayItem is an item of an array in text: in quotes or as it is, and the comma behind it.
+var (
+	arrayItem = regexp.MustCompile(`^\s*(?:("(?s:[^"\\]|\\.)*")|([^\s",{}](?:[^",{}]*[^\s",{}])?))\s*(?:(,)|$)`)
+	escaped   = regexp.MustCompile(`\\(?s:(.))`)
+)
 
 // output returns the text of a value that is not NULL.
 func (c *Catalog) output(v any, t uint32) string { return string(c.AppendText(nil, t, v)) }
@@ -485,39 +471,18 @@ func (c *Catalog) binaryArray(b []byte, t uint32) any {
 // compare orders two values of classes that can be compared, neither NULL.
 func compare(a, b any) int {
 	switch a := a.(type) {
-	case bool:
-		if b, ok := b.(bool); ok {
-			return cmp.Compare(rank(a), rank(b))
-		}
-	case int64:
-		switch b := b.(type) {
-		case int64:
-			return cmp.Compare(a, b)
-		case float64:
-			return cmp.Compare(float64(a), b)
-		}
-	case float64:
-		switch b := b.(type) {
-		case int64:
-			return cmp.Compare(a, float64(b))
-		case float64:
-			return cmp.Compare(a, b)
-		}
 	case string:
-		if b, ok := b.(string); ok {
-			return cmp.Compare(a, b)
-		}
+		return cmp.Compare(a, b.(string))
 	case *array:
-		if b, ok := b.(*array); ok {
-			return compareAll(a.elements, b.elements)
-		}
+		return compareAll(a.elements, b.(*array).elements)
 	case record:
-		if b, ok := b.(record); ok {
-			return compareAll(a, b)
+		return compareAll(a, b.(record))
+	case int64:
+		if b, ok := b.(int64); ok {
+			return cmp.Compare(a, b)
 		}
 	}
-	fail(sqlerr.New(sqlerr.Internal, "values of different kinds meet in the catalog"))
-	return 0
+	return cmp.Compare(number(a), number(b))
 }
 
 func rank(b bool) int {

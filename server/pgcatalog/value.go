@@ -19,47 +19,44 @@ func encode(v any) any {
 	case bool:
 		return int64(rank(v))
 	case *array, record:
-		var b strings.Builder
-		appendJSON(&b, v)
-		return b.String()
+		return string(appendJSON(nil, v))
 	}
 	return v
 }
 
-func appendJSON(b *strings.Builder, v any) {
-	list := func(items []any) {
-		b.WriteByte('[')
-		for i, item := range items {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			appendJSON(b, item)
-		}
-		b.WriteByte(']')
-	}
+// appendJSON writes a value in JSON. The rows of a catalog are many, and reflection takes longer.
+func appendJSON(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:
-		b.WriteString("null")
+		return append(b, "null"...)
 	case bool:
-		b.WriteString(strconv.Itoa(rank(v)))
+		return strconv.AppendInt(b, int64(rank(v)), 10)
+	case int:
+		return strconv.AppendInt(b, int64(v), 10)
+	case uint32:
+		return strconv.AppendInt(b, int64(v), 10)
 	case int64:
-		b.WriteString(strconv.FormatInt(v, 10))
+		return strconv.AppendInt(b, v, 10)
 	case float64:
-		b.WriteString(floatText(v))
+		return append(b, floatText(v)...)
+	case record:
+		b = append(b, '[')
+		for i, item := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendJSON(b, item)
+		}
+		return append(b, ']')
 	case *array:
 		if v.lower == 1 {
-			list(v.elements)
-			return
+			return appendJSON(b, record(v.elements))
 		}
-		b.WriteString(`{"lower":` + strconv.Itoa(v.lower) + `,"items":`)
-		list(v.elements)
-		b.WriteByte('}')
-	case record:
-		list(v)
-	default:
-		text, _ := json.Marshal(v)
-		b.Write(text)
+		b = fmt.Appendf(b, `{"lower":%d,"items":`, v.lower)
+		return append(appendJSON(b, record(v.elements)), '}')
 	}
+	text, _ := json.Marshal(v)
+	return append(b, text...)
 }
 
 // floatText writes a float as SQLite reads it, as a REAL.
