@@ -1,6 +1,8 @@
 package pgcatalog
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"dpsql/sqlerr"
@@ -9,12 +11,9 @@ import (
 
 // from binds an item of FROM, and returns it in SQL.
 func (b *binder) from(s *scope, item syntax.Source) string {
-	for p, ok := item.(*syntax.ParenSource); ok; p, ok = item.(*syntax.ParenSource) {
-		item = p.List[0]
-	}
-	j, ok := item.(*syntax.Join)
+	j, ok := unwrapped(item).(*syntax.Join)
 	if !ok {
-		return b.single(s, item)
+		return b.single(s, unwrapped(item))
 	}
 	left := b.from(s, j.X)
 	before := len(s.sources)
@@ -26,11 +25,10 @@ func (b *binder) from(s *scope, item syntax.Source) string {
 	if j.Kind == "" || j.Kind == "CROSS" {
 		kind = " JOIN "
 	}
-	on := b.joinConditions(s, j, before)
-	if on != "" {
-		on = " ON " + on
+	if on := b.joinConditions(s, j, before); on != "" {
+		right += " ON " + on
 	}
-	return b.grown(left + kind + right + on)
+	return b.grown(left + kind + right)
 }
 
 func unwrapped(item syntax.Source) syntax.Source {
@@ -41,38 +39,39 @@ func unwrapped(item syntax.Source) syntax.Source {
 }
 
 func (b *binder) joinConditions(s *scope, j *syntax.Join, before int) string {
+	if j.On != nil {
+		return b.condition(s, j.On, "JOIN/ON")
+	}
+	left := func(name string) (expr, bool) {
+		return b.columnIn(&scope{sources: s.sources[:before]}, "", name, columnRef{[]string{name}, j.Operator})
+	}
 	names := foldedAll(j.Using)
-	if j.Natural {
-		for _, src := range s.sources[before:] {
-			for _, col := range src.columns {
-				if _, ok := b.columnIn(&scope{sources: s.sources[:before]}, "", col.name, columnRef{[]string{col.name}, j.Operator}); ok {
-					names = append(names, col.name)
-				}
+	for _, src := range s.sources[before:] {
+		for _, col := range src.columns {
+			if !j.Natural {
+				continue
+			}
+			if _, common := left(col.name); common {
+				names = append(names, col.name)
 			}
 		}
 	}
 	if len(names) > 0 && j.Kind != "" && j.Kind != "LEFT" {
 		unsupported(j.Operator, "%s JOIN with USING", strings.ToLower(j.Kind))
 	}
-	if j.On != nil {
-		return b.condition(s, j.On, "JOIN/ON")
-	}
 	var on []string
 	for _, name := range names {
-		l, ok := b.columnIn(&scope{sources: s.sources[:before]}, "", name, columnRef{[]string{name}, j.Operator})
+		l, ok := left(name)
 		if !ok {
-			fail(sqlerr.New(sqlerr.Unknown, "column %q specified in USING clause does not exist in left table", name).Of(sqlerr.Column).At(j.Operator))
+			fail(sqlerr.New(sqlerr.Unknown, "column %q specified in USING clause does not exist in left table", name).
+				Of(sqlerr.Column).At(j.Operator))
 		}
 		for _, src := range s.sources[before:] {
 			for k, col := range src.columns {
-				if col.name != name {
-					continue
+				if col.name == name {
+					on = append(on, b.operated(l, "=", src.column(k), j.Operator).sql)
+					src.merged[name] = true
 				}
-				on = append(on, b.operated(l, "=", src.column(k), j.Operator).sql)
-				if src.merged == nil {
-					src.merged = make(map[string]bool)
-				}
-				src.merged[name] = true
 			}
 		}
 	}
@@ -82,7 +81,7 @@ func (b *binder) joinConditions(s *scope, j *syntax.Join, before int) string {
 // single binds an item of FROM that is no join.
 func (b *binder) single(s *scope, item syntax.Source) string {
 	if len(s.sources) == maxSources {
-		fail(sqlerr.New(sqlerr.Unsupported, "a FROM of more than %d items is outside the catalog's dialect", maxSources))
+		unsupported(0, "a FROM of more than %d items", maxSources)
 	}
 	switch item := item.(type) {
 	case *syntax.Table:
@@ -96,17 +95,21 @@ func (b *binder) single(s *scope, item syntax.Source) string {
 	return ""
 }
 
-// addSource makes an item's columns visible.
-func (s *scope) addSource(src *fromItem, names []string, at int) {
-	if len(names) > len(src.columns) {
-		fail(sqlerr.New(sqlerr.Invalid, "table %q has %d columns available but %d columns specified", src.alias, len(src.columns), len(names)).At(at))
+// source makes an item's columns visible. Each is what of returns for it, by the item's name in SQL.
+func (b *binder) source(
+	s *scope, a syntax.Alias, name string, at int, columns []outColumn, of func(name string, i int) string,
+) *fromItem {
+	src := &fromItem{alias: cmp.Or(folded(a.Name), name), name: b.fresh("s"), columns: slices.Clone(columns),
+		merged: make(map[string]bool)}
+	if n := len(a.Columns); n > len(columns) {
+		fail(sqlerr.New(sqlerr.Invalid, "table %q has %d columns available but %d columns specified",
+			src.alias, len(columns), n).At(at))
 	}
-	if len(names) > 0 {
-		renamed := append([]outColumn{}, src.columns...)
-		for i, name := range names {
-			renamed[i].name = name
+	for i := range columns {
+		src.sql = append(src.sql, of(src.name, i))
+		if i < len(a.Columns) {
+			src.columns[i].name = folded(a.Columns[i])
 		}
-		src.columns = renamed
 	}
 	for _, other := range s.sources {
 		if other.alias == src.alias && src.alias != "" {
@@ -114,57 +117,42 @@ func (s *scope) addSource(src *fromItem, names []string, at int) {
 		}
 	}
 	s.sources = append(s.sources, src)
+	return src
 }
 
-// numberedColumns are the columns c0, c1, … of a source.
-func (src *fromItem) numberedColumns() {
-	for i := range src.columns {
-		src.sql = append(src.sql, src.name+".c"+itoa(i))
-	}
-}
+// byNumber is a column c0, c1, … of a source.
+func byNumber(name string, i int) string { return name + ".c" + itoa(i) }
 
-// listedColumns are the columns of a source whose rows are lists.
-func (src *fromItem) listedColumns() {
-	for i := range src.columns {
-		src.sql = append(src.sql, "json_extract("+src.name+".value, '$["+itoa(i)+"]')")
-	}
+// fromList is a column of a source whose rows are lists.
+func fromList(name string, i int) string {
+	return "json_extract(" + name + ".value, '$[" + itoa(i) + "]')"
 }
 
 func (b *binder) table(s *scope, n *syntax.Table) string {
 	schema, name := schemaAndName(n.Path)
-	named := aliasOf(n.Alias)
-	src := &fromItem{alias: named.name, name: b.fresh("s")}
-	if src.alias == "" {
-		src.alias = name
-	}
-	if schema == "" {
-		if t := s.tables.find(name); t != nil {
-			src.columns = t.columns
-			src.numberedColumns()
-			s.addSource(src, named.columns, n.Pos())
-			return t.sql + " AS " + src.name
-		}
+	if t := s.tables.find(name); t != nil && schema == "" {
+		return t.sql + " AS " + b.source(s, n.Alias, name, n.Pos(), t.columns, byNumber).name
 	}
 	r := b.catalog.lookup(schema, name)
 	switch {
 	case r == nil:
-		fail(sqlerr.New(sqlerr.Unknown, "relation %q does not exist", strings.Join(foldedAll(n.Path), ".")).At(n.Pos()))
+		name := strings.Join(foldedAll(n.Path), ".")
+		fail(sqlerr.New(sqlerr.Unknown, "relation %q does not exist", name).At(n.Pos()))
 	case r.schema == "public":
-		fail(sqlerr.New(sqlerr.Unsupported, "a statement that reads both the catalog and the table %s is outside the dialect", r.name).
-			WithHint("ask about them in two statements").At(n.Pos()))
+		fail(sqlerr.New(sqlerr.Unsupported, "a statement that reads both the catalog and the table %s is outside "+
+			"the dialect", r.name).WithHint("ask about them in two statements").At(n.Pos()))
 	}
-	for _, col := range r.columns {
-		src.columns = append(src.columns, outColumn{name: col.name, typ: col.typ})
+	columns := make([]outColumn, len(r.columns))
+	for i, col := range r.columns {
+		columns[i] = outColumn{name: col.name, typ: col.typ}
 	}
+	named := func(name string, i int) string { return name + `."` + r.columns[i].name + `"` }
+	src := b.source(s, n.Alias, name, n.Pos(), columns, named)
 	src.relation = r
 	b.reads = append(b.reads, r)
-	for _, col := range r.columns {
-		src.sql = append(src.sql, src.name+`."`+col.name+`"`)
-	}
 	if r.name == "pg_settings" {
 		b.sessionSettings(src)
 	}
-	s.addSource(src, named.columns, n.Pos())
 	return r.tableName() + " AS " + src.name
 }
 
@@ -175,7 +163,7 @@ func (b *binder) sessionSettings(src *fromItem) {
 		v, _ := r.setting(a[0].(string))
 		return v
 	}, text("name")).sql
-	for i, col := range src.columns {
+	for i, col := range src.relation.columns {
 		switch col.name {
 		case "setting":
 			src.sql[i] = now
@@ -194,43 +182,25 @@ func (t *withQueries) find(name string) *withQueries {
 	return nil
 }
 
+// derived is a query in FROM. One that reads items before it is a function's argument, which SQLite lets do that:
+// its rows are one list.
 func (b *binder) derived(s *scope, d *syntax.Derived) string {
-	if d.Lateral {
-		return b.lateral(s, d)
+	if !d.Lateral {
+		p := b.query(s.up, s.tables, d.Query)
+		return b.grown("(" + p.sql + ") AS " + b.source(s, d.Alias, "", d.Pos(), p.columns, byNumber).name)
 	}
-	p := b.query(s.up, s.tables, d.Query)
-	named := aliasOf(d.Alias)
-	src := &fromItem{alias: named.name, name: b.fresh("s"), columns: p.columns}
-	src.numberedColumns()
-	s.addSource(src, named.columns, d.Pos())
-	return b.grown("(" + p.sql + ") AS " + src.name)
-}
-
-// lateral is a query that reads items before it, which SQLite lets a function's argument do: its rows are one list.
-func (b *binder) lateral(s *scope, d *syntax.Derived) string {
 	saved := s.level
 	s.level = &level{clause: "a LATERAL query"}
 	p := b.query(s, s.tables, d.Query)
 	s.level = saved
-	named := aliasOf(d.Alias)
-	src := &fromItem{alias: named.name, name: b.fresh("s"), columns: p.columns}
-	src.listedColumns()
-	s.addSource(src, named.columns, d.Pos())
-	rows := make([]string, len(p.columns))
-	for i := range rows {
-		rows[i] = "c" + itoa(i)
-	}
-	return b.grown("json_each((SELECT json_group_array(" + jsonList(rows) + ") FROM (" + p.sql + "))) AS " + src.name)
+	src := b.source(s, d.Alias, "", d.Pos(), p.columns, fromList)
+	rows := "SELECT json_group_array(json_array(" + columnList(len(p.columns)) + ")) FROM (" + p.sql + ")"
+	return b.grown("json_each((" + rows + ")) AS " + src.name)
 }
 
 // called binds a function in FROM. It may read the items before it.
 func (b *binder) called(s *scope, c *syntax.Function) string {
 	f, _ := callOf(c.Call)
-	named := aliasOf(c.Alias)
-	src := &fromItem{alias: named.name, name: b.fresh("s")}
-	if src.alias == "" {
-		src.alias = f.name
-	}
 	saved := s.level
 	s.level = &level{clause: "functions in FROM", noSets: "functions in FROM"}
 	var set *setCall
@@ -241,20 +211,24 @@ func (b *binder) called(s *scope, c *syntax.Function) string {
 		set = &setCall{out: value, args: []expr{value}, eval: func(_ *run, a []any) any { return a }}
 	}
 	s.level = saved
-	rows := b.invoked(recordOID, true, func(r *run, a []any) any { return &array{elements: set.elements(r, a), lower: 1} }, set.args...)
-	switch {
-	case set.out.fields != nil:
-		src.columns = append(src.columns, set.out.fields...)
-		src.listedColumns()
-	case len(named.columns) == 0:
-		src.columns, src.sql = []outColumn{{name: src.alias, typ: set.out.typ}}, []string{src.name + ".value"}
-	default:
-		src.columns, src.sql = []outColumn{{name: named.columns[0], typ: set.out.typ}}, []string{src.name + ".value"}
+	rows := b.invoked(recordOID, true, func(r *run, a []any) any {
+		return &array{elements: set.elements(r, a), lower: 1}
+	}, set.args...)
+	columns, width := set.out.fields, len(set.out.fields)
+	if columns == nil {
+		columns = []outColumn{{name: cmp.Or(folded(c.Alias.Name), f.name), typ: set.out.typ}}
 	}
 	if c.Ordinality {
-		src.columns = append(src.columns, outColumn{name: "ordinality", typ: int8OID})
-		src.sql = append(src.sql, "("+src.name+".key + 1)")
+		columns = append(slices.Clone(columns), outColumn{name: "ordinality", typ: int8OID})
 	}
-	s.addSource(src, named.columns, f.position)
+	src := b.source(s, c.Alias, f.name, f.position, columns, func(name string, i int) string {
+		switch {
+		case i < width:
+			return fromList(name, i)
+		case c.Ordinality && i == len(columns)-1:
+			return "(" + name + ".key + 1)"
+		}
+		return name + ".value"
+	})
 	return "json_each(" + rows.sql + ") AS " + src.name
 }

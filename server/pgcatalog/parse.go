@@ -313,14 +313,6 @@ type typeName struct {
 	position     int
 }
 
-// alias is what AS says of an item of FROM.
-type alias struct {
-	name    string
-	columns []string
-}
-
-func aliasOf(a syntax.Alias) alias { return alias{folded(a.Name), foldedAll(a.Columns)} }
-
 // conjoined returns the operands of a chain of AND or OR, so that a long one does not nest.
 func conjoined(b *syntax.Binary) (list []syntax.Expr) {
 	for {

@@ -102,7 +102,7 @@ func (r *run) pattern(s string, like, insensitive bool) *regexp.Regexp {
 		return p
 	}
 	if len(s) > maxPattern {
-		fail(sqlerr.New(sqlerr.Unsupported, "a pattern of more than %d bytes is outside the catalog's dialect", maxPattern))
+		unsupported(0, "a pattern of more than %d bytes", maxPattern)
 	}
 	text := s
 	if like {
@@ -116,7 +116,7 @@ func (r *run) pattern(s string, like, insensitive bool) *regexp.Regexp {
 	}
 	p, err := regexp.Compile("(?" + flags + ")" + text)
 	if err != nil {
-		fail(sqlerr.New(sqlerr.Unsupported, "the regular expression %s is outside the catalog's dialect", strconv.Quote(excerpt(s))))
+		unsupported(0, "the regular expression %s", strconv.Quote(excerpt(s)))
 	}
 	if len(r.patterns) < 100 {
 		r.patterns[key] = p

@@ -255,6 +255,15 @@ type selected struct {
 	on      []string // the keys of DISTINCT ON
 }
 
+// names are the columns of the result by their names.
+func (q *selected) names() []outColumn {
+	columns := make([]outColumn, q.width)
+	for i, it := range q.items[:q.width] {
+		columns[i].name = it.name
+	}
+	return columns
+}
+
 // selection binds a SELECT, and returns the keys of its ORDER BY.
 func (b *binder) selection(up *scope, with *withQueries, n *syntax.Block, order []syntax.OrderTerm, leaf bool) (*plan, []string) {
 	s := &scope{up: up, tables: with, level: &level{named: make(map[string]*syntax.Window)}, leaf: leaf}
@@ -413,7 +422,7 @@ func (b *binder) selectItems(s *scope, n *syntax.Block, q *selected) {
 		if st, ok := it.X.(*syntax.Star); ok {
 			q.items = append(q.items, b.star(s, st)...)
 			if len(q.items) > maxColumns {
-				fail(sqlerr.New(sqlerr.Unsupported, "a result of more than %d columns is outside the catalog's dialect", maxColumns))
+				unsupported(0, "a result of more than %d columns", maxColumns)
 			}
 			continue
 		}
@@ -426,7 +435,7 @@ func (b *binder) selectItems(s *scope, n *syntax.Block, q *selected) {
 			name = columnName(it.X)
 		}
 		if len(q.items) >= maxColumns {
-			fail(sqlerr.New(sqlerr.Unsupported, "a result of more than %d columns is outside the catalog's dialect", maxColumns))
+			unsupported(0, "a result of more than %d columns", maxColumns)
 		}
 		late := s.level.computed()
 		e := b.expr(s, it.X)
@@ -454,11 +463,7 @@ func (b *binder) grouping(s *scope, n *syntax.Block, q *selected) {
 	s.level.clause, s.level.noSets = "GROUP BY", "GROUP BY"
 	for _, g := range n.Group {
 		q.grouped = true
-		columns := make([]outColumn, q.width)
-		for i, it := range q.items {
-			columns[i].name = it.name
-		}
-		i := -1
+		columns, i := q.names(), -1
 		if c, ok := columnOf(g); !ok || len(c.parts) > 1 {
 			i = b.outputColumn(columns, g)
 		} else if _, isInput := b.columnIn(s, "", c.parts[0], c); !isInput {
@@ -492,10 +497,7 @@ func (b *binder) grouping(s *scope, n *syntax.Block, q *selected) {
 
 // ordering binds the keys of ORDER BY: columns of the result by their number, or expressions.
 func (b *binder) ordering(s *scope, n *syntax.Block, q *selected, order []syntax.OrderTerm) (out []string) {
-	columns := make([]outColumn, q.width)
-	for i, it := range q.items {
-		columns[i].name = it.name
-	}
+	columns := q.names()
 	key := func(k syntax.Expr) int {
 		if i := b.outputColumn(columns, k); i >= 0 {
 			return i

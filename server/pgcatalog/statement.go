@@ -70,7 +70,7 @@ func (c *Catalog) PrepareQuery(q *syntax.Query, parameters []uint32) (s *Stateme
 			b.parameters[i] = textOID
 		}
 		if typeTable().types[b.parameters[i]] == nil {
-			fail(sqlerr.New(sqlerr.Unsupported, "a parameter of the type with OID %d is outside the catalog's dialect", t))
+			unsupported(0, "a parameter of the type with OID %d", t)
 		}
 	}
 	s = &Statement{Parameters: b.parameters, catalog: c, sql: resultSQL(p), columns: p.columns, calls: b.calls, reads: b.reads, price: 1 + b.nodes/32}

@@ -193,7 +193,7 @@ func (c *Catalog) input(s string, t uint32) any {
 	case arrays:
 		return c.arrayInput(s, t)
 	case records:
-		fail(sqlerr.New(sqlerr.Unsupported, "the text of a row is outside the catalog's dialect"))
+		unsupported(0, "the text of a row")
 	}
 	switch t {
 	case charOID:
@@ -206,7 +206,7 @@ func (c *Catalog) input(s string, t uint32) any {
 		return c.moment(trimmed, t)
 	}
 	if info := typeTable().types[t]; info != nil && strings.IndexByte("DTU", info.category) >= 0 && t != jsonOID && t != aclitemOID {
-		fail(sqlerr.New(sqlerr.Unsupported, "a constant of type %s is outside the catalog's dialect", c.typeTitle(t)))
+		unsupported(0, "a constant of type %s", c.typeTitle(t))
 	}
 	return s
 }
