@@ -102,6 +102,8 @@ func TestWhoseRows(t *testing.T) {
 		{"SELECT h.u FROM h JOIN heir ON h.u = heir.x", never},
 		{"SELECT u FROM a UNION ALL SELECT x FROM a", never},
 		{"SELECT lower(t) AS u FROM a UNION ALL SELECT upper(t) FROM a", never},
+		{"SELECT lower(t) AS u FROM joined", never},
+		{"SELECT lower(t) AS u FROM (SELECT max(t) AS t FROM a GROUP BY x) AS q", never},
 		{"SELECT u FROM a UNION ALL SELECT 7", never},
 		{"SELECT max(u) AS u FROM a GROUP BY x", never},
 		{"SELECT max(u) AS u FROM a", never},
