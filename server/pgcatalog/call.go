@@ -325,9 +325,8 @@ func namedBy(e syntax.Expr) (name string, strong bool) {
 
 // title is the name of a type as a column has it: as PostgreSQL's grammar turns it into one.
 func (t typeName) title() string {
-	name := t.name
-	if own := spellings[name]; own != "" && t.schema == "" {
-		name = own
+	if own := infoOf(typeNamed(t.name)).name; own != "" && t.schema == "" {
+		return own
 	}
-	return strings.Trim(name, `"`)
+	return strings.Trim(t.name, `"`)
 }

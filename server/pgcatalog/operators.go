@@ -248,7 +248,7 @@ func (b *binder) computed(l expr, name string, r expr, at int) expr {
 	}
 	one, two := baseOf(l.typ), baseOf(r.typ)
 	t := one
-	if widths[two] > widths[one] && name != "<<" && name != ">>" {
+	if widthOf(two) > widthOf(one) && name != "<<" && name != ">>" {
 		t = two
 	}
 	if t == float4OID && one != two {
@@ -256,7 +256,7 @@ func (b *binder) computed(l expr, name string, r expr, at int) expr {
 	}
 	o, isFloat := arithmetic[name], classOf(t) == floats || classOf(two) == floats
 	switch {
-	case widths[one] == 0 || widths[two] == 0 || isFloat && o.floats == nil:
+	case widthOf(one) == 0 || widthOf(two) == 0 || isFloat && o.floats == nil:
 		b.noOperator(l.typ, name, r.typ, at)
 	case isFloat:
 		return b.invoked(t, false, func(_ *run, a []any) any {

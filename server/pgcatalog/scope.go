@@ -252,25 +252,13 @@ func implicit(from, to uint32) bool {
 		case isReg(from) || from == oidOID:
 			return to == int8OID
 		}
-		return widths[from] > 0 && widths[from] < widths[to]
+		return widthOf(from) > 0 && widthOf(from) < widthOf(to)
 	case a == integers && z == floats:
-		return widths[from] > 0
+		return widthOf(from) > 0
 	case a == floats && z == floats:
-		return widths[from] < widths[to]
+		return widthOf(from) < widthOf(to)
 	case a == arrays && z == arrays:
 		return elementOf(from) == elementOf(to)
-	}
-	return false
-}
-
-// widths order the types of numbers by what they can hold.
-var widths = map[uint32]int{int2OID: 1, int4OID: 2, int8OID: 3, numericOID: 4, float4OID: 5, float8OID: 6}
-
-// isText reports whether a type's values are texts that convert into each other.
-func isText(t uint32) bool {
-	switch baseOf(t) {
-	case textOID, varcharOID, bpcharOID, nameOID, charOID, unknownOID:
-		return true
 	}
 	return false
 }
@@ -313,8 +301,8 @@ func same(from, to uint32) bool {
 		return to != charOID && to != nameOID && to != unknownOID || from == charOID
 	case whole(from) && (whole(to) || to == int8OID):
 		return true
-	case widths[from] > 0 && widths[to] > 0 && classOf(from) == integers && classOf(to) == integers:
-		return widths[from] <= widths[to]
+	case widthOf(from) > 0 && widthOf(to) > 0 && classOf(from) == integers && classOf(to) == integers:
+		return widthOf(from) <= widthOf(to)
 	}
 	return false
 }

@@ -92,12 +92,28 @@ const (
 var typeTable = sync.OnceValue(func() *types {
 	t := &types{make(map[uint32]*typeInfo), make(map[string]uint32), make(map[string]uint32), make(map[uint32]string)}
 	for _, row := range sections().rows["pg_type"] {
-		info := &typeInfo{oid: uint32(mustInt(row[0])), name: row[typName], length: mustInt(row[typLength]), category: row[typCategory][0],
-			element: uint32(mustInt(row[typElement])), array: uint32(mustInt(row[typArray])), base: uint32(mustInt(row[typBase]))}
-		if info.category == 'Z' { // the category of "char" and pg_node_tree: no more than texts here
+		number := func(column int) uint32 { return uint32(mustInt(row[column])) }
+		info := known[row[typName]]
+		info.oid, info.element, info.array, info.base = number(0), number(typElement), number(typArray), number(typBase)
+		info.name, info.length, info.category = row[typName], mustInt(row[typLength]), row[typCategory][0]
+		switch info.category {
+		case 'Z': // the category of "char" and pg_node_tree: no more than texts here
 			info.category = 'S'
+		case 'A':
+			info.class = arrays
 		}
-		t.types[info.oid], t.names[info.name] = info, info.oid
+		t.types[info.oid], t.names[info.name] = &info, info.oid
+	}
+	for _, info := range t.types {
+		if base := t.types[info.base]; base != nil {
+			info.class = base.class
+		}
+		if info.title != "" {
+			t.names[info.title] = info.oid
+		}
+	}
+	for name, own := range spellings {
+		t.names[name] = t.names[own]
 	}
 	for _, row := range sections().rows["pg_proc"] {
 		n := uint32(mustInt(row[0]))
@@ -236,11 +252,8 @@ func (c *Catalog) regInput(s string, t uint32) int64 {
 	if n := c.regLookup(s, t); n != 0 {
 		return n
 	}
-	kinds := map[uint32]string{regclassOID: "relation", regtypeOID: "type", regprocOID: "function", regprocedure: "function", regnamespace: "schema", regroleOID: "role",
-		regoper: "operator", regoperator: "operator", regconfig: "text search configuration", regdictionary: "text search dictionary"}
-	objects := map[uint32]sqlerr.Object{regtypeOID: sqlerr.Type, regprocOID: sqlerr.Function, regprocedure: sqlerr.Function,
-		regoper: sqlerr.Function, regoperator: sqlerr.Function}
-	fail(sqlerr.New(sqlerr.Unknown, "%s %q does not exist", kinds[t], excerpt(s)).Of(objects[t]))
+	info := infoOf(t)
+	fail(sqlerr.New(sqlerr.Unknown, "%s %q does not exist", info.noun, excerpt(s)).Of(info.object))
 	return 0
 }
 

@@ -26,12 +26,19 @@ type array struct {
 // record is a row as a value.
 type record []any
 
-// typeInfo is what the code needs of a row of pg_type.
+// typeInfo is what the code needs of a type: of its row of pg_type, and what it knows of some types beside.
 type typeInfo struct {
 	oid, element, array, base uint32
 	length                    int64
 	name                      string
 	category                  byte
+
+	class  class
+	width  int           // of numbers, by what they can hold
+	text   bool          // its values convert into texts, and texts into them
+	title  string        // that format_type has, "" for the name
+	noun   string        // what an OID of a reg type is of
+	object sqlerr.Object // the same
 }
 
 // class is how values of a type are held.
@@ -46,86 +53,85 @@ const (
 	records
 )
 
-func classOf(t uint32) class {
-	switch t {
-	case boolOID:
-		return booleans
-	case int8OID, int2OID, int4OID, oidOID, xidOID, cidOID:
-		return integers
-	case float4OID, float8OID, numericOID:
-		return floats
-	case recordOID:
-		return records
-	}
-	if isReg(t) {
-		return integers
-	}
-	if info := typeTable().types[t]; info != nil {
-		switch {
-		case info.base != 0:
-			return classOf(info.base)
-		case info.category == 'A':
-			return arrays
-		}
-	}
-	return textual
+// known are the types of which the code knows more than pg_type does.
+var known = map[string]typeInfo{
+	"bool":    {class: booleans, title: "boolean"},
+	"int2":    {class: integers, width: 1, title: "smallint"},
+	"int4":    {class: integers, width: 2, title: "integer"},
+	"int8":    {class: integers, width: 3, title: "bigint"},
+	"numeric": {class: floats, width: 4},
+	"float4":  {class: floats, width: 5, title: "real"},
+	"float8":  {class: floats, width: 6, title: "double precision"},
+	"oid":     {class: integers},
+	"xid":     {class: integers},
+	"cid":     {class: integers},
+	"record":  {class: records},
+
+	"text":        {text: true},
+	"name":        {text: true},
+	"unknown":     {text: true},
+	"char":        {text: true, title: `"char"`},
+	"varchar":     {text: true, title: "character varying"},
+	"bpchar":      {text: true, title: "character"},
+	"time":        {title: "time without time zone"},
+	"timestamp":   {title: "timestamp without time zone"},
+	"timestamptz": {title: "timestamp with time zone"},
+	"any":         {title: `"any"`},
+
+	"regclass":      {class: integers, noun: "relation"},
+	"regnamespace":  {class: integers, noun: "schema"},
+	"regrole":       {class: integers, noun: "role"},
+	"regtype":       {class: integers, noun: "type", object: sqlerr.Type},
+	"regproc":       {class: integers, noun: "function", object: sqlerr.Function},
+	"regprocedure":  {class: integers, noun: "function", object: sqlerr.Function},
+	"regoper":       {class: integers, noun: "operator", object: sqlerr.Function},
+	"regoperator":   {class: integers, noun: "operator", object: sqlerr.Function},
+	"regconfig":     {class: integers, noun: "text search configuration"},
+	"regdictionary": {class: integers, noun: "text search dictionary"},
 }
 
-func isReg(t uint32) bool {
-	switch t {
-	case regprocOID, regprocedure, regclassOID, regtypeOID, regnamespace, regroleOID, regoper, regoperator, regconfig, regdictionary:
-		return true
-	}
-	return false
+// spellings are names of types beside their own and those of format_type.
+var spellings = map[string]string{
+	"int": "int4", "float": "float8", "decimal": "numeric", "dec": "numeric", "char": "bpchar",
 }
+
+// infoOf returns what is known of a type, and of one that is not there nothing.
+func infoOf(t uint32) *typeInfo {
+	if info := typeTable().types[t]; info != nil {
+		return info
+	}
+	return noType
+}
+
+var noType = new(typeInfo)
+
+func classOf(t uint32) class { return infoOf(t).class }
+
+func isReg(t uint32) bool { return infoOf(t).noun != "" }
+
+func isText(t uint32) bool { return infoOf(baseOf(t)).text }
+
+func widthOf(t uint32) int { return infoOf(t).width }
 
 // elementOf returns the type of an array type's elements, 0 for other types.
 func elementOf(t uint32) uint32 {
-	if info := typeTable().types[t]; info != nil && classOf(t) == arrays {
+	if info := infoOf(t); info.class == arrays {
 		return info.element
 	}
 	return 0
 }
 
-func arrayOfType(t uint32) uint32 {
-	if info := typeTable().types[t]; info != nil {
-		return info.array
-	}
-	return 0
-}
+func arrayOfType(t uint32) uint32 { return infoOf(t).array }
 
 // baseOf returns the type that a domain is over, and any other type itself.
-func baseOf(t uint32) uint32 {
-	if info := typeTable().types[t]; info != nil && info.base != 0 {
-		return info.base
-	}
-	return t
-}
-
-// spellings are SQL's names of types whose own name in pg_type is another.
-var spellings = map[string]string{
-	"int": "int4", "integer": "int4", "bigint": "int8", "smallint": "int2", "boolean": "bool", "real": "float4", "float": "float8",
-	"double precision": "float8", "decimal": "numeric", "dec": "numeric", "character": "bpchar", "char": "bpchar", `"char"`: "char",
-	"character varying": "varchar", "timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz",
-	"time without time zone": "time",
-}
+func baseOf(t uint32) uint32 { return cmp.Or(infoOf(t).base, t) }
 
 // typeNamed returns the type of a name, 0 if there is none.
 func typeNamed(name string) uint32 {
 	if element, isArray := strings.CutSuffix(name, "[]"); isArray {
 		return arrayOfType(typeNamed(element))
 	}
-	if own := spellings[name]; own != "" {
-		name = own
-	}
 	return typeTable().names[name]
-}
-
-// typeTitles are the names that format_type has where they are not those of pg_type.
-var typeTitles = map[uint32]string{
-	int4OID: "integer", int8OID: "bigint", int2OID: "smallint", boolOID: "boolean", float4OID: "real", float8OID: "double precision",
-	bpcharOID: "character", varcharOID: "character varying", timestampOID: "timestamp without time zone",
-	timestampTZ: "timestamp with time zone", 1083: "time without time zone", charOID: `"char"`, anyOID: `"any"`,
 }
 
 // resolve returns the type that a cast names.
@@ -135,34 +141,27 @@ func (t typeName) resolve() uint32 {
 		fail(sqlerr.New(sqlerr.Unknown, "type %q does not exist", t.schema+"."+name).Of(sqlerr.Type).At(t.position))
 	}
 	found := typeNamed(name)
-	if found == 0 && strings.HasPrefix(name, "_") {
-		found = arrayOfType(typeNamed(name[1:]))
-	}
 	if found != 0 && t.array {
 		found = arrayOfType(found)
 	}
 	if found == 0 {
-		fail(sqlerr.New(sqlerr.Unknown, "type %q does not exist", name).Of(sqlerr.Type).WithHint("the catalog has the types of its own columns and of tables' columns").At(t.position))
+		fail(sqlerr.New(sqlerr.Unknown, "type %q does not exist", name).Of(sqlerr.Type).
+			WithHint("the catalog has the types of its own columns and of tables' columns").At(t.position))
 	}
 	return found
 }
 
 // typeTitle returns the name of a type as format_type and errors write it.
 func (c *Catalog) typeTitle(t uint32) string {
-	if s := typeTitles[t]; s != "" {
-		return s
-	}
 	info := typeTable().types[t]
-	if info == nil {
-		if name := c.rowTypes[t]; name != "" {
-			return name
-		}
-		return "???"
-	}
-	if info.category == 'A' && t != int2vectorOID && t != oidvectorOID && info.element != 0 {
+	switch {
+	case info == nil:
+		return cmp.Or(c.rowTypes[t], "???")
+	case info.title != "":
+		return info.title
+	case info.category == 'A' && t != int2vectorOID && t != oidvectorOID && info.element != 0:
 		return c.typeTitle(info.element) + "[]"
-	}
-	if info.category != 'A' && info.oid >= firstUnpinned { // the domains of information_schema
+	case info.category != 'A' && info.oid >= firstUnpinned: // the domains of information_schema
 		return "information_schema." + info.name
 	}
 	return info.name
@@ -205,7 +204,7 @@ func (c *Catalog) input(s string, t uint32) any {
 	case dateOID, timestampOID:
 		return c.moment(trimmed, t)
 	}
-	if info := typeTable().types[t]; info != nil && strings.IndexByte("DTU", info.category) >= 0 && t != jsonOID && t != aclitemOID {
+	if strings.IndexByte("DTU", infoOf(t).category) >= 0 && t != jsonOID && t != aclitemOID {
 		unsupported(0, "a constant of type %s", c.typeTitle(t))
 	}
 	return s
