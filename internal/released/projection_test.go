@@ -11,6 +11,7 @@ import (
 	"dpsql/noise/coin"
 	"dpsql/noise/law"
 	"dpsql/query"
+	"dpsql/sqlfront/post"
 )
 
 // TestTheBetterEstimateAnswers asks an identity release that chooses between its cells and
@@ -152,4 +153,31 @@ func TestRestCovers(t *testing.T) {
 		t.Errorf("%d of %d intervals miss, and at most %.0f should", missed, draws, most)
 	}
 	t.Logf("%d of %d intervals miss", missed, draws)
+}
+
+// TestDifferenceBeyond64Bits subtracts answers at the ends of 64 bits, where true counts stay, too: the difference
+// stays there, and its interval is open on the side of what is not known.
+func TestDifferenceBeyond64Bits(t *testing.T) {
+	estimate := func(value int64) Estimate {
+		miss := post.Within(5)
+		return Estimate{Value: value, Error: miss, Verified: true, At: func(float64) (post.Interval, error) { return miss, nil }}
+	}
+	inf := math.Inf(1)
+	for _, c := range []struct {
+		a, b, want int64
+		miss       post.Interval
+	}{
+		{7, 4, 3, post.Within(10)},
+		{math.MaxInt64, 1 << 60, math.MaxInt64 - 1<<60, post.Interval{Low: -10, High: inf}},
+		{math.MaxInt64 - 2, -9, math.MaxInt64, post.Interval{Low: -10, High: inf}},
+		{math.MinInt64, 1, math.MinInt64, post.Interval{Low: -inf, High: 10}},
+		{0, math.MinInt64, math.MaxInt64, post.Interval{Low: -10, High: inf}},
+		{0, math.MaxInt64, -math.MaxInt64, post.Interval{Low: -inf, High: 10}},
+	} {
+		got := estimate(c.a).Less(estimate(c.b), Half)
+		again, err := got.At(0.9)
+		if got.Value != c.want || got.Error != c.miss || again != c.miss || err != nil {
+			t.Errorf("%d less %d is %d with %v and %v, want %d with %v", c.a, c.b, got.Value, got.Error, again, c.want, c.miss)
+		}
+	}
 }

@@ -119,9 +119,10 @@ type Estimate struct {
 // Less returns the difference of two estimates. half is the confidence of each at one of both.
 func (e Estimate) Less(f Estimate, half func(confidence float64) float64) Estimate {
 	minus := func(a, b post.Interval) post.Interval {
+		a, b = a.Beyond(e.Value), b.Beyond(f.Value)
 		return post.Interval{Low: a.Low - b.High, High: a.High - b.Low}
 	}
-	return Estimate{Value: e.Value - f.Value, Error: minus(e.Error, f.Error), Verified: e.Verified && f.Verified,
+	return Estimate{Value: difference(e.Value, f.Value), Error: minus(e.Error, f.Error), Verified: e.Verified && f.Verified,
 		At: func(confidence float64) (post.Interval, error) {
 			a, err := e.At(half(confidence))
 			if err != nil {
@@ -130,6 +131,18 @@ func (e Estimate) Less(f Estimate, half func(confidence float64) float64) Estima
 			b, err := f.At(half(confidence))
 			return minus(a, b), err
 		}}
+}
+
+// difference returns a − b. Beyond 64 bits it stays at the end of their range.
+func difference(a, b int64) int64 {
+	switch n := a - b; {
+	case b < 0 && n < a:
+		return math.MaxInt64
+	case b > 0 && n > a:
+		return math.MinInt64
+	default:
+		return n
+	}
 }
 
 // Missed returns the error at a confidence by the kind of margins, or by the proven where there is no other.

@@ -256,12 +256,12 @@ func errorOf(e Expr, v sqlvalue.Value, r *row) (around, bool) {
 	if !v.IsNumber() {
 		return around{why: NoRule}, false
 	}
-	if s, ok := e.(Sum); ok && len(s.Terms) == 1 {
-		miss, known := s.Terms[0].error(r, s.Unit)
+	if s, ok := e.(Sum); ok && len(s.Terms) == 1 && s.Terms[0].fits(r) {
+		miss, why, known := s.Terms[0].error(r, s.Unit)
 		if !known {
-			return around{why: Unproven}, false
+			return around{why: why}, false
 		}
-		return placed(v, miss), miss.finite()
+		return placed(v, miss), true
 	}
 	b, why, known := newBox(r, slots(e, r))
 	if !known {
@@ -296,15 +296,21 @@ func placed(v sqlvalue.Value, miss Interval) around {
 	return around{Interval: i, margin: miss.Reach()}
 }
 
+// fits reports whether the one term of a sum is within 64 bits: the sum is it, and not their end.
+func (t Term) fits(r *row) bool {
+	x := float64(t.Factor) * float64(r.answers[t.Slot].Value)
+	return -1<<63 < x && x < 1<<63
+}
+
 // error returns the interval of the error of the one term of a sum: its answer's, times
 // its factor and the unit. A nil unit is 1.
-func (t Term) error(r *row, unit *big.Rat) (Interval, bool) {
-	miss, known := r.answers[t.Slot].Error(r.confidence)
+func (t Term) error(r *row, unit *big.Rat) (miss Interval, why Unknown, known bool) {
+	_, miss, why, known = r.truth(t.Slot, r.confidence)
 	miss = miss.times(float64(t.Factor))
-	if unit != nil && known && miss.finite() {
-		return Interval{inUnit(miss.Low, unit), inUnit(miss.High, unit)}, true
+	if unit != nil && known {
+		miss = Interval{inUnit(miss.Low, unit), inUnit(miss.High, unit)}
 	}
-	return miss, known
+	return miss, why, known
 }
 
 // inUnit returns the REAL nearest to x units.

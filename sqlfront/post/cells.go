@@ -146,8 +146,11 @@ func (c Cell) known(v sqlvalue.Value, confidence float64) (around, bool) {
 func (r *row) truth(slot int, confidence float64) (truth, miss Interval, why Unknown, known bool) {
 	if r.cells == nil {
 		a := r.answers[slot]
-		miss, known = a.Error(confidence)
-		return miss.Plus(float64(a.Value)), miss, Unproven, known
+		if miss, known = a.Error(confidence); !known {
+			return truth, miss, Unproven, false
+		}
+		miss = miss.Beyond(a.Value)
+		return miss.Plus(float64(a.Value)), miss, Beyond, miss.finite()
 	}
 	ends := r.cells[slot].Ends(confidence)
 	why, _ = ends.(Unknown)

@@ -44,6 +44,7 @@ const (
 	Unproven Unknown = "unverified"
 	NoRule   Unknown = "no rule gives one"  // for CASE, comparisons and the like
 	MayBeNil Unknown = "a divisor may be 0" // or a count
+	Beyond   Unknown = "a number may be beyond 64 bits"
 )
 
 // Within returns the interval from -width to width.
@@ -61,6 +62,19 @@ func (i Interval) times(x float64) Interval {
 		return Interval{x * i.High, x * i.Low}
 	}
 	return Interval{x * i.Low, x * i.High}
+}
+
+// Beyond returns the interval of an error without the ends that lie beyond 64 bits from an answer. True
+// counts and answers stay at the end of their range there, so that an interval which reaches it holds the
+// end, and the true number may be anywhere behind.
+func (i Interval) Beyond(answer int64) Interval {
+	if float64(answer)+i.High >= 1<<63 {
+		i.High = math.Inf(1)
+	}
+	if float64(answer)+i.Low <= -1<<63 {
+		i.Low = math.Inf(-1)
+	}
+	return i
 }
 
 func (i Interval) finite() bool {

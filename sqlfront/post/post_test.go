@@ -4,12 +4,14 @@ import (
 	"database/sql"
 	"math"
 	"math/big"
+	"math/rand/v2"
 	"reflect"
 	"testing"
 
 	_ "modernc.org/sqlite"
 	"pgregory.net/rapid"
 
+	"dpsql/internal/seeds"
 	"dpsql/internal/sqlvalue"
 	"dpsql/query"
 )
@@ -255,6 +257,50 @@ func TestSumSaturates(t *testing.T) {
 		if got := saturatingSum(c.terms, &row{answers: big}); got != c.want {
 			t.Errorf("%v is %d, want %d", c.terms, got, c.want)
 		}
+	}
+}
+
+// TestIntervalsBeyond64Bits has true sums around the ends of 64 bits, where counts and answers stay. An interval
+// holds the true sum, or there is none and the reason says why.
+func TestIntervalsBeyond64Bits(t *testing.T) {
+	random := rand.New(rand.NewPCG(seeds.Of(t), 0))
+	around := func(spread float64) *big.Int {
+		n, _ := big.NewFloat(math.Ldexp(random.NormFloat64()*spread, 63)).Int(nil)
+		return n
+	}
+	known, beyond := 0, 0
+	for range 20_000 {
+		truth, other := around(1), around(0.1)
+		wide := math.Ldexp(random.Float64(), random.IntN(64))
+		answer := func(truth *big.Int) Answer {
+			moved, _ := big.NewFloat((2*random.Float64() - 1) * wide).Int(nil)
+			counted := big.NewInt(saturated(truth))
+			return noisy(saturated(counted.Add(counted, moved)), wide)
+		}
+		r := &row{confidence: 0.95, answers: []Answer{answer(truth), answer(other)}}
+		one, two := Sum{Terms: []Term{{0, 1}}}, Sum{Terms: []Term{{1, 1}}}
+		difference, _ := new(big.Float).SetInt(new(big.Int).Sub(truth, other)).Float64()
+		x, _ := new(big.Float).SetInt(truth).Float64()
+		for _, c := range []struct {
+			e    Expr
+			want float64
+		}{{one, x}, {Negative{one}, -x}, {Arithmetic{sqlvalue.Times, one, Constant{0.5}}, x / 2}, {Arithmetic{sqlvalue.Minus, one, two}, difference}} {
+			e, want := c.e, c.want
+			switch i, ok := errorOf(e, e.value(r), r); {
+			case !ok:
+				if beyond++; i.why != Beyond {
+					t.Fatalf("%v of %v has no interval where %s", e, truth, i.why)
+				}
+			default:
+				slack := 1e-9 * math.Abs(want)
+				if known++; want < i.Low-slack || want > i.High+slack {
+					t.Fatalf("%v is %v, in %v by answers %v and %v", e, want, i, r.answers[0].Value, r.answers[1].Value)
+				}
+			}
+		}
+	}
+	if known < 20_000 || beyond < 20_000 {
+		t.Errorf("%d intervals, and %d numbers without", known, beyond)
 	}
 }
 
