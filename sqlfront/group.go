@@ -473,122 +473,71 @@ func (b *binder) isFunction(e sqlparser.Expr) bool {
 	return ok || specials[name] > 0 || name == "cast"
 }
 
-// meaning writes an expression without its parentheses and with columns by number.
+// meaning writes an expression with the parentheses that its tree has and with columns by number.
 // Expressions with equal texts have equal meanings.
 func (o *outputs) meaning(e sqlparser.Expr) (string, error) {
-	var b strings.Builder
-	err := o.write(&b, e)
-	return b.String(), err
+	var failed error
+	buf := sqlparser.NewTrackedBuffer(func(buf *sqlparser.TrackedBuffer, n sqlparser.SQLNode) {
+		if failed == nil {
+			failed = o.write(buf, n)
+		}
+	})
+	buf.WriteNode(e)
+	return buf.String(), failed
 }
 
-func (o *outputs) write(b *strings.Builder, e sqlparser.Expr) error {
-	switch e := syntax.Unwrap(e).(type) {
-	case *sqlparser.ColName:
-		if k, ok := o.clockWord(e); ok {
-			fmt.Fprintf(b, "%v", k.value)
-			return nil
-		}
-		column, err := o.column(e)
-		fmt.Fprintf(b, "column %d", column)
-		return err
-	case *sqlparser.SQLVal:
-		v, ok, err := o.literal(e)
-		if !ok {
-			return o.outside(e)
-		}
-		if v.isColumn {
-			fmt.Fprintf(b, "column %d", v.column)
-		} else if k := v.constant; k.real != nil {
-			fmt.Fprintf(b, "real %v", k.real)
-		} else {
-			fmt.Fprintf(b, "%v", k.value)
-		}
-		return err
-	case *sqlparser.UnaryExpr:
-		b.WriteString(e.Operator)
-		return o.writeParts(b, e.Expr)
-	case *sqlparser.BinaryExpr:
-		b.WriteString(e.Operator)
-		return o.writeParts(b, e.Left, e.Right)
-	case *sqlparser.ComparisonExpr:
-		b.WriteString(e.Operator)
-		if e.Escape != nil {
-			return o.writeParts(b, e.Left, e.Right, e.Escape)
-		}
-		return o.writeParts(b, e.Left, e.Right)
+// write writes a node of an expression. It refuses an aggregate, which cannot be a key.
+func (o *outputs) write(buf *sqlparser.TrackedBuffer, n sqlparser.SQLNode) error {
+	switch n := n.(type) {
+	case *sqlparser.ParenExpr:
+		buf.WriteNode(n.Expr)
+	case *sqlparser.ColName, *sqlparser.SQLVal:
+		return o.writeOperand(buf, n.(sqlparser.Expr))
+	case sqlparser.ColIdent: // the type of CAST
+		t, _ := o.g.Token(n.String())
+		buf.WriteString(t.Upper)
 	case *sqlparser.FuncExpr:
-		return o.writeCall(b, e)
-	case sqlparser.ValTuple:
-		return o.writeParts(b, e...)
-	case *sqlparser.RangeCond:
-		b.WriteString(e.Operator)
-		return o.writeParts(b, e.Left, e.From, e.To)
-	case *sqlparser.IsExpr:
-		b.WriteString(e.Operator)
-		return o.writeParts(b, e.Expr)
-	case *sqlparser.NotExpr:
-		b.WriteString("not")
-		return o.writeParts(b, e.Expr)
-	case *sqlparser.AndExpr:
-		b.WriteString("and")
-		return o.writeParts(b, e.Left, e.Right)
-	case *sqlparser.OrExpr:
-		b.WriteString("or")
-		return o.writeParts(b, e.Left, e.Right)
-	case *sqlparser.CaseExpr:
-		return o.writeCase(b, e)
-	}
-	return o.outside(e)
-}
-
-func (o *outputs) writeCase(b *strings.Builder, e *sqlparser.CaseExpr) error {
-	b.WriteString("case")
-	all := []sqlparser.Expr{}
-	if e.Expr != nil {
-		b.WriteString(" of")
-		all = append(all, e.Expr)
-	}
-	for _, w := range e.Whens {
-		all = append(all, w.Cond, w.Val)
-	}
-	if e.Else != nil {
-		b.WriteString(" else")
-		all = append(all, e.Else)
-	}
-	return o.writeParts(b, all...)
-}
-
-// writeCall writes a call of a function on values. It refuses an aggregate, which
-// cannot be a key.
-func (o *outputs) writeCall(b *strings.Builder, e *sqlparser.FuncExpr) error {
-	if !o.isFunction(e) {
-		return o.outside(e)
-	}
-	name, _ := o.calledFunction(e)
-	b.WriteString(name)
-	for _, a := range e.Exprs {
-		aliased, ok := a.(*sqlparser.AliasedExpr)
-		if !ok {
-			return o.outside(e)
+		if !o.isFunction(n) {
+			return o.outside(n)
 		}
-		if t, ok := o.g.Token(aliased.As.String()); ok { // the type of CAST
-			b.WriteString(" as " + t.Upper)
+		name, _ := o.calledFunction(n)
+		buf.Myprintf("%s(%v)", name, n.Exprs)
+	case *sqlparser.UnaryExpr:
+		buf.Myprintf("(%s %v)", n.Operator, n.Expr)
+	case *sqlparser.BinaryExpr, *sqlparser.CaseExpr, sqlparser.ValTuple:
+		o.writeInside(buf, n)
+	case sqlparser.Expr:
+		if !isCondition(n) {
+			return o.outside(n)
 		}
-		if err := o.writeParts(b, aliased.Expr); err != nil {
-			return err
-		}
+		o.writeInside(buf, n)
+	default:
+		n.Format(buf)
 	}
 	return nil
 }
 
-// writeParts writes operands in parentheses.
-func (o *outputs) writeParts(b *strings.Builder, es ...sqlparser.Expr) error {
-	for _, e := range es {
-		b.WriteByte('(')
-		if err := o.write(b, e); err != nil {
-			return err
-		}
-		b.WriteByte(')')
+// writeInside writes a node in parentheses.
+func (o *outputs) writeInside(buf *sqlparser.TrackedBuffer, n sqlparser.SQLNode) {
+	buf.WriteByte('(')
+	n.Format(buf)
+	buf.WriteByte(')')
+}
+
+// writeOperand writes a column or a constant.
+func (o *outputs) writeOperand(buf *sqlparser.TrackedBuffer, e sqlparser.Expr) error {
+	v, ok, err := o.operand(e)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return o.outside(e)
+	case v.isColumn:
+		fmt.Fprintf(buf, "column %d", v.column)
+	case v.constant.real != nil:
+		fmt.Fprintf(buf, "real %v", v.constant.real)
+	default:
+		fmt.Fprintf(buf, "%v", v.constant.value)
 	}
 	return nil
 }
