@@ -51,17 +51,17 @@ func (o *outputs) aggregate(name string, f *sqlparser.FuncExpr) (post.Expr, erro
 	case n != 1:
 		return nil, at.Malformed("%s takes one argument", upper).WithHint("write COUNT(*), SUM(column) or AVG(column)")
 	}
-	arg, ok := f.Exprs[0].(*sqlparser.AliasedExpr)
+	args, ok := argumentsOf(f)
 	star, _ := f.Exprs[0].(*sqlparser.StarExpr)
 	switch {
 	case star != nil && name == "count" && star.TableName.IsEmpty():
 		return o.count(o.rows)
-	case !ok || !arg.As.IsEmpty():
+	case !ok:
 		return nil, at.Malformed("%s takes * or one expression", upper).WithHint("write COUNT(*)")
 	case name == "count":
-		return o.countOf(arg.Expr)
+		return o.countOf(args[0])
 	}
-	x, err := o.summand(arg.Expr)
+	x, err := o.summand(args[0])
 	if err != nil {
 		return nil, err
 	}
@@ -72,17 +72,17 @@ func (o *outputs) aggregate(name string, f *sqlparser.FuncExpr) (post.Expr, erro
 	switch name {
 	case "avg":
 		mean, err := o.mean(x, present)
-		return mean, o.placedAt(err, arg.Expr)
+		return mean, o.placedAt(err, args[0])
 	case "sum":
 		sum, err := o.sum(x, present)
-		return sum, o.placedAt(err, arg.Expr)
+		return sum, o.placedAt(err, args[0])
 	case "total":
 		sum, err := o.sum(x, present)
 		sum.Real = true
-		return sum, o.placedAt(err, arg.Expr)
+		return sum, o.placedAt(err, args[0])
 	}
 	v, err := o.variance(name, x, present)
-	return v, o.placedAt(err, arg.Expr)
+	return v, o.placedAt(err, args[0])
 }
 
 // count is the number of records of a 0/1 query.
@@ -285,19 +285,19 @@ func (o *outputs) products(x, y moment, present query.Query) ([]post.Term, error
 // asks for the count, the sums of both columns, the sums of their squares where these
 // matter, and the sum of their products.
 func (o *outputs) pair(name string, f *sqlparser.FuncExpr) (post.Expr, error) {
+	args, ok := argumentsOf(f)
+	if !ok {
+		return nil, o.g.FirstToken(f).Malformed("%s takes two expressions", syntax.UpperASCII(name)).WithHint("write %s(y, x)", syntax.UpperASCII(name))
+	}
 	var of [2]summand
 	present := o.rows
-	for i, e := range f.Exprs {
-		arg, ok := e.(*sqlparser.AliasedExpr)
-		if !ok || !arg.As.IsEmpty() {
-			return nil, o.g.FirstToken(f).Malformed("%s takes two expressions", syntax.UpperASCII(name)).WithHint("write %s(y, x)", syntax.UpperASCII(name))
-		}
+	for i, e := range args {
 		var err error
-		if of[i], err = o.summand(arg.Expr); err == nil {
+		if of[i], err = o.summand(e); err == nil {
 			present, err = o.spent.work.And(present, of[i].present.query(o.u))
 		}
 		if err != nil {
-			return nil, o.placedAt(err, arg.Expr)
+			return nil, o.placedAt(err, e)
 		}
 	}
 	x, err := o.pairOf(name, of[0], of[1], present)

@@ -181,11 +181,15 @@ func (b *binder) refuseOthers(operator string, x, y *expr, at sqlparser.Expr) er
 			if known && (p[1].column == column || operator == sqlparser.EqualStr || operator == sqlparser.NotEqualStr || operator == syntax.OperatorSame) {
 				continue
 			}
-			return b.g.StartToken(at).Unsupported("reading the texts of column "+b.u.Columns()[column].Name+", which has others than are listed,").
-				WithHint("compare it with the texts of its list, or with '%s'", query.Other)
+			return b.othersRead(column, b.g.StartToken(at))
 		}
 	}
 	return nil
+}
+
+func (b *binder) othersRead(column int, at syntax.Token) error {
+	return at.Unsupported("reading the texts of column "+b.u.Columns()[column].Name+", which has others than are listed,").
+		WithHint("compare it with the texts of its list, or with '%s'", query.Other)
 }
 
 // isListed reports whether a column has a text itself, and not OTHER in its place.
@@ -216,8 +220,7 @@ func (b *binder) refuseReading(e sqlparser.SQLNode) error {
 		if err != nil || !b.u.Columns()[column].Form.HasOther() {
 			return false, nil // an error is one of the caller's, too
 		}
-		return false, b.g.FirstToken(name).Unsupported("reading the texts of column "+b.u.Columns()[column].Name+", which has others than are listed,").
-			WithHint("compare it with the texts of its list, or with '%s'", query.Other)
+		return false, b.othersRead(column, b.g.FirstToken(name))
 	}, e)
 }
 

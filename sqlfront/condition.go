@@ -3,6 +3,7 @@ package sqlfront
 import (
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/xwb1989/sqlparser"
 
@@ -132,19 +133,19 @@ func flatten(e sqlparser.Expr, and bool) []sqlparser.Expr {
 
 // isTest compiles IS [NOT] NULL, TRUE and FALSE, which are never unknown.
 func (b *binder) isTest(e *sqlparser.IsExpr) (*condition, error) {
-	var c *condition
-	var err error
-	switch e.Operator {
-	case sqlparser.IsNullStr, sqlparser.IsNotNullStr:
-		c, err = b.nullTest(e.Expr)
-	default:
-		c, err = b.truthTest(e.Expr, e.Operator == sqlparser.IsTrueStr || e.Operator == sqlparser.IsNotTrueStr)
+	null, truth, not := testOf(e)
+	if null {
+		c, err := b.nullTest(e.Expr)
+		return negatedIf(not, c, err)
 	}
-	switch e.Operator {
-	case sqlparser.IsNotNullStr, sqlparser.IsNotTrueStr, sqlparser.IsNotFalseStr:
-		return negatedIf(true, c, err)
-	}
-	return c, err
+	c, err := b.truthTest(e.Expr, truth)
+	return negatedIf(not, c, err)
+}
+
+// testOf returns what IS [NOT] NULL, TRUE or FALSE asks.
+func testOf(e *sqlparser.IsExpr) (null, truth, not bool) {
+	word, not := strings.CutPrefix(strings.TrimPrefix(e.Operator, "is "), "not ")
+	return word == "null", word == "true", not
 }
 
 // truthTest compiles e IS TRUE, or e IS FALSE: NOT e IS TRUE.

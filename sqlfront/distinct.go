@@ -22,14 +22,11 @@ func (o *outputs) distinct(name string, f *sqlparser.FuncExpr) (post.Expr, error
 	if name != "count" {
 		return nil, at.Unsupported(upper+"(DISTINCT …)").WithHint("write %s(x), which takes each row; for one row a unit, declare a view that has one", upper)
 	}
-	if len(f.Exprs) != 1 {
+	args, ok := argumentsOf(f)
+	if !ok || len(args) != 1 {
 		return nil, refused
 	}
-	arg, ok := f.Exprs[0].(*sqlparser.AliasedExpr)
-	if !ok || !arg.As.IsEmpty() {
-		return nil, refused
-	}
-	c, ok := syntax.Unwrap(arg.Expr).(*sqlparser.ColName)
+	c, ok := syntax.Unwrap(args[0]).(*sqlparser.ColName)
 	if !ok {
 		return nil, refused
 	}

@@ -21,6 +21,18 @@ func (b *binder) expr(e sqlparser.Expr) (*expr, error) {
 	return b.valueOf(c), nil
 }
 
+// exprs compiles expressions.
+func (b *binder) exprs(all []sqlparser.Expr) ([]*expr, error) {
+	compiled := make([]*expr, len(all))
+	for i, e := range all {
+		var err error
+		if compiled[i], err = b.expr(e); err != nil {
+			return nil, err
+		}
+	}
+	return compiled, nil
+}
+
 // value compiles an expression that is no condition.
 func (b *binder) value(e sqlparser.Expr) (*expr, error) {
 	if err := b.countPart(); err != nil {
@@ -160,22 +172,23 @@ func (b *binder) unsupported(e sqlparser.Expr) error {
 
 // caseExpr compiles both forms of CASE.
 func (b *binder) caseExpr(e *sqlparser.CaseExpr) (*expr, error) {
-	var results []*expr
-	for _, w := range e.Whens {
-		then, err := b.expr(w.Val)
-		if err != nil {
-			return nil, err
-		}
-		results = append(results, then)
-	}
-	if e.Else != nil {
-		x, err := b.expr(e.Else)
-		if err != nil {
-			return nil, err
-		}
-		results = append(results, x)
+	results, err := b.exprs(resultsOf(e))
+	if err != nil {
+		return nil, err
 	}
 	return b.caseOf(e, results)
+}
+
+// resultsOf returns the results of a CASE, that of ELSE last.
+func resultsOf(e *sqlparser.CaseExpr) []sqlparser.Expr {
+	results := make([]sqlparser.Expr, 0, len(e.Whens)+1)
+	for _, w := range e.Whens {
+		results = append(results, w.Val)
+	}
+	if e.Else != nil {
+		results = append(results, e.Else)
+	}
+	return results
 }
 
 // caseOf compiles a CASE with the results of its arms and its ELSE.

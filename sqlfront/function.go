@@ -152,18 +152,11 @@ func (b *binder) arguments(e *sqlparser.FuncExpr) ([]*expr, error) {
 	if e.Distinct {
 		return nil, b.unsupported(e)
 	}
-	args := make([]*expr, len(e.Exprs))
-	for i, a := range e.Exprs {
-		aliased, ok := a.(*sqlparser.AliasedExpr)
-		if !ok || !aliased.As.IsEmpty() {
-			return nil, b.unsupported(e)
-		}
-		var err error
-		if args[i], err = b.expr(aliased.Expr); err != nil {
-			return nil, err
-		}
+	args, ok := argumentsOf(e)
+	if !ok {
+		return nil, b.unsupported(e)
 	}
-	return args, nil
+	return b.exprs(args)
 }
 
 // specialExpr compiles the functions that are short forms of CASE.

@@ -103,22 +103,19 @@ func (o *outputs) groupingSets(e sqlparser.Expr) ([][]int, error) {
 		k, err := o.keySet(e)
 		return [][]int{k}, err
 	}
-	if len(f.Exprs) == 0 {
+	args, ok := argumentsOf(f)
+	if !ok || len(args) == 0 || f.Distinct {
 		return nil, o.g.FirstToken(f).Malformed("%s takes expressions", syntax.UpperASCII(name))
 	}
 	var parts [][]int
-	for _, arg := range f.Exprs {
-		aliased, ok := arg.(*sqlparser.AliasedExpr)
-		if !ok || !aliased.As.IsEmpty() || f.Distinct {
-			return nil, o.g.FirstToken(f).Malformed("%s takes expressions", syntax.UpperASCII(name))
-		}
+	for _, arg := range args {
 		var sets [][]int
 		var err error
 		if name == "sets" {
-			sets, err = o.groupingSets(aliased.Expr)
+			sets, err = o.groupingSets(arg)
 		} else {
 			sets = make([][]int, 1)
-			sets[0], err = o.keySet(aliased.Expr)
+			sets[0], err = o.keySet(arg)
 		}
 		if err != nil {
 			return nil, err
@@ -215,16 +212,13 @@ func (o *outputs) bindKey(e sqlparser.Expr) (int, error) {
 // last key has the lowest. The groups have the number as one more value behind their keys.
 func (o *outputs) grouping(f *sqlparser.FuncExpr) (post.Expr, error) {
 	at := o.g.FirstToken(f)
-	if f.Distinct || len(f.Exprs) == 0 || len(f.Exprs) > 31 {
+	args, ok := argumentsOf(f)
+	if !ok || f.Distinct || len(args) == 0 || len(args) > 31 {
 		return nil, at.Malformed("GROUPING takes expressions of GROUP BY")
 	}
 	var mask []int
-	for _, arg := range f.Exprs {
-		aliased, ok := arg.(*sqlparser.AliasedExpr)
-		if !ok || !aliased.As.IsEmpty() {
-			return nil, at.Malformed("GROUPING takes expressions of GROUP BY")
-		}
-		e, err := o.grouped(aliased.Expr)
+	for _, arg := range args {
+		e, err := o.grouped(arg)
 		if err != nil {
 			return nil, err
 		}

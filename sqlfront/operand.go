@@ -338,6 +338,19 @@ func (b *binder) calledFunction(e sqlparser.Expr) (string, *sqlparser.FuncExpr) 
 	return strings.ToLower(f.Name.String()), f
 }
 
+// argumentsOf returns the arguments of a call. It is false if one is a star, or has a name.
+func argumentsOf(f *sqlparser.FuncExpr) ([]sqlparser.Expr, bool) {
+	args := make([]sqlparser.Expr, len(f.Exprs))
+	for i, x := range f.Exprs {
+		arg, ok := x.(*sqlparser.AliasedExpr)
+		if !ok || !arg.As.IsEmpty() {
+			return nil, false
+		}
+		args[i] = arg.Expr
+	}
+	return args, true
+}
+
 // expr is an expression over the columns of a table, with bounds that hold for all
 // records. A sum has terms instead of operands.
 type expr struct {

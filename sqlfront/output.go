@@ -219,17 +219,17 @@ func (o *outputs) call(e *sqlparser.FuncExpr, aliases bool) (post.Expr, error) {
 	case e.Distinct || len(e.Exprs) < f.least || len(e.Exprs) > f.most:
 		return nil, o.g.FirstToken(e).Malformed("%s does not take these arguments", syntax.UpperASCII(name))
 	}
+	args, ok := argumentsOf(e)
+	if !ok {
+		return nil, o.g.FirstToken(e).Malformed("%s takes expressions", syntax.UpperASCII(name))
+	}
+	compile := o.number
+	if f.name == post.Coalesce {
+		compile = func(x sqlparser.Expr, aliases bool, _ string) (post.Expr, error) { return o.chosen(x, e, aliases) }
+	}
 	call := post.Call{Name: f.name}
-	for _, x := range e.Exprs {
-		arg, ok := x.(*sqlparser.AliasedExpr)
-		if !ok || !arg.As.IsEmpty() {
-			return nil, o.g.FirstToken(e).Malformed("%s takes expressions", syntax.UpperASCII(name))
-		}
-		compile := o.number
-		if f.name == post.Coalesce {
-			compile = func(x sqlparser.Expr, aliases bool, _ string) (post.Expr, error) { return o.chosen(x, e, aliases) }
-		}
-		v, err := compile(arg.Expr, aliases, "an argument")
+	for _, arg := range args {
+		v, err := compile(arg, aliases, "an argument")
 		if err != nil {
 			return nil, err
 		}
@@ -249,11 +249,11 @@ func (o *outputs) margin(f *sqlparser.FuncExpr, name string) (post.Expr, error) 
 	if len(f.Exprs) != 1 || f.Distinct {
 		return nil, at.Malformed("%s takes one argument", name).WithHint("write %s(COUNT(*))", name)
 	}
-	arg, ok := f.Exprs[0].(*sqlparser.AliasedExpr)
-	if !ok || !arg.As.IsEmpty() {
+	args, ok := argumentsOf(f)
+	if !ok {
 		return nil, at.Malformed("%s takes an aggregate or its alias", name).WithHint("write %s(COUNT(*))", name)
 	}
-	operand, err := o.marginOf(arg.Expr, name)
+	operand, err := o.marginOf(args[0], name)
 	if err != nil {
 		return nil, err
 	}
@@ -369,14 +369,16 @@ func (o *outputs) rangeCondition(e *sqlparser.RangeCond, aliases bool) (post.Exp
 		return nil, err
 	}
 	high, err := o.comparison(e.Left, sqlparser.LessEqualStr, e.To, aliases)
-	if err != nil {
-		return nil, err
-	}
 	both := post.Logic{And: true, Operands: []post.Expr{low, high}}
-	if e.Operator == sqlparser.NotBetweenStr {
-		return post.Not{Operand: both}, nil
+	return inverseIf(e.Operator == sqlparser.NotBetweenStr, both), err
+}
+
+// inverseIf returns a condition, or NOT of it.
+func inverseIf(not bool, e post.Expr) post.Expr {
+	if not {
+		return post.Not{Operand: e}
 	}
-	return both, nil
+	return e
 }
 
 // inList compiles x IN (a, b) as x = a OR x = b.
@@ -393,34 +395,18 @@ func (o *outputs) inList(e *sqlparser.ComparisonExpr, aliases bool) (post.Expr, 
 		}
 		any.Operands = append(any.Operands, equal)
 	}
-	if e.Operator == sqlparser.NotInStr {
-		return post.Not{Operand: any}, nil
-	}
-	return any, nil
+	return inverseIf(e.Operator == sqlparser.NotInStr, any), nil
 }
 
 // truthTest compiles IS [NOT] NULL, TRUE and FALSE.
 func (o *outputs) truthTest(e *sqlparser.IsExpr, aliases bool) (post.Expr, error) {
-	var out post.Expr
-	switch e.Operator {
-	case sqlparser.IsNullStr, sqlparser.IsNotNullStr:
+	null, truth, not := testOf(e)
+	if null {
 		x, err := o.expr(e.Expr, aliases)
-		if err != nil {
-			return nil, err
-		}
-		out = post.IsNull{Operand: x}
-	default:
-		x, err := o.number(e.Expr, aliases, "a condition")
-		if err != nil {
-			return nil, err
-		}
-		out = post.TruthTest{Operand: x, True: e.Operator == sqlparser.IsTrueStr || e.Operator == sqlparser.IsNotTrueStr}
+		return inverseIf(not, post.IsNull{Operand: x}), err
 	}
-	switch e.Operator {
-	case sqlparser.IsNotNullStr, sqlparser.IsNotTrueStr, sqlparser.IsNotFalseStr:
-		return post.Not{Operand: out}, nil
-	}
-	return out, nil
+	x, err := o.number(e.Expr, aliases, "a condition")
+	return inverseIf(not, post.TruthTest{Operand: x, True: truth}), err
 }
 
 // program compiles the select list, HAVING, ORDER BY and LIMIT.

@@ -26,13 +26,9 @@ func (o *outputs) quantile(method post.Method, upper string, f *sqlparser.FuncEx
 	case !fraction && len(f.Exprs) != 1:
 		return nil, at.Malformed("%s takes one column", upper).WithHint("%s", quantileHint)
 	}
-	args := make([]sqlparser.Expr, len(f.Exprs))
-	for i, e := range f.Exprs {
-		arg, ok := e.(*sqlparser.AliasedExpr)
-		if !ok || !arg.As.IsEmpty() {
-			return nil, at.Malformed("%s takes expressions", upper).WithHint("%s", quantileHint)
-		}
-		args[i] = arg.Expr
+	args, ok := argumentsOf(f)
+	if !ok {
+		return nil, at.Malformed("%s takes expressions", upper).WithHint("%s", quantileHint)
 	}
 	q := post.Quantile{Q: 0.5, Method: method}
 	if fraction {

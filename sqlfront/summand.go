@@ -64,7 +64,11 @@ func integerResult(x scalar) (int64, error) {
 	case math.Abs(x.value.Float()) >= 1<<63:
 		return 0, errOverflow()
 	}
-	return 0, sqlerr.New(sqlerr.Unsupported, "a number with a fraction inside an aggregate is outside the dialect").WithHint("%s", sumHint)
+	return 0, errFraction()
+}
+
+func errFraction() *sqlerr.Error {
+	return sqlerr.New(sqlerr.Unsupported, "a number with a fraction inside an aggregate is outside the dialect").WithHint("%s", sumHint)
 }
 
 func errOverflow() error {
@@ -221,7 +225,7 @@ func (b *binder) numberAmount(e sqlparser.Expr) (*expr, *big.Rat, error) {
 // refuseAmount refuses a compiled operand of arithmetic that is no number.
 func (b *binder) refuseAmount(x *expr, e sqlparser.Expr) error {
 	if x.literal != nil && x.literal.real != nil {
-		return b.g.FirstToken(e).Unsupported("a number with a fraction inside an aggregate").WithHint("%s", sumHint)
+		return errFraction().At(b.g.FirstToken(e).Position)
 	}
 	return b.refuseText(x, e, "a text inside an aggregate", sumHint)
 }
@@ -282,19 +286,13 @@ func (b *binder) notIntegral(operands ...*expr) error {
 			return sqlerr.New(sqlerr.Unsupported, "a text inside an aggregate is outside the dialect").WithHint("%s", sumHint)
 		}
 	}
-	return sqlerr.New(sqlerr.Unsupported, "a number with a fraction inside an aggregate is outside the dialect").WithHint("%s", sumHint)
+	return errFraction()
 }
 
 // caseAmount compiles a CASE. It converts the results to one unit: the largest that
 // all of them are multiples of.
 func (b *binder) caseAmount(e *sqlparser.CaseExpr) (*expr, *big.Rat, error) {
-	results := make([]sqlparser.Expr, 0, len(e.Whens)+1)
-	for _, w := range e.Whens {
-		results = append(results, w.Val)
-	}
-	if e.Else != nil {
-		results = append(results, e.Else)
-	}
+	results := resultsOf(e)
 	amounts, units := make([]*expr, len(results)), make([]*big.Rat, len(results))
 	var unit *big.Rat
 	for i, r := range results {
