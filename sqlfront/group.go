@@ -258,10 +258,8 @@ func (o *outputs) grouped(e sqlparser.Expr) (sqlparser.Expr, error) {
 		it, err := o.listed(n, "GROUP BY", e)
 		return it.Expr, err
 	}
-	if name, ok := o.bareName(e); ok && len(o.scope.columnsNamed("", name)) == 0 {
-		if it, ok := o.aliased(name); ok {
-			return it.Expr, nil
-		}
+	if i, ok := o.aliasIndex(e); ok {
+		return o.s.List[i].Expr, nil
 	}
 	return e, nil
 }
@@ -300,16 +298,6 @@ func (o *outputs) bareName(e sqlparser.Expr) (string, bool) {
 	}
 	t, ok := o.g.Token(c.Name.String())
 	return t.Value, ok
-}
-
-// aliased returns the first entry of the select list with an alias.
-func (o *outputs) aliased(name string) (syntax.ListItem, bool) {
-	for _, it := range o.s.List {
-		if it.Expr != nil && it.Alias != "" && query.SameName(it.Alias, name) {
-			return it, true
-		}
-	}
-	return syntax.ListItem{}, false
 }
 
 // key divides the selected records by the values of an expression.

@@ -27,7 +27,7 @@ func (o *outputs) expr(e sqlparser.Expr, aliases bool) (post.Expr, error) {
 		return o.nameExpr(e, aliases)
 	case *sqlparser.SQLVal:
 		v, _, err := o.literal(e)
-		return literalExpr(v.constant), err
+		return post.Constant{Value: v.constant.scalar().value.Any()}, err
 	case *sqlparser.UnaryExpr:
 		return o.signedExpr(e, aliases)
 	case *sqlparser.BinaryExpr:
@@ -42,10 +42,8 @@ func (o *outputs) expr(e sqlparser.Expr, aliases bool) (post.Expr, error) {
 
 // nameExpr compiles a name: a column that is not grouped is refused.
 func (o *outputs) nameExpr(e *sqlparser.ColName, aliases bool) (post.Expr, error) {
-	if name, ok := o.bareName(e); ok && aliases && len(o.scope.columnsNamed("", name)) == 0 {
-		if i, ok := o.aliasIndex(name); ok {
-			return o.entry(i)
-		}
+	if i, ok := o.aliasIndex(e); ok && aliases {
+		return o.entry(i)
 	}
 	if _, err := o.column(e); err != nil {
 		return nil, err
@@ -60,12 +58,29 @@ func (o *outputs) nameExpr(e *sqlparser.ColName, aliases bool) (post.Expr, error
 		WithHint("%s; SELECT %s, COUNT(*) FROM table GROUP BY %s counts by its values", countHint, t.Text, t.Text)
 }
 
-func (o *outputs) aliasIndex(name string) (int, bool) {
-	i := slices.IndexFunc(o.s.List, func(it syntax.ListItem) bool {
-		return it.Expr != nil && it.Alias != "" && query.SameName(it.Alias, name)
+// aliasIndex returns the index of the first entry of the select list whose alias an expression is,
+// and no column's name.
+func (o *outputs) aliasIndex(e sqlparser.Expr) (int, bool) {
+	name, ok := o.bareName(e)
+	if !ok || len(o.scope.columnsNamed("", name)) > 0 {
+		return 0, false
+	}
+	return o.entryNamed(name, aliasOf)
+}
+
+// entryNamed returns the index of the first entry of the select list that has a name.
+func (b *binder) entryNamed(name string, nameOf func(syntax.ListItem) string) (int, bool) {
+	i := slices.IndexFunc(b.s.List, func(it syntax.ListItem) bool {
+		if it.Expr == nil {
+			return false
+		}
+		own := nameOf(it)
+		return own != "" && query.SameName(own, name)
 	})
 	return i, i >= 0
 }
+
+func aliasOf(it syntax.ListItem) string { return it.Alias }
 
 // entry compiles an entry of the select list, once.
 func (o *outputs) entry(i int) (post.Expr, error) {
@@ -107,19 +122,6 @@ func (b *binder) heading(it syntax.ListItem) string {
 	return b.g.TextOf(it)
 }
 
-func literalExpr(k constant) post.Expr {
-	switch {
-	case k.real != nil:
-		x, _ := k.real.Float64()
-		return post.Constant{Value: x}
-	case k.value.IsNull():
-		return post.Constant{}
-	case k.value.IsInt():
-		return post.Constant{Value: k.value.Int64()}
-	}
-	return post.Constant{Value: k.value.Str()}
-}
-
 // number compiles an expression that must not be a text.
 func (o *outputs) number(e sqlparser.Expr, aliases bool, what string) (post.Expr, error) {
 	x, err := o.expr(e, aliases)
@@ -134,7 +136,7 @@ func (o *outputs) number(e sqlparser.Expr, aliases bool, what string) (post.Expr
 
 func (o *outputs) signedExpr(e *sqlparser.UnaryExpr, aliases bool) (post.Expr, error) {
 	if v, ok, err := o.operand(e); err == nil && ok && !v.isColumn {
-		return literalExpr(v.constant), nil // −2^63 is a literal
+		return post.Constant{Value: v.constant.scalar().value.Any()}, nil // −2^63 is a literal
 	}
 	x, err := o.number(e.Expr, aliases, "an operand")
 	switch {
@@ -498,7 +500,7 @@ func (o *outputs) orderTerm(e sqlparser.Expr) (post.Expr, error) {
 		return o.columns[n-1].Value, nil
 	}
 	if name, ok := o.bareName(e); ok {
-		if i, ok := o.aliasIndex(name); ok {
+		if i, ok := o.entryNamed(name, aliasOf); ok { // before a column of the name
 			return o.columns[i].Value, nil
 		}
 	}

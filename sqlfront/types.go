@@ -92,28 +92,26 @@ func (n named) Column(c *syntax.Column) types.Type {
 	if t := types.Clock(name); t != types.Unknown {
 		return t
 	}
-	return n.typeOfEntry(func(it syntax.ListItem) bool { return it.Alias != "" && query.SameName(it.Alias, name.Text) })
+	return n.typeOfEntry(n.entryNamed(name.Text, aliasOf))
 }
 
 // Entry implements types.Entries.
 func (n named) Entry(name syntax.Ident) types.Type {
-	return n.typeOfEntry(func(it syntax.ListItem) bool { return query.SameName(n.heading(it), name.Text) })
+	return n.typeOfEntry(n.entryNamed(name.Text, n.heading))
 }
 
-// typeOfEntry returns the type of the first entry of the select list that is meant. No entry
-// refers to one that refers to another.
-func (b *binder) typeOfEntry(meant func(syntax.ListItem) bool) types.Type {
-	if b.typing {
+// typeOfEntry returns the type of an entry of the select list, if there is one. No entry refers to
+// one that refers to another.
+func (b *binder) typeOfEntry(i int, ok bool) types.Type {
+	switch {
+	case b.typing:
 		return types.Null
+	case !ok:
+		return types.Unknown
 	}
 	b.typing = true
 	defer func() { b.typing = false }()
-	for i, it := range b.s.List {
-		if it.Expr != nil && meant(it) {
-			return b.typePass().Of(b.s.Block.Items[i].X)
-		}
-	}
-	return types.Unknown
+	return b.typePass().Of(b.s.Block.Items[i].X)
 }
 
 // typeOf returns the type of an expression that is no literal.
