@@ -127,7 +127,7 @@ func (f filling) fill(c *Catalog) (sql string, args []any) {
 	for i, name := range f.lists {
 		list := lists[name]
 		columns := strings.Join(list.columns, ", ")
-		tables = append(tables, name+"("+columns+") AS ("+listSQL(len(list.columns), i+1)+")")
+		tables = append(tables, name+"("+columns+") AS MATERIALIZED ("+listSQL(len(list.columns), i+1)+")")
 		var rows [][]any
 		if c != nil {
 			rows = list.pictured(c)

@@ -132,8 +132,7 @@ func resultSQL(p *plan) string {
 		}
 		lists = append(lists, jsonList(some))
 	}
-	bounded := "(SELECT * FROM (" + p.sql + ") LIMIT " + itoa(maxRows+1) + ")"
-	return "SELECT json_group_array(" + jsonList(lists) + ") FROM " + bounded
+	return "SELECT json_group_array(" + jsonList(lists) + ") FROM (" + p.sql + ")"
 }
 
 // maxArguments is a number of arguments that a function of SQLite takes.
