@@ -16,7 +16,7 @@ import (
 // string or a number of a statement: identifiers become iN, literals and parameters :vN, where N
 // counts them.
 
-// lowering lowers one SELECT. It stops by a panic with a *sqlerr.Error, which lowered catches.
+// lowering lowers one SELECT. It stops by a panic with a *sqlerr.Error, see caught.
 type lowering struct {
 	*Tokens
 	all  []Token // of the statement
@@ -34,16 +34,8 @@ const maxExpressions = 100
 
 // lowered returns the SELECT that a query is, whose statement has the tokens.
 func lowered(q *Query, tokens []Token) (s *Select, err error) {
-	defer func() {
-		switch stop := recover().(type) {
-		case nil:
-		case *sqlerr.Error:
-			s, err = nil, stop
-		default:
-			panic(stop)
-		}
-	}()
-	return lowerQuery(q, tokens, nil), nil
+	err = caught(func() { s = lowerQuery(q, tokens, nil) })
+	return s, err
 }
 
 // lowerQuery lowers a query that sees common table expressions.

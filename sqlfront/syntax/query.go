@@ -1,9 +1,5 @@
 package syntax
 
-import (
-	"dpsql/sqlerr"
-)
-
 // ParseQuery parses one query, with or without its semicolon. Its errors are *sqlerr.Error.
 func ParseQuery(text string, d Dialect) (*Query, error) {
 	tokens, err := d.Lex(text)
@@ -20,22 +16,18 @@ func (d Dialect) Parse(tokens []Token) (*Query, error) {
 
 // parse reads the query that all of the tokens are.
 func (p *queryParser) parse() (q *Query, err error) {
-	defer func() {
-		switch stop := recover().(type) {
-		case nil:
-		case *sqlerr.Error:
-			q, err = nil, stop
-		default:
-			panic(stop)
+	err = caught(func() {
+		for p.accept(";") {
 		}
-	}()
-	for p.accept(";") {
-	}
-	q = p.query()
-	for p.accept(";") {
-	}
-	if p.peek().Kind != KindEnd {
-		p.unexpected("the end of the statement")
+		q = p.query()
+		for p.accept(";") {
+		}
+		if p.peek().Kind != KindEnd {
+			p.unexpected("the end of the statement")
+		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	return q, nil
 }

@@ -156,25 +156,17 @@ func joined(settings, more []Option) ([]Option, error) {
 }
 
 // desugar desugars a statement's query, and takes its settings away.
-func (d *desugaring) desugar(q *Query) (err error) {
-	defer func() {
-		switch stop := recover().(type) {
-		case nil:
-		case *sqlerr.Error:
-			err = stop
-		default:
-			panic(stop)
+func (d *desugaring) desugar(q *Query) error {
+	return caught(func() {
+		if q.Settings != nil {
+			q.Settings, q.to = nil, d.before(q.settingsAt)
 		}
-	}()
-	if q.Settings != nil {
-		q.Settings, q.to = nil, d.before(q.settingsAt)
-	}
-	d.clauses(q)
-	Replace(q, d.expr)
-	if nesting(q) > maxDepth {
-		return errTooDeep(Token{Position: q.Pos()})
-	}
-	return nil
+		d.clauses(q)
+		Replace(q, d.expr)
+		if d.count > 0 && nesting(q) > maxDepth {
+			panic(errTooDeep(Token{Position: q.Pos()}))
+		}
+	})
 }
 
 // readSettings reads settings that are all of the tokens.

@@ -247,7 +247,7 @@ func (p *parser) settings(settings []Option) ([]Option, error) {
 
 // queryParser reads a query by recursive descent, and expressions by the powers of operators. It
 // calls itself so deep that an error handed back by each method would be most of their text: it
-// stops by a panic with a *sqlerr.Error, which Parse catches.
+// stops by a panic with a *sqlerr.Error, see caught.
 type queryParser struct {
 	tokens  []Token
 	pos     int
@@ -255,6 +255,21 @@ type queryParser struct {
 	depth   int
 	certain bool // the error stands, whatever else is wrong
 	formed  bool // the error is about a form of another system
+}
+
+// caught returns the error that f stops with by a panic.
+func caught(f func()) (err error) {
+	defer func() {
+		switch stop := recover().(type) {
+		case nil:
+		case *sqlerr.Error:
+			err = stop
+		default:
+			panic(stop)
+		}
+	}()
+	f()
+	return nil
 }
 
 func (p *queryParser) peek() *Token { return &p.tokens[p.pos] }
