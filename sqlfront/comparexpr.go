@@ -65,10 +65,7 @@ func (b *binder) comparisonOf(operator string, left, right sqlparser.Expr) (*exp
 
 // pair compiles two operands that are compared with each other.
 func (b *binder) pair(left, right sqlparser.Expr) (x, y *expr, err error) {
-	if x, err = b.expr(left); err != nil {
-		return nil, nil, err
-	}
-	if y, err = b.expr(right); err != nil {
+	if x, y, err = b.both(left, right); err != nil {
 		return nil, nil, err
 	}
 	return b.affine(x, y, left)

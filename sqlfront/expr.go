@@ -33,6 +33,14 @@ func (b *binder) exprs(all []sqlparser.Expr) ([]*expr, error) {
 	return compiled, nil
 }
 
+// both compiles two operands.
+func (b *binder) both(left, right sqlparser.Expr) (x, y *expr, err error) {
+	if x, err = b.expr(left); err == nil {
+		y, err = b.expr(right)
+	}
+	return x, y, err
+}
+
 // value compiles an expression that is no condition.
 func (b *binder) value(e sqlparser.Expr) (*expr, error) {
 	if err := b.countPart(); err != nil {
@@ -119,11 +127,7 @@ func (b *binder) unaryOf(e *sqlparser.UnaryExpr, x *expr) (*expr, error) {
 }
 
 func (b *binder) binaryExpr(e *sqlparser.BinaryExpr) (*expr, error) {
-	x, err := b.expr(e.Left)
-	if err != nil {
-		return nil, err
-	}
-	y, err := b.expr(e.Right)
+	x, y, err := b.both(e.Left, e.Right)
 	if err != nil {
 		return nil, err
 	}

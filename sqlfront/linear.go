@@ -163,11 +163,7 @@ func (b *binder) exactly(operator string, left, right sqlparser.Expr) (*expr, bo
 	if err != nil || !x.full.integral || !y.full.integral {
 		return nil, false
 	}
-	unit := commonUnit(worth(unitX), worth(unitY))
-	if x, err = inUnits(x, unitX, unit); err != nil || !x.full.integral {
-		return nil, false
-	}
-	if y, err = inUnits(y, unitY, unit); err != nil || !y.full.integral {
+	if x, y, _, err = inCommonUnits(x, unitX, y, unitY); err != nil || !x.full.integral || !y.full.integral {
 		return nil, false
 	}
 	return comparedBy(operator, x, y), true

@@ -49,11 +49,7 @@ func (b *binder) matchExpr(what string, e *sqlparser.ComparisonExpr, read func(s
 	if err := b.refuseReading(e); err != nil {
 		return nil, err
 	}
-	x, err := b.expr(e.Left)
-	if err != nil {
-		return nil, err
-	}
-	y, err := b.expr(e.Right)
+	x, y, err := b.both(e.Left, e.Right)
 	if err != nil {
 		return nil, err
 	}

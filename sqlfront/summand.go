@@ -257,11 +257,8 @@ func (b *binder) binaryAmount(e *sqlparser.BinaryExpr) (*expr, *big.Rat, error) 
 	}
 	switch e.Operator {
 	case sqlparser.PlusStr, sqlparser.MinusStr:
-		unit := commonUnit(worth(unitX), worth(unitY))
-		if x, err = inUnits(x, unitX, unit); err != nil {
-			return nil, nil, b.placedAt(err, e)
-		}
-		if y, err = inUnits(y, unitY, unit); err != nil {
+		x, y, unit, err := inCommonUnits(x, unitX, y, unitY)
+		if err != nil {
 			return nil, nil, b.placedAt(err, e)
 		}
 		return sum(x, y, e.Operator == sqlparser.MinusStr), unit, nil
@@ -328,6 +325,16 @@ func (b *binder) caseAmount(e *sqlparser.CaseExpr) (*expr, *big.Rat, error) {
 func commonUnit(x, y *big.Rat) *big.Rat {
 	over := new(big.Int).GCD(nil, nil, new(big.Int).Mul(x.Num(), y.Denom()), new(big.Int).Mul(y.Num(), x.Denom()))
 	return new(big.Rat).SetFrac(over, new(big.Int).Mul(x.Denom(), y.Denom()))
+}
+
+// inCommonUnits converts two expressions to the largest unit that those of both are multiples of.
+func inCommonUnits(x *expr, unitX *big.Rat, y *expr, unitY *big.Rat) (*expr, *expr, *big.Rat, error) {
+	unit := commonUnit(worth(unitX), worth(unitY))
+	x, err := inUnits(x, unitX, unit)
+	if err == nil {
+		y, err = inUnits(y, unitY, unit)
+	}
+	return x, y, unit, err
 }
 
 // inUnits converts an expression to another unit. Its own unit must be a multiple of
