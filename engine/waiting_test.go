@@ -361,3 +361,25 @@ func TestExplainTellsWhatWaits(t *testing.T) {
 		}
 	}
 }
+
+// TestExplainCreateTellsWhatWaits interrupts statements that take nearly all of an account. EXPLAIN counts the charge
+// of each as left for it, and for no other statement.
+func TestExplainCreateTellsWhatWaits(t *testing.T) {
+	for _, c := range []struct{ text, other, left string }{
+		{`CREATE RELEASE r ON admissions (sex, age) USING PROJECTION WITH (epsilon = 1.5)`, `CREATE RELEASE q ON admissions (sex, age) USING PROJECTION WITH (epsilon = 1.5)`, "would leave ε 0.5 of 2"},
+		{`CREATE PUBLIC TABLE found AS SELECT DISTINCT zip FROM admissions WITH (epsilon = 1.5, delta = 1e-8)`,
+			`CREATE PUBLIC TABLE other AS SELECT DISTINCT zip FROM admissions WITH (epsilon = 1.5, delta = 1e-8)`, "would leave ε 0.5 of 2"},
+	} {
+		f := newFar(t)
+		s := outsideClinic(t, f)
+		if !interrupt(t, f, s, c.text, 1) {
+			t.Fatalf("%s was not interrupted", c.text)
+		}
+		for text, want := range map[string]string{c.text: c.left, c.other: "refused: budget"} {
+			if all := fmt.Sprint(must(t, s, "EXPLAIN "+text).Rows); !strings.Contains(all, want) || want != c.left && strings.Contains(all, c.left) {
+				t.Errorf("EXPLAIN %s: %s, want %s", text, all, want)
+			}
+		}
+		must(t, s, c.text)
+	}
+}

@@ -39,6 +39,7 @@ func (s *Statement) planDiscovery(st *syntax.CreatePublic, v *view.View) (d disc
 	}
 	d.table = t
 	d.column, _ = t.Universe.Index(k.Column.Text) // Target found it
+	s.Bill.Statement = built(st.Name, t, []int{d.column}, discoverKeys, st.Keys.Options)
 	o := kind.NewOptions(k.Options, "epsilon", "delta", "insist")
 	insists := o.Word("insist", "off", "on") == "on"
 	d.cost.Epsilon = o.Epsilon()
@@ -106,7 +107,6 @@ func (s *Statement) Discover(ctx context.Context, st *syntax.CreatePublic) (warn
 	if err := s.agreed(d); err != nil {
 		return nil, err
 	}
-	s.Bill.Statement = built(st.Name, d.table, []int{d.column}, discoverKeys, st.Keys.Options)
 	found, err := s.site().Discover(ctx, d.table, d.column, discoverKeys, st.Name.Text, d.cost, d.Discovery)
 	if err != nil {
 		return nil, err

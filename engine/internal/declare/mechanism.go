@@ -34,7 +34,6 @@ func (s *Statement) CreateMechanism(ctx context.Context, st *syntax.CreateMechan
 	if err != nil {
 		return nil, err
 	}
-	s.Bill.Statement = built(st.Name, t, columns, string(syntax.SMW), st.Options)
 	n, left, err := s.Desk.RowCount(ctx, s.Bill, s.Rows, t, catalog.KindInteractive, asked.Cost)
 	if err != nil {
 		return nil, err
@@ -81,5 +80,6 @@ func (s *Statement) PlanMechanism(st *syntax.CreateMechanism, v *view.View) (*ki
 	if err != nil {
 		return nil, err
 	}
+	s.Bill.Statement = built(st.Name, t, columns, string(syntax.SMW), st.Options)
 	return kind.PlanMechanism(kind.Request{Options: options, View: v, Table: t, Columns: columns, Public: s})
 }

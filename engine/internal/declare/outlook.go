@@ -22,7 +22,7 @@ import (
 type Outlook struct {
 	kind.Outline
 	Name, Using string
-	Left        accounting.Amount // in the accounts, before the statement
+	Left        accounting.Amount // in the accounts, before the statement, with the charge that waits for it
 	Refused     error             // why the statement would be refused, or nil
 	Foreseen    []Foreseen
 	forecast    kind.Forecast // nil for a list of keys
@@ -78,14 +78,19 @@ func (s *Statement) Outlook(ctx context.Context, st *syntax.ExplainCreate, v *vi
 	if !planned {
 		o.Refused, err = err, nil
 	}
-	o.Left = v.Accounts[o.Table.Account].RemainingIn(o.Table.Span())
+	w, err := s.Desk.Waiting(ctx, s.Bill, o.Table)
+	if err != nil {
+		return o, err
+	}
+	o.Left, _ = v.Accounts[o.Table.Account].RemainingIn(o.Table.Span()).Add(w.Amount)
 	if exists {
 		o.Outline, o.Foreseen = kind.Outline{Table: o.Table, Columns: o.Columns, Open: "exists: nothing to do"}, nil
 		return o, nil
 	}
 	if o.Refused == nil {
 		o.Refused = s.Store.Read(ctx, func(tx *catalog.Tx) error {
-			return tx.Affords(o.Table.Account, o.Table.Span(), account, action, o.Cost)
+			return tx.Affords(o.Table.Account, o.Table.Span(), account, action, accounting.Amount{Epsilon: max(0, o.Cost.Epsilon-w.Amount.Epsilon),
+				Delta: max(0, o.Cost.Delta-w.Amount.Delta), Rho: max(0, o.Cost.Rho-w.Amount.Rho)})
 		})
 		if o.Refused != nil && sqlerr.CodeOf(o.Refused) != sqlerr.Budget {
 			return o, o.Refused

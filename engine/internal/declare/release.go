@@ -50,13 +50,7 @@ func (s *Statement) build(ctx context.Context, st *syntax.CreateRelease, v *view
 	if err != nil {
 		return nil, err
 	}
-	s.Bill.Statement = built(st.Name, t, columns, string(st.Using), st.Options)
-	asked := s.request(st, v, t, columns)
-	asked.Waits = func(ctx context.Context) (accounting.Delta, error) {
-		w, err := s.Desk.Waiting(ctx, s.Bill, t)
-		return w.Amount.Delta, err
-	}
-	p, err := kind.Of(string(st.Using)).Plan(ctx, asked)
+	p, err := kind.Of(string(st.Using)).Plan(ctx, s.request(st, v, t, columns))
 	if err != nil {
 		return nil, err
 	}
@@ -64,10 +58,14 @@ func (s *Statement) build(ctx context.Context, st *syntax.CreateRelease, v *view
 	return append(warnings, warnDelta(t, v.Accounts[t.Account])...), err
 }
 
-// request returns a statement as kinds read it.
+// request returns a statement as kinds read it, and notes which charges wait for it.
 func (s *Statement) request(st *syntax.CreateRelease, v *view.View, t *view.Table, columns []int) kind.Request {
-	return kind.Request{Options: st.Options, View: v, Table: t, Columns: columns, Public: s,
-		Built: built(st.Name, t, columns, string(st.Using), st.Options)}
+	s.Bill.Statement = built(st.Name, t, columns, string(st.Using), st.Options)
+	return kind.Request{Options: st.Options, View: v, Table: t, Columns: columns, Public: s, Built: s.Bill.Statement,
+		Waits: func(ctx context.Context) (accounting.Delta, error) {
+			w, err := s.Desk.Waiting(ctx, s.Bill, t)
+			return w.Amount.Delta, err
+		}}
 }
 
 // site is where the statement builds.
