@@ -2,7 +2,6 @@ package pgcatalog
 
 import (
 	"context"
-	"math"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -150,15 +149,6 @@ func likePattern(s string) string {
 	}
 	b.WriteString(`\z`)
 	return b.String()
-}
-
-// rounded returns a float as an integer of a type.
-func (c *Catalog) rounded(v float64, t uint32) any {
-	v = math.RoundToEven(v)
-	if math.IsNaN(v) || v < -1<<62 || v > 1<<62 {
-		fail(sqlerr.New(sqlerr.Invalid, "%s out of range", c.typeTitle(t)))
-	}
-	return c.ranged(int64(v), t)
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -237,27 +237,6 @@ func boolean(s string) bool {
 	return false
 }
 
-// ranged returns an integer, if the type has it.
-func (c *Catalog) ranged(n int64, t uint32) int64 {
-	low, high := int64(math.MinInt64), int64(math.MaxInt64)
-	switch t {
-	case int2OID:
-		low, high = math.MinInt16, math.MaxInt16
-	case int4OID:
-		low, high = math.MinInt32, math.MaxInt32
-	case int8OID:
-	default:
-		low, high = math.MinInt32, math.MaxUint32
-		if n < 0 && n >= low {
-			return n + 1<<32
-		}
-	}
-	if n < low || n > high {
-		fail(sqlerr.New(sqlerr.Invalid, "%s out of range", c.typeTitle(t)))
-	}
-	return n
-}
-
 // arrayInput reads {a,"b",NULL}, and for the vectors a list with spaces.
 func (c *Catalog) arrayInput(s string, t uint32) any {
 	element := elementOf(t)
