@@ -120,30 +120,22 @@ var fillings = sync.OnceValue(func() map[string]filling {
 	return out
 })
 
-// fill returns a statement that fills a relation with what follows from a picture, or of nil from the system
-// itself, and its arguments. Each list is JSON.
-func (f filling) fill(c *Catalog) (sql string, args []any) {
-	var tables []string
-	for i, name := range f.lists {
-		list := lists[name]
-		columns := strings.Join(list.columns, ", ")
-		tables = append(tables, name+"("+columns+") AS MATERIALIZED ("+listSQL(len(list.columns), i+1)+")")
-		var rows [][]any
-		if c != nil {
-			rows = list.pictured(c)
-		} else if list.system != nil {
-			rows = list.system()
-		}
-		args = append(args, jsonRows(rows))
-	}
-	return "WITH " + strings.Join(tables, ", ") + " " + f.sql, args
-}
-
 // list is what relationsText reads beside relations.
 type list struct {
 	columns  []string
 	system   func() [][]any
 	pictured func(c *Catalog) [][]any
+}
+
+// rows are those of a picture, or of nil those of the system.
+func (l list) rows(c *Catalog) [][]any {
+	switch {
+	case c != nil:
+		return l.pictured(c)
+	case l.system != nil:
+		return l.system()
+	}
+	return nil
 }
 
 // lists are the lists by name.
