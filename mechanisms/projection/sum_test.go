@@ -36,12 +36,18 @@ func TestSumCoverage(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			hits := make([]int, len(queries))
 			const confidence = 0.95
+			var known []*widths // of each part: its law is the same in all trials
+			for range parts {
+				known = append(known, newWidths())
+			}
 			for range c.trials {
 				var releases []*Release
 				truth := make([]int64, len(queries))
 				for i := range parts {
 					data := zipf(n, 40+10*i, 60)
-					releases = append(releases, build(t, u, c.of(i), src, data.cells()))
+					r := build(t, u, c.of(i), src, data.cells())
+					r.widths = known[i]
+					releases = append(releases, r)
 					for j, q := range queries {
 						truth[j] += data.answer(q)
 					}
