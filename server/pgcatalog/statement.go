@@ -140,8 +140,6 @@ const maxArguments = 100
 
 // rows runs the statement.
 func (s *Statement) rows(r *run, values []any) (*Rows, error) {
-	ctx, cancel := context.WithTimeout(r.ctx, maxTime)
-	defer cancel()
 	db, err := opened(context.WithoutCancel(r.ctx))
 	if err != nil {
 		return nil, err
@@ -150,6 +148,8 @@ func (s *Statement) rows(r *run, values []any) (*Rows, error) {
 		db.close()
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(r.ctx, maxTime) // from here on: who asks first waits for the relations
+	defer cancel()
 	running.Store(values[0], r)
 	defer running.Delete(values[0])
 	text, err := db.ask(ctx, s.sql, values)
