@@ -573,3 +573,18 @@ func TestChoiceWithoutARule(t *testing.T) {
 		t.Errorf("a rule: %v", got)
 	}
 }
+
+// TestCellsThatPromiseNothing has a cell whose interval is open, and choices that nobody made.
+func TestCellsThatPromiseNothing(t *testing.T) {
+	open := Cell{Value: int64(5), Ends: func(float64) any { return Interval{2, math.Inf(1)} }}
+	if got := Enclose(Number{0}, int64(5), []Cell{open}, 0.95); got != MayBeNil {
+		t.Errorf("an open interval is %v", got)
+	}
+	closed := Cell{Value: int64(5), Ends: func(float64) any { return Interval{2, 9} }}
+	for index, want := range map[any]any{int64(0): Interval{2, 9}, int64(1): nil, int64(-1): nil, "0": nil, nil: nil} {
+		e := Choice{By: 0, Of: []Expr{Number{1}}}
+		if got := Enclose(e, int64(5), []Cell{{Value: index}, closed}, 0.95); got != want {
+			t.Errorf("choice %v is in %v, want %v", index, got, want)
+		}
+	}
+}
