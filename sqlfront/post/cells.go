@@ -140,20 +140,3 @@ func (c Cell) known(v sqlvalue.Value, confidence float64) (around, bool) {
 	}
 	return around{}, false
 }
-
-// truth returns the interval of an answer's true value, and that less the noisy one; or the interval
-// of a cell's.
-func (r *row) truth(slot int, confidence float64) (truth, miss Interval, why Unknown, known bool) {
-	if r.cells == nil {
-		a := r.answers[slot]
-		if miss, known = a.Error(confidence); !known {
-			return truth, miss, Unproven, false
-		}
-		miss = miss.Beyond(a.Value)
-		return miss.Plus(float64(a.Value)), miss, Beyond, miss.finite()
-	}
-	ends := r.cells[slot].Ends(confidence)
-	why, _ = ends.(Unknown)
-	truth, known = ends.(Interval)
-	return truth, Interval{}, why, known && truth.finite()
-}
