@@ -9,6 +9,17 @@ import (
 // This file desugars clauses of other systems: TOP, FETCH, OFFSET, GROUP BY ALL, QUALIFY and
 // generate_series, and takes the schema public away.
 
+// desugar desugars a statement's query.
+func (d *desugaring) desugar(q *Query) error {
+	return caught(func() {
+		d.clauses(q)
+		Replace(q, d.expr)
+		if nesting(q) > maxDepth {
+			panic(errTooDeep(Token{Position: q.Pos()}))
+		}
+	})
+}
+
 // clauses desugars the clauses of all queries in a statement, which the query q is.
 func (d *desugaring) clauses(q *Query) {
 	d.schemas(q)

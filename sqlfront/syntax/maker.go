@@ -167,14 +167,6 @@ func unitOf(s string) string { return strings.TrimSuffix(UpperASCII(s), "S") }
 // maxCount bounds an interval.
 const maxCount = 1_000_000
 
-// before returns the end of the token before a position.
-func (d *desugaring) before(position int) int {
-	if i := d.token(position); i > 0 {
-		return d.tokens[i-1].End
-	}
-	return position
-}
-
 // named reports whether a call is one of a function with n arguments and commas between them.
 func (c *Call) named(name string, n int) bool {
 	if len(c.Path) != 1 || c.Path[0].Quoted || UpperASCII(c.Path[0].Text) != name || len(c.Args) != n {

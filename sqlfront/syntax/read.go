@@ -74,12 +74,41 @@ func (r *Reading) query() (err error) {
 	if r.Settings, err = joined(r.Settings, r.Query.Settings); err != nil {
 		return err
 	}
-	d := &desugaring{tokens: r.Tokens, text: r.Text}
-	if err = d.desugar(r.Query); err != nil {
-		return err
+	if q := r.Query; q.Settings != nil {
+		i, _ := slices.BinarySearchFunc(r.Tokens, q.settingsAt, func(t Token, p int) int { return t.Position - p })
+		q.Settings, q.to = nil, r.Tokens[i-1].End
+	}
+	if formed(r.Tokens) {
+		d := &desugaring{tokens: r.Tokens, text: r.Text}
+		if err = d.desugar(r.Query); err != nil {
+			return err
+		}
+		if nesting(r.Query) > maxNesting {
+			r.Why = errTooDeep(r.Tokens[0])
+			return nil
+		}
 	}
 	r.Statement, r.Why = r.aggregate()
 	return nil
+}
+
+// formWords are the words that the forms of other systems begin with, or have in them.
+var formWords = words(`CAST EXTRACT DATE_TRUNC DATE_PART ILIKE INTERVAL DATE TIMESTAMP NOW FETCH OFFSET ALL TOP LOCALTIMESTAMP
+	PUBLIC GREATEST LEAST COUNTIF COUNT_IF SAFE_DIVIDE DIV0NULL IF IFF ISNULL COUNT_BIG NVL LEFT RIGHT POSITION SUBSTRING TO_CHAR
+	CHAR_LENGTH CHARACTER_LENGTH YEAR MONTH DAY QUARTER NULLIF WITHIN QUANTILE_CONT QUANTILE_DISC E ANY QUALIFY GENERATE_SERIES
+	RATIO_TO_REPORT STDEV STDEVP VARP`)
+
+// formed reports whether a query may have a form of another system. Most have none.
+func formed(tokens []Token) bool {
+	return slices.ContainsFunc(tokens, func(t Token) bool {
+		switch t.Kind {
+		case KindWord:
+			return formWords[t.Upper]
+		case KindQuoted:
+			return formWords[UpperASCII(t.Value)]
+		}
+		return t.Matches("::") || t.Matches("~")
+	})
 }
 
 // unreadable returns the error for tokens that are no query, for the reason why: a word that no query
@@ -102,7 +131,7 @@ func (r *Reading) aggregate() (Statement, error) {
 	if t := r.Tokens[0]; t.Matches("VALUES") {
 		return nil, noStatement(t)
 	}
-	s, err := Aggregate(r.Query, r.Tokens, len(r.Parameters))
+	s, err := aggregate(r.Query, r.Tokens, len(r.Parameters))
 	if err != nil {
 		return nil, err
 	}
@@ -118,6 +147,11 @@ func Aggregate(q *Query, tokens []Token, parameters int) (*Select, error) {
 	if nesting(q) > maxNesting {
 		return nil, errTooDeep(Token{Position: q.Pos()})
 	}
+	return aggregate(q, tokens, parameters)
+}
+
+// aggregate is Aggregate of a query that is not nested too deeply.
+func aggregate(q *Query, tokens []Token, parameters int) (*Select, error) {
 	s, err := lowered(q, tokens)
 	if err != nil {
 		return nil, err
@@ -126,22 +160,6 @@ func Aggregate(q *Query, tokens []Token, parameters int) (*Select, error) {
 	s.Tables = s.tables()
 	s.Table = s.Tables[0]
 	return s, nil
-}
-
-// nesting returns how deep what has parentheses stands inside each other in a node.
-func nesting(n Node) (depth int) {
-	Walk(n, func(c Node) bool {
-		if c == n {
-			return true
-		}
-		depth = max(depth, nesting(c))
-		return false
-	})
-	switch n.(type) {
-	case *Paren, *Tuple, *Call, *Cast, *Subquery, *Exists, *Derived, *ParenSource:
-		depth++
-	}
-	return depth
 }
 
 // joined adds the settings of a WITH to those of comments.
@@ -153,20 +171,6 @@ func joined(settings, more []Option) ([]Option, error) {
 		settings = append(settings, o)
 	}
 	return settings, nil
-}
-
-// desugar desugars a statement's query, and takes its settings away.
-func (d *desugaring) desugar(q *Query) error {
-	return caught(func() {
-		if q.Settings != nil {
-			q.Settings, q.to = nil, d.before(q.settingsAt)
-		}
-		d.clauses(q)
-		Replace(q, d.expr)
-		if d.count > 0 && nesting(q) > maxDepth {
-			panic(errTooDeep(Token{Position: q.Pos()}))
-		}
-	})
 }
 
 // readSettings reads settings that are all of the tokens.

@@ -87,6 +87,15 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestFormsAreFound: no form is made of a query without a word of formWords.
+func TestFormsAreFound(t *testing.T) {
+	for name := range forms() {
+		if !formWords[name] && name != "PERCENTILE_CONT" && name != "PERCENTILE_DISC" { // these have WITHIN behind them
+			t.Errorf("%s is no word of forms", name)
+		}
+	}
+}
+
 // TestPlacesOfForms: what a form turns into has its place in the text.
 func TestPlacesOfForms(t *testing.T) {
 	for _, text := range []string{
@@ -261,6 +270,12 @@ func readsAsItIs(t *testing.T, text string) bool {
 		return true
 	})
 	printed := r.Query.String()
+	if !formed(r.Tokens) {
+		d := &desugaring{tokens: r.Tokens, text: text}
+		if err := d.desugar(r.Query); err != nil || d.count > 0 || r.Query.String() != printed {
+			t.Errorf("%q has a form that is not found: %v", text, err)
+		}
+	}
 	if len(printed) > maxStatement {
 		return true
 	}

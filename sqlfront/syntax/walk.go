@@ -237,3 +237,19 @@ func (w *walker) call(e *Call) {
 	w.expr(&e.Filter)
 	w.window(e.Over)
 }
+
+// nesting returns how deep what has parentheses stands inside each other in a node.
+func nesting(n Node) (depth int) {
+	Walk(n, func(c Node) bool {
+		if c == n {
+			return true
+		}
+		depth = max(depth, nesting(c))
+		return false
+	})
+	switch n.(type) {
+	case *Paren, *Tuple, *Call, *Cast, *Subquery, *Exists, *Derived, *ParenSource:
+		depth++
+	}
+	return depth
+}
