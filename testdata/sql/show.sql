@@ -53,7 +53,7 @@ SHOW RELEASES;
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
 --> under smw release:
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
---> 'cells' | 'visits' | 'sex, age, town, score' | 'smw, conjunctions, free columns: 3 at most, 0 updates, complete' | '490.05' | '4.95e-7' | 280 | 5150 | '(time)' | NULL
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'smw, conjunctions, free columns: 3 at most, 0 updates, complete' | '490.05' | '4.95e-7' | 280 | 5222 | '(time)' | NULL
 SHOW MECHANISMS;
 --> mechanism | table | columns | epsilon | runs | comparisons | max_support | prior | within | guaranteed alpha | paper's alpha | created
 --> under smw, classes:
