@@ -178,6 +178,8 @@ func TestLineage(t *testing.T) {
 		{`SELECT COUNT(*) FROM visits UNION SELECT 1 UNION ALL SELECT COUNT(*) FROM visits WHERE sex = 'F'`, "0"},
 		{`SELECT COUNT(*) FROM visits UNION ALL SELECT COUNT(*) FROM visits WHERE sex = 'F' EXCEPT SELECT 1`, "0"},
 		{`WITH RECURSIVE c AS (SELECT COUNT(*) AS n FROM visits), r (n, i) AS (SELECT n, 1 FROM c UNION ALL SELECT n + 1, i + 1 FROM r WHERE i < 3) SELECT n, i, (SELECT n FROM c) FROM r`, "001"},
+		{`SELECT where_, COALESCE(n, 0) FROM (SELECT 'nowhere' AS where_) LEFT JOIN (SELECT town, SUM(age - age) AS n FROM visits GROUP BY town) ON where_ = town`, "00"},
+		{`WITH c AS (SELECT year, COUNT(*) AS n FROM visits GROUP BY year) SELECT n, a.n FROM c AS a JOIN c AS b USING (n)`, "01"},
 		{`SELECT name, COALESCE(n, 0), IFNULL(n * 2, -1), ROUND(n / 3.0, 1), n % 7, MAX(n) OVER () FROM towns LEFT JOIN (SELECT town, COUNT(*) AS n FROM visits GROUP BY town) ON name = town`, "011110"},
 	} {
 		noisy, exact := traced(t, plain, db, c.text, func() (by, low, high float64) { return 0, 1, 1 })
