@@ -14,9 +14,6 @@ func (d *desugaring) desugar(q *Query) error {
 	return caught(func() {
 		d.clauses(q)
 		Replace(q, d.expr)
-		if nesting(q) > maxDepth {
-			panic(errTooDeep(Token{Position: q.Pos()}))
-		}
 	})
 }
 

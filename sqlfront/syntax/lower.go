@@ -63,9 +63,8 @@ func lowerQuery(q *Query, all []Token, with []commonSelect) *Select {
 // within returns the tokens of a statement from a position up to another one. Their end, which
 // stands at the last character, is none of them.
 func within(all []Token, from, to int) []Token {
-	byPosition := func(t Token, position int) int { return t.Position - position }
-	first, _ := slices.BinarySearchFunc(all, from, byPosition)
-	last, _ := slices.BinarySearchFunc(all, to, byPosition)
+	first, _ := indexAt(all, from)
+	last, _ := indexAt(all, to)
 	return all[first:max(first, min(last, len(all)-1))]
 }
 
@@ -469,9 +468,7 @@ func (l *lowering) literal(e *Literal) sqlparser.Expr {
 }
 
 // at returns the index of the token at a position.
-func (l *lowering) at(position int) (int, bool) {
-	return slices.BinarySearchFunc(l.all, position, func(t Token, position int) int { return t.Position - position })
-}
+func (l *lowering) at(position int) (int, bool) { return indexAt(l.all, position) }
 
 func (l *lowering) tuple(list []Expr) (t sqlparser.ValTuple) {
 	for _, e := range list {

@@ -42,7 +42,7 @@ func (d *desugaring) refuse(position int, construct, hint string) {
 
 // token returns the index of the token at a position, or of the first behind it.
 func (d *desugaring) token(position int) int {
-	i, _ := slices.BinarySearchFunc(d.tokens, position, func(t Token, p int) int { return t.Position - p })
+	i, _ := indexAt(d.tokens, position)
 	return min(i, len(d.tokens)-1)
 }
 

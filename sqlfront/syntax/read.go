@@ -75,7 +75,7 @@ func (r *Reading) query() (err error) {
 		return err
 	}
 	if q := r.Query; q.Settings != nil {
-		i, _ := slices.BinarySearchFunc(r.Tokens, q.settingsAt, func(t Token, p int) int { return t.Position - p })
+		i, _ := indexAt(r.Tokens, q.settingsAt)
 		q.Settings, q.to = nil, r.Tokens[i-1].End
 	}
 	if formed(r.Tokens) {
@@ -83,7 +83,10 @@ func (r *Reading) query() (err error) {
 		if err = d.desugar(r.Query); err != nil {
 			return err
 		}
-		if nesting(r.Query) > maxNesting {
+		switch depth := nesting(r.Query); {
+		case depth > maxDepth:
+			return errTooDeep(r.Tokens[0])
+		case depth > maxNesting:
 			r.Why = errTooDeep(r.Tokens[0])
 			return nil
 		}

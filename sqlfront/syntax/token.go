@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -34,6 +35,12 @@ type Token struct {
 	Position  int    // 1-based character in the statement
 	End       int    // the character behind it
 	Parameter int    // 1-based number of a parameter
+}
+
+// indexAt returns the index of the token at a position, or of the first behind it, and whether one is
+// there.
+func indexAt(tokens []Token, position int) (int, bool) {
+	return slices.BinarySearchFunc(tokens, position, func(t Token, p int) int { return t.Position - p })
 }
 
 // Matches reports whether the token is the given keyword or operator.
