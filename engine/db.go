@@ -397,20 +397,13 @@ func (s *Session) exec(ctx context.Context, p *Prepared, args []query.Value) (r 
 }
 
 // query runs a query as the private aggregate that it is, or else as one with surroundings.
-func (s *Session) query(ctx context.Context, p *Prepared, args []query.Value) (r *Result, err error) {
-	sel, st := p.meant()
-	if sel == nil {
-		return s.surround(ctx, st, args)
-	}
-	if p.read.Explain {
-		r, err = s.explain(ctx, answer.Selection{Select: sel, Args: args}, p.read.Full)
-	} else {
-		r, err = s.db.answers.Select(ctx, s.asker(), sel, args)
-	}
-	if st, ok := p.instead(err); ok {
-		return s.surround(ctx, st, args)
-	}
-	return r, err
+func (s *Session) query(ctx context.Context, p *Prepared, args []query.Value) (*Result, error) {
+	return either(p, func(sel *syntax.Select) (*Result, error) {
+		if p.read.Explain {
+			return s.explain(ctx, answer.Selection{Select: sel, Args: args}, p.read.Full)
+		}
+		return s.db.answers.Select(ctx, s.asker(), sel, args)
+	}, func(st surrounding) (*Result, error) { return s.surround(ctx, st, args) })
 }
 
 // explain explains a private aggregate.

@@ -186,15 +186,9 @@ func afterOthers(err error) error {
 
 // query explains a query and buys its answers in the copy.
 func (r *Rehearsal) query(ctx context.Context, p *Prepared, args []query.Value) (*Result, error) {
-	sel, st := p.meant()
-	if sel == nil {
-		return r.surround(ctx, st, args)
-	}
-	out, err := r.together(ctx, []answer.Selection{{Select: sel, Args: args}}, !p.read.Explain)
-	if st, ok := p.instead(err); ok {
-		return r.surround(ctx, st, args)
-	}
-	return out, err
+	return either(p, func(sel *syntax.Select) (*Result, error) {
+		return r.together(ctx, []answer.Selection{{Select: sel, Args: args}}, !p.read.Explain)
+	}, func(st surrounding) (*Result, error) { return r.surround(ctx, st, args) })
 }
 
 // together explains SELECTs that are asked together and buys their answers in the copy.

@@ -82,6 +82,20 @@ func (p *Prepared) instead(why error) (surrounding, bool) {
 	return surrounding{parsed, why}, err == nil
 }
 
+// either has a query done alone, as the private aggregate that it may be, or else as a statement with
+// surroundings.
+func either[R any](p *Prepared, alone func(*syntax.Select) (R, error), around func(surrounding) (R, error)) (R, error) {
+	sel, st := p.meant()
+	if sel == nil {
+		return around(st)
+	}
+	out, err := alone(sel)
+	if st, ok := p.instead(err); ok {
+		return around(st)
+	}
+	return out, err
+}
+
 func namesPrivate(v *view.View, tables []syntax.Name) bool {
 	return slices.ContainsFunc(tables, func(n syntax.Name) bool { return v.Private(n.Text) != nil })
 }

@@ -82,7 +82,7 @@ func (s *Session) describeStatement(ctx context.Context, p *Prepared, args []que
 	}
 	if p.read.Query != nil {
 		if d, err = s.describeQuery(ctx, p, args, described); p.read.Explain {
-			d.columns = released.ExplanationColumns()
+			return explained(d, err)
 		}
 		return d, err
 	}
@@ -111,24 +111,24 @@ var plain = map[Type]Type{Int8: Int8, Bool: Int8, Float8: Float8, Numeric: Float
 
 // describeQuery binds a query: the private aggregate that it is, or those in it.
 func (s *Session) describeQuery(ctx context.Context, p *Prepared, args []query.Value, described bool) (description, error) {
-	sel, st := p.meant()
-	if sel == nil {
-		return s.describeAround(ctx, st, args, described)
-	}
+	return either(p, func(sel *syntax.Select) (description, error) {
+		return s.describeSelect(ctx, answer.Selection{Select: sel, Args: args, Described: described})
+	}, func(st surrounding) (description, error) { return s.describeAround(ctx, st, args, described) })
+}
+
+// describeSelect binds a private aggregate.
+func (s *Session) describeSelect(ctx context.Context, sel answer.Selection) (description, error) {
 	v, err := s.current(ctx)
 	if err != nil {
 		return description{}, err
 	}
-	bound, err := s.db.answers.Bind(ctx, s.asker(), v, []answer.Selection{{Select: sel, Args: args, Described: described}})
-	if st, ok := p.instead(err); ok {
-		return s.describeAround(ctx, st, args, described)
-	}
+	bound, err := s.db.answers.Bind(ctx, s.asker(), v, []answer.Selection{sel})
 	if err != nil {
 		return description{}, err
 	}
 	d := description{bound.Columns()[0], bound.Parameters()[0]}
 	for i, c := range d.columns {
-		if described && released.ColumnOf("", c.Type).SQL != plain[c.SQL] {
+		if sel.Described && released.ColumnOf("", c.Type).SQL != plain[c.SQL] {
 			d.columns[i].Type = "" // that of an argument
 		}
 	}
