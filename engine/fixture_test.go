@@ -42,6 +42,77 @@ func open(t testing.TB, path string, o engine.Options) *engine.DB {
 	return db
 }
 
+// declared returns a session of a new database with raw tables, in which statements have run. They run once
+// in a process: each caller gets a copy of the file and of what lies beside it, opened for itself. So all
+// copies have the same ledger and catalog, and their releases the same noise: who judges noise over many runs
+// draws it after the copying. What belongs to a session, as SET, a clock or quiet noise, is not copied.
+func declared(t testing.TB, raw []string, statements ...string) *engine.Session {
+	t.Helper()
+	return declaredAt(t, filepath.Join(t.TempDir(), "declared.db"), raw, statements...)
+}
+
+// declaredAt is declared, with the file at a path.
+func declaredAt(t testing.TB, path string, raw []string, statements ...string) *engine.Session {
+	t.Helper()
+	key := strings.Join(raw, ";") + "\x00" + strings.Join(statements, ";")
+	copyOf(t, path, key, func(s *engine.Session) {
+		fill(t, s, raw...)
+		for _, text := range statements {
+			must(t, s, text)
+		}
+	})
+	return open(t, path, engine.Options{}).NewSession()
+}
+
+// A made is a database that was declared once, closed, and is copied. Its files are by what follows the name.
+type made struct {
+	sync.Mutex
+	files map[string][]byte
+}
+
+// allMade are the databases of a process by what they hold.
+var allMade sync.Map
+
+// copyOf puts a copy of a database at a path. The first time for a key, declare makes the database. What it
+// does must follow from the key: a test whose databases no other test can use takes its own name for it.
+func copyOf(t testing.TB, path, key string, declare func(*engine.Session)) {
+	t.Helper()
+	known, _ := allMade.LoadOrStore(key, &made{})
+	m := known.(*made)
+	m.Lock()
+	defer m.Unlock()
+	if m.files == nil {
+		m.files = declaredFiles(t, declare)
+	}
+	for suffix, data := range m.files {
+		if err := os.WriteFile(path+suffix, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// declaredFiles declares a database, closes it and returns its files.
+func declaredFiles(t testing.TB, declare func(*engine.Session)) map[string][]byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "made.db")
+	db := open(t, path, engine.Options{})
+	declare(db.NewSession())
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	beside, err := filepath.Glob(path + "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := make(map[string][]byte)
+	for _, name := range beside {
+		if files[strings.TrimPrefix(name, path)], err = os.ReadFile(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
 // fill runs statements on raw tables.
 func fill(t testing.TB, s *engine.Session, statements ...string) {
 	t.Helper()
@@ -103,15 +174,15 @@ func clinicRaw(admissions int) []string {
 			CASE i %% 3 WHEN 0 THEN 'E10' WHEN 1 THEN 'E11' ELSE 'I10' END, 15210 + i / %d FROM n`, admissions-1, admissions/5)}
 }
 
+// clinicDeclarations declare the tables of a clinic.
+var clinicDeclarations = []string{`CREATE PUBLIC TABLE icd10`,
+	`CREATE PRIVATE TABLE admissions (
+		sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 120, diagnosis TEXT IN (SELECT code FROM icd10), zip TEXT)
+		FROM raw_admissions WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`}
+
 func clinicAt(t testing.TB, path string) *engine.Session {
 	t.Helper()
-	s := open(t, path, engine.Options{}).NewSession()
-	fill(t, s, clinicRaw(4000)...)
-	must(t, s, `CREATE PUBLIC TABLE icd10`)
-	must(t, s, `CREATE PRIVATE TABLE admissions (
-		sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 120, diagnosis TEXT IN (SELECT code FROM icd10), zip TEXT)
-		FROM raw_admissions WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`)
-	return s
+	return declaredAt(t, path, clinicRaw(4000), clinicDeclarations...)
 }
 
 // ledger returns the ledger as text.
