@@ -319,9 +319,15 @@ func (m maker) entry(c *Call, table, column Ident) *CommonTable {
 
 // step returns the forms of the ends of a series and of what follows a value, and the comparison
 // that ends it. All values are days, if the step has whole days and no end is a moment, or else
-// moments.
+// moments. A series of numbers has numbers for its ends: to SQLite each number is less than any text, and
+// a series up to one would not end.
 func (m maker) step(c *Call) (value, next func(x Expr) Expr, within string) {
-	value = m.again
+	value = func(x Expr) Expr {
+		if l, ok := Inside(x).(*Literal); ok && l.Kind == KindInteger {
+			return m.again(x)
+		}
+		return m.binary(m.again(x), "+", m.number("0"))
+	}
 	plus := func(op, n string) func(Expr) Expr {
 		return func(x Expr) Expr { return m.binary(x, op, m.number(n)) }
 	}

@@ -59,7 +59,7 @@ var rewritings = []struct{ from, to string }{
 		`SELECT a, n FROM (SELECT t.a, COUNT(*) n, (rank() OVER (ORDER BY (COUNT(*)) DESC) <= ?1) AS "qualify" FROM t GROUP BY 1) AS "qualified" WHERE "qualify" ORDER BY 2 LIMIT 3`},
 	{`SELECT qualify FROM t`, `SELECT qualify FROM t`},
 	{`SELECT generate_series(1, 3)`, `WITH RECURSIVE "generate_series"(generate_series) AS (SELECT 1 WHERE 1 <= 3 UNION ALL SELECT generate_series + 1 FROM "generate_series" WHERE generate_series + 1 <= 3) SELECT generate_series FROM "generate_series"`},
-	{`SELECT i FROM t, generate_series(9, ?, -2) AS g(i)`, `WITH RECURSIVE "generate_series"(i) AS (SELECT 9 WHERE 9 >= ?1 UNION ALL SELECT i - 2 FROM "generate_series" WHERE i - 2 >= ?1) SELECT i FROM t, "generate_series" AS g`},
+	{`SELECT i FROM t, generate_series(9, ?, -2) AS g(i)`, `WITH RECURSIVE "generate_series"(i) AS (SELECT 9 WHERE 9 >= ?1 + 0 UNION ALL SELECT i - 2 FROM "generate_series" WHERE i - 2 >= ?1 + 0) SELECT i FROM t, "generate_series" AS g`},
 	{`WITH a AS (SELECT 1) SELECT d FROM generate_series('2024-01-01'::date, '2024-03-01'::date, '1 month'::interval) d`,
 		`WITH RECURSIVE "generate_series"(d) AS (SELECT date('2024-01-01') WHERE date('2024-01-01') <= date('2024-03-01') UNION ALL SELECT date(d, '+1 months') FROM "generate_series" WHERE date(d, '+1 months') <= date('2024-03-01')), a AS (SELECT 1) SELECT d FROM "generate_series" AS d`},
 	{`SELECT a FROM t WHERE a = ANY (ARRAY['x', 'y']) AND b <> ALL(ARRAY[1, 2])`, `SELECT a FROM t WHERE a IN ('x', 'y') AND b NOT IN (1, 2)`},
