@@ -17,12 +17,11 @@ import (
 // grows makes a file with a table that grows, without a declaration.
 func grows(t testing.TB) *engine.Session {
 	t.Helper()
-	s := open(t, filepath.Join(t.TempDir(), "grows.db"), engine.Options{}).NewSession()
-	fill(t, s, `CREATE TABLE raw_visits (patient TEXT, doctor TEXT, sex TEXT, age INTEGER, paid REAL, visited TEXT, left_at TEXT, at TEXT, batch INTEGER, region TEXT,
+	s := declared(t, []string{`CREATE TABLE raw_visits (patient TEXT, doctor TEXT, sex TEXT, age INTEGER, paid REAL, visited TEXT, left_at TEXT, at TEXT, batch INTEGER, region TEXT,
 			ago TEXT AS (substr(visited, 1, 7)))`,
 		`CREATE TABLE raw_drugs (patient TEXT, sex TEXT, visited TEXT)`, `CREATE TABLE calendar (day TEXT PRIMARY KEY, holiday TEXT)`,
-		`INSERT INTO raw_visits VALUES ('a', 'x', 'F', 30, 1.5, '2024-01-31', '2024-02-01', '2024-01-31 08:00', 17, 'north')`)
-	must(t, s, `CREATE PUBLIC TABLE calendar`)
+		`INSERT INTO raw_visits VALUES ('a', 'x', 'F', 30, 1.5, '2024-01-31', '2024-02-01', '2024-01-31 08:00', 17, 'north')`},
+		`CREATE PUBLIC TABLE calendar`)
 	must(t, s, `SET accuracy = 1000`)
 	return s
 }

@@ -15,26 +15,23 @@ import (
 
 // texted opens a database with rows of January to March 2026 in places without a domain: ash in
 // each month, elm in February and March, and few of another.
-func texted(t *testing.T) (*engine.Session, *clock) {
+func texted(t *testing.T) *engine.Session {
 	t.Helper()
-	s := open(t, filepath.Join(t.TempDir(), "places.db"), engine.Options{}).NewSession()
-	c := new(clock)
-	c.set(t, "2026-04-02T00:00:00Z")
-	s.DB().SetNow(func() time.Time { return c.now })
-	fill(t, s, `CREATE TABLE raw (place TEXT, d TEXT)`,
+	s := declared(t, []string{`CREATE TABLE raw (place TEXT, d TEXT)`,
 		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 8999)
 			INSERT INTO raw SELECT CASE WHEN i % 3 = 0 OR i % 2 THEN 'ash' ELSE 'elm' END, date('2026-01-15', (i % 3) || ' months') FROM n`,
-		`INSERT INTO raw VALUES ('yew', '2026-01-15'), ('oak', '2026-02-15')`)
-	must(t, s, `CREATE PRIVATE TABLE places (place TEXT, d DATE BETWEEN '2026-01-01' AND '2026-12-31') FROM raw
-		WITH (epsilon = 100, delta = 1e-6, period = 'month of d')`)
-	return s, c
+		`INSERT INTO raw VALUES ('yew', '2026-01-15'), ('oak', '2026-02-15')`},
+		`CREATE PRIVATE TABLE places (place TEXT, d DATE BETWEEN '2026-01-01' AND '2026-12-31') FROM raw
+			WITH (epsilon = 100, delta = 1e-6, period = 'month of d')`)
+	s.DB().SetNow(func() time.Time { return dayOf(2026, 4, 2) })
+	return s
 }
 
 // TestTextsOfASpan: a release over some periods publishes texts, and statements that declare take
 // them as those that ask do.
 func TestTextsOfASpan(t *testing.T) {
 	t.Parallel()
-	s, _ := texted(t)
+	s := texted(t)
 	must(t, s, `CREATE RELEASE named ON places USING PROJECTION WITH (epsilon = 20, delta = 1e-8, heavy = named, rows = 4096, period = '2026-02 to 2026-03')`)
 	file := filepath.Join(t.TempDir(), "queries.sql")
 	if err := os.WriteFile(file, []byte(`SELECT place, COUNT(*) FROM places WHERE d = '2026-02-15' GROUP BY place;`), 0o600); err != nil {
@@ -52,7 +49,7 @@ func TestTextsOfASpan(t *testing.T) {
 // one below 3e-8, and 200 rows are a hundred times the scale of the noise.
 func TestTextsOfParts(t *testing.T) {
 	t.Parallel()
-	s, _ := texted(t)
+	s := texted(t)
 	must(t, s, `CREATE RELEASE named ON places (place) USING PROJECTION WITH (epsilon = 20, delta = 1e-8, heavy = named, rows = 4096) EACH PERIOD`)
 	must(t, s, `CREATE RELEASE days ON places (d) USING PROJECTION WITH (epsilon = 20) EACH PERIOD`)
 	must(t, s, `REFRESH RELEASE named PERIOD '2026-01'`)
@@ -92,7 +89,7 @@ func TestTextsOfParts(t *testing.T) {
 // names a part as the statement has to.
 func TestOnePartIsNamed(t *testing.T) {
 	t.Parallel()
-	s, _ := texted(t)
+	s := texted(t)
 	must(t, s, `CREATE RELEASE k ON places (place) USING PROJECTION WITH (epsilon = 10, delta = 1e-9, heavy = clip, clip = 1) EACH PERIOD`)
 	must(t, s, `CREATE RELEASE days ON places (d) USING MARGINALS WITH (epsilon = 10, degree = 1) EACH PERIOD`)
 	file := filepath.Join(t.TempDir(), "x.db")
