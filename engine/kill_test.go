@@ -49,7 +49,7 @@ func sized(given, small, full int) int {
 // server, a child process or the disk.
 const waiting = 6
 
-var killCount = flag.Int("kills", 0, "how often TestKill kills a process; 0 means 30, or 300 with -long")
+var killCount = flag.Int("kills", 0, "how often TestKill kills a process; 0 means 12, or 300 with -long")
 
 // TestMain also starts the child processes of this package's tests.
 func TestMain(m *testing.M) {
@@ -116,21 +116,15 @@ func say(s said) {
 // queries that contain one of these cells surprise a uniform hypothesis.
 func fillWard(t testing.TB, path string, declarations ...string) {
 	t.Helper()
-	db, err := engine.Open(path, engine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := db.NewSession()
-	fill(t, s, `CREATE TABLE raw_ward (sex TEXT, age INTEGER, diagnosis TEXT)`,
-		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1999)
-			INSERT INTO raw_ward SELECT CASE WHEN i % 2 THEN 'F' ELSE 'M' END, (i % 20) * 5, 'E1' || (i % 20 % 3) FROM n`,
-		`CREATE INDEX raw_ward_all ON raw_ward (age, diagnosis, sex)`)
-	for _, text := range declarations {
-		must(t, s, text)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	copyOf(t, path, "ward\x00"+strings.Join(declarations, ";"), func(s *engine.Session) {
+		fill(t, s, `CREATE TABLE raw_ward (sex TEXT, age INTEGER, diagnosis TEXT)`,
+			`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1999)
+				INSERT INTO raw_ward SELECT CASE WHEN i % 2 THEN 'F' ELSE 'M' END, (i % 20) * 5, 'E1' || (i % 20 % 3) FROM n`,
+			`CREATE INDEX raw_ward_all ON raw_ward (age, diagnosis, sex)`)
+		for _, text := range declarations {
+			must(t, s, text)
+		}
+	})
 }
 
 // wardTable declares a table over the rows, always with the same budget. The budget is
@@ -333,11 +327,11 @@ func (l *life) unfinished() map[int]string {
 // TestKill kills processes with signal 9 at random moments of their statements. After each
 // kill it compares the file with what the dead process had printed and with the file
 // before. It counts and logs what the kills interrupted, and fails if none interrupted a
-// statement. A child does nothing but run statements, two at a time, so this has
-// probability below 1e-6 for 30 kills.
+// statement. A child does nothing but run statements, two at a time: a kill between two of the one and
+// two of the other is rarer than three in ten, and 12 of 12 have probability below 1e-6.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	total := sized(*killCount, 30, 300)
+	total := sized(*killCount, 12, 300)
 	seed := seeds.Of(t)
 	dir := t.TempDir()
 	fillWard(t, filepath.Join(dir, "ward.db"), wardTable("ward"), wardMechanism("m0", "ward"))
