@@ -117,7 +117,7 @@ func TestTableGoesWhileAStatementWaits(t *testing.T) {
 func (c *timed) wide(users ...string) (sessions []*engine.Session) {
 	fill(c.T, c.curator, `CREATE TABLE raw_wide (k INTEGER, v INTEGER)`,
 		`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO raw_wide SELECT i % 997, i % 19999 FROM n`)
-	must(c.T, c.curator, `CREATE PRIVATE TABLE wide (k INTEGER BETWEEN 0 AND 29999, v INTEGER BETWEEN 0 AND 19999)
+	must(c.T, c.curator, `CREATE PRIVATE TABLE wide (k INTEGER BETWEEN 0 AND 2999, v INTEGER BETWEEN 0 AND 19999)
 		FROM raw_wide WITH (epsilon = 1000, delta = 1e-6, interactive = 0.9, answer_time = 100)`)
 	for _, name := range users {
 		must(c.T, c.curator, fmt.Sprintf(`CREATE USER %s PASSWORD 'secret'`, name))
@@ -173,15 +173,15 @@ func TestSumInManyGroupsIsSmall(t *testing.T) {
 		s := c.wide("eve")[0]
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		r := must(c.T, s, `SELECT /*+ accuracy(1e9) */ k, SUM(v) FROM wide WHERE k < 300 GROUP BY k`)
+		r := must(c.T, s, `SELECT /*+ accuracy(1e9) */ k, SUM(v) FROM wide WHERE k < 100 GROUP BY k`)
 		runtime.ReadMemStats(&after)
-		if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; len(r.Rows) != 300 || mib > 250 {
+		if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; len(r.Rows) != 100 || mib > 30 {
 			c.Errorf("%d groups took %d MiB", len(r.Rows), mib)
 		}
 	})
 }
 
-// Explaining sums of a column of a million values, or of a tenth without -long, takes at most so much memory. Before, a
+// Explaining sums of a column of a million values, or of a twentieth without -long, takes at most so much memory. Before, a
 // plain sum of a million took 1,074 MiB, a variance 3,796, and a sum under a condition on a later column 4,634.
 func TestSumOfManyValuesIsSmall(t *testing.T) {
 	if testing.Short() {
@@ -189,7 +189,7 @@ func TestSumOfManyValuesIsSmall(t *testing.T) {
 	}
 	s := open(t, filepath.Join(t.TempDir(), "x.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (v INTEGER, h INTEGER)`, `INSERT INTO raw VALUES (1, 2)`)
-	share := uint64(sized(0, 10, 1))
+	share := uint64(sized(0, 20, 1))
 	must(t, s, fmt.Sprintf(`CREATE PRIVATE TABLE big (v INTEGER BETWEEN 0 AND %d, h INTEGER BETWEEN 0 AND 7)
 		FROM raw WITH (epsilon = 2, delta = 1e-6)`, 1_000_000/share-1))
 	for text, most := range map[string]uint64{`SUM(v) FROM big`: 300, `VARIANCE(v) FROM big`: 900, `SUM(v * 2 + 1) FROM big`: 550, `AVG(v) FROM big WHERE h < 3`: 1150} {
@@ -253,7 +253,7 @@ func TestFloodOfGroups(t *testing.T) {
 			return rows[slices.IndexFunc(rows, func(row []any) bool { return row[0] == "wide" })][8]
 		}
 		begun, lines, shown := time.Now(), ledger(), limits()
-		for _, text := range []string{fmt.Sprintf(groups, 30_000), fmt.Sprintf(groups, 401), `SELECT /*+ accuracy(1e9) */ MEDIAN(v) FROM wide`,
+		for _, text := range []string{fmt.Sprintf(groups, 3_000), fmt.Sprintf(groups, 401), `SELECT /*+ accuracy(1e9) */ MEDIAN(v) FROM wide`,
 			`SELECT /*+ accuracy(1e9) */ k, COUNT(*), SUM(v) FROM wide WHERE k < 201 GROUP BY k`,
 			`SELECT /*+ accuracy(1e9) */ a.k, a.n, b.n FROM (SELECT k, COUNT(*) AS n FROM wide WHERE k < 201 GROUP BY k) a JOIN (SELECT k, SUM(v) AS n FROM wide WHERE k < 201 GROUP BY k) b ON a.k = b.k`,
 			`SELECT /*+ accuracy(1e9) */ k, COUNT(DISTINCT v) FROM days WHERE k < 9 GROUP BY k`, `SELECT /*+ accuracy(1e9) */ COUNT(DISTINCT v) FROM days WHERE v < 9`} {

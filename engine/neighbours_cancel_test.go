@@ -133,7 +133,7 @@ func TestNeighboursLedgersWhateverIsCancelled(t *testing.T) {
 	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	var ended [2]int
-	for range sized(0, 2, 40) {
+	for range sized(0, 1, 40) {
 		all := drawCancelled(random, 24)
 		changes := []string{`DELETE FROM raw_admissions WHERE rowid = 1001`, `INSERT INTO raw_admissions VALUES ('F', 1, 'E10', '15210', 5000)`,
 			`UPDATE raw_admissions SET age = zeroblob(70000) WHERE rowid = 102`}

@@ -273,12 +273,15 @@ func look(t *testing.T, path string, role engine.Role, settings []string) *onloo
 	o.ask("", `SELECT COUNT(*) FROM people WHERE zip = ? AND diagnosis = ?`, query.Text("\xff"), query.Text("E10"))
 	o.ask("", `EXPLAIN SELECT COUNT(*) FROM people WHERE age = ?`, query.Int(-1))
 	o.ask("", `SELECT COUNT(*) FROM people WHERE age = ?`)
-	for _, under := range settings {
+	for n, under := range settings {
 		if role == engine.Curator && under != "" {
 			break
 		}
 		o.set(t, under)
-		for _, text := range selects {
+		for i, text := range selects {
+			if !*long && n > 0 && (i+n)%2 > 0 {
+				continue
+			}
 			if o.ask(under, `EXPLAIN `+text) {
 				o.ask(under, text)
 			}
@@ -327,8 +330,8 @@ var (
 )
 
 // TestNeighboursLookAlike compares all statements that are free or refused, byte for byte,
-// on databases that differ in one private row. By default it makes a random sixth of the
-// changes, and uses the common settings. With -long it uses all.
+// on databases that differ in one private row. By default it makes one of the changes of each
+// database, and uses the common settings, all but the first for every second SELECT. With -long it uses all.
 func TestNeighboursLookAlike(t *testing.T) {
 	t.Parallel()
 	seed := seeds.Of(t)
@@ -343,7 +346,7 @@ func TestNeighboursLookAlike(t *testing.T) {
 	}{{400, slices.Concat(additions, alterations)}, {0, slices.Clone(additions[:3])}} {
 		rows, changes := c.rows, c.changes
 		random.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
-		changes = changes[:sized(0, (len(changes)+5)/6, len(changes))]
+		changes = changes[:sized(0, 1, len(changes))]
 		t.Run(fmt.Sprintf("%d rows", rows), func(t *testing.T) {
 			t.Parallel()
 			d := hospital(t, rows)
