@@ -63,7 +63,7 @@ func twoSamples(l law.Law, a, b []int64) float64 {
 // noise the statistic is more than six deviations beyond the level, so the test
 // misses it with probability 1e-9.
 func TestLaplaceAgainstGoogle(t *testing.T) {
-	const n = 20_000
+	const n = 10_000
 	for i, c := range []struct {
 		rows    int64
 		epsilon float64

@@ -26,7 +26,7 @@ func sized(small, full int) int {
 	return small
 }
 
-var randomViews = flag.Int("views", 200, "how many random views TestRandomViews makes for each of its two properties")
+var randomViews = flag.Int("views", 100, "how many random views TestRandomViews makes for each of its two properties")
 
 // viewMaker makes the texts of random views over the tables of randomSchema. Most of
 // the views repeat or mix rows. Each has the columns u, x0 and x1, and one more.

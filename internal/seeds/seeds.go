@@ -4,6 +4,8 @@
 //	DPSQL_SEED=new go test ./...     draws what no run drew before
 //	DPSQL_SEED=17 go test ./...      draws what that run drew
 //
+// With new, a property of rapid is tried on 400 drawn cases, else on 40.
+//
 // The noise of the mechanisms has no seed: a test of it says how rarely it fails a correct program.
 package seeds
 
@@ -35,9 +37,18 @@ func fromEnvironment() uint64 {
 	return 1
 }
 
-// init seeds the tests that draw through rapid, for which -rapid.seed counts more.
+// init seeds the tests that draw through rapid, and says how often they draw. -rapid.seed and
+// -rapid.checks count more.
 func init() {
-	if err := flag.Set("rapid.seed", strconv.FormatUint(run, 10)); err != nil {
+	checks := "40"
+	if os.Getenv("DPSQL_SEED") == "new" {
+		checks = "400"
+	}
+	err := flag.Set("rapid.seed", strconv.FormatUint(run, 10))
+	if err == nil {
+		err = flag.Set("rapid.checks", checks)
+	}
+	if err != nil {
 		panic(err)
 	}
 }

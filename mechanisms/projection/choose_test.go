@@ -99,7 +99,7 @@ func TestChoiceIsGoodForOtherTables(t *testing.T) {
 // spread is that about 0.) A correct program fails once in 2·10^6.
 func TestPredictedCellErrors(t *testing.T) {
 	src, _ := seeded(t)
-	const runs = 40_000
+	runs := sized(20_000, 40_000)
 	p := planFor(t, 1, 20, 1<<20, 1000, 0.001)
 	for _, o := range p.Options {
 		if o.Params.Heavy.Form == Clipped {
@@ -128,14 +128,14 @@ func TestPredictedCellErrors(t *testing.T) {
 			}
 			want := o.errors(model{{1, float64(count)}})[0]
 			mean, square := s.moment(0, 1), s.moment(0, 2)
-			if off := 6 * math.Sqrt(square/runs); math.Abs(mean-want.mean) > off {
+			if off := 6 * math.Sqrt(square/float64(runs)); math.Abs(mean-want.mean) > off {
 				t.Errorf("%s, count %d: mean error %.3f, want %.3f ± %.3f", o.Params.Heavy.Form, count, mean, want.mean, off)
 			}
-			if off := 6 * math.Sqrt(s.moment(0, 4)/runs); math.Abs(square-want.square) > off {
+			if off := 6 * math.Sqrt(s.moment(0, 4)/float64(runs)); math.Abs(square-want.square) > off {
 				t.Errorf("%s, count %d: mean square %.3f, want %.3f ± %.3f", o.Params.Heavy.Form, count, square, want.square, off)
 			}
-			if off := 6 * math.Sqrt(runs/4.0); math.Abs(hashed-runs*want.collide) > off {
-				t.Errorf("%s, count %d: hashed %v times, want %v", o.Params.Heavy.Form, count, hashed, runs*want.collide)
+			if off := 6 * math.Sqrt(float64(runs)/4); math.Abs(hashed-float64(runs)*want.collide) > off {
+				t.Errorf("%s, count %d: hashed %v times, want %v", o.Params.Heavy.Form, count, hashed, float64(runs)*want.collide)
 			}
 		}
 	}

@@ -28,8 +28,8 @@ func TestSumCoverage(t *testing.T) {
 		of     func(i int) Params
 		trials int
 	}{
-		{"alike", func(int) Params { return identity(5) }, sized(70, 2000)},
-		{"laws", func(i int) Params { return identity(int64(2 + 3*i)) }, sized(70, 2000)},
+		{"alike", func(int) Params { return identity(5) }, sized(40, 2000)},
+		{"laws", func(i int) Params { return identity(int64(2 + 3*i)) }, sized(40, 2000)},
 		{"sparse", func(i int) Params { return sparse }, sized(25, 500)},
 		{"mixed", func(i int) Params { return []Params{identity(4), sparse, dense}[i%3] }, sized(15, 300)},
 	} {
