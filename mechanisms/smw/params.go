@@ -209,7 +209,7 @@ func (p Params) SimultaneousBound(gamma float64) int64 {
 	}
 	// The laws are symmetric: P(some |ν−τ| > x) ≤ 2·P(max ν + max τ > x) over
 	// 2k draws of ν and B of τ, whichever ν meets which τ.
-	m := newMaxima(tau, float64(p.Updates))
+	m := newMaxima(tau, float64(p.Updates), gamma*1e-15)
 	n := 2 * float64(p.Queries)
 	step := max(int64(deviation(nu)/512), 1)
 	// The union bound over both laws exceeds the answer, except for the
@@ -297,12 +297,14 @@ type maxima struct {
 // computed. No γ comes near it.
 const negligible = 1e-40
 
-func newMaxima(l law.Law, n float64) maxima {
+// newMaxima returns the law of the largest of n draws of l, up to a value that it exceeds with a
+// chance of at most beyond.
+func newMaxima(l law.Law, n, beyond float64) maxima {
 	width := max(int64(deviation(l)/64), 1)
 	top := -8 * int64(deviation(l)) // lower maxima are rounded up to it
 	above := maximumAbove(l, n, top+1)
 	m := maxima{tops: []int64{top}, chance: []float64{1 - above}}
-	for above > negligible {
+	for above > beyond {
 		top += width
 		next := maximumAbove(l, n, top+1)
 		if c := above - next; c > 0 {
