@@ -43,7 +43,7 @@ var ways = []way{
 	{name: "sparse, named", declare: append(zips,
 		`CREATE RELEASE cells ON visits (sex, age, town, score) USING PROJECTION WITH (epsilon = 20, delta = 1e-7, transform = sparse, heavy = named, rows = 65536)`),
 		budget: largeBudget},
-	{name: "dense", declare: []string{goldenRelease(`transform = dense, rows = 512`)}, begin: []string{`SET confidence = 0.999999`},
+	{name: "dense", declare: []string{goldenRelease(`transform = dense, rows = 128`)}, begin: []string{`SET confidence = 0.999999`},
 		inexact: "a dense sketch spreads every record over all of its rows"},
 	{name: "marginals", declare: []string{goldenMarginals(`degree = 4, estimate = unbiased`)}},
 	{name: "marginals, keys", declare: []string{

@@ -4,7 +4,7 @@ SELECT SUM(age) FROM visits;
 --> 1020
 --> under dense:
 --> sum
---> 813
+--> 851
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.061; the interactive budget left pays for 68 such answers
@@ -20,7 +20,7 @@ SELECT SUM(score), COUNT(*) FROM visits WHERE sex = 'M';
 --> 0 | 70
 --> under dense:
 --> sum | count
---> 115 | 45
+--> -51 | 111
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.069 together; the interactive budget left pays for 59 such statements
@@ -33,7 +33,7 @@ SELECT AVG(age) FROM visits;
 --> 4.25
 --> under dense:
 --> avg
---> 4.106060606
+--> 2.710191083
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
@@ -45,7 +45,7 @@ SELECT AVG(score) AS mean FROM visits WHERE age = 3;
 --> -0.5384615385
 --> under dense:
 --> mean
---> -2.882352941
+--> -3.0
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5439 such statements
@@ -57,7 +57,7 @@ SELECT AVG(age + score) FROM visits WHERE town = 'Elm';
 --> 4.166666667
 --> under dense:
 --> avg
---> 6.187919463
+--> NULL
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5428 such statements
@@ -69,7 +69,7 @@ SELECT SUM(CASE WHEN sex = 'F' THEN 1 ELSE 0 END) AS f, SUM(CASE sex WHEN 'M' TH
 --> 100 | 70 | 240
 --> under dense:
 --> f | m | n
---> 44 | 45 | 198
+--> 54 | 111 | 314
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 3 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 476014 such statements
@@ -78,7 +78,7 @@ SELECT 100.0 * SUM(CASE WHEN sex = 'F' THEN 1 ELSE 0 END) / COUNT(*) FROM visits
 --> 41.66666667
 --> under dense:
 --> 100.0 * SUM(CASE WHEN sex = 'F' THEN 1 ELSE 0 END) / COUNT(*)
---> 22.22222222
+--> 17.19745223
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 476014 such statements
@@ -87,7 +87,7 @@ SELECT COUNT(*) / 1000.0, COUNT(*) / 7, -COUNT(*), COUNT(*) % 7, 'visits', 1 FRO
 --> 0.24 | 34 | -240 | 2 | 'visits' | 1
 --> under dense:
 --> COUNT(*) / 1000.0 | COUNT(*) / 7 | - COUNT(*) | COUNT(*) % 7 | 'visits' | 1
---> 0.198 | 28 | -198 | 2 | 'visits' | 1
+--> 0.314 | 44 | -314 | 6 | 'visits' | 1
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
@@ -96,7 +96,7 @@ SELECT SUM(age * age) - 2 * SUM(age) FROM visits WHERE score = 1;
 --> 1212
 --> under dense:
 --> SUM(age * age) - 2 * SUM(age)
---> 149
+--> 113
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 200 answers them directly within ±200 (95 %) for ρ = 0.32 together; the interactive budget left pays for 13 such statements
@@ -111,7 +111,7 @@ SELECT TOTAL(age), ROUND(AVG(age), 2) FROM visits WHERE age < 5;
 --> 400.0 | 2.86
 --> under dense:
 --> total | ROUND(AVG(age), 2)
---> 389.0 | 3.81
+--> 551.0 | 2.15
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.012 together; the interactive budget left pays for 345 such statements
@@ -129,7 +129,7 @@ SELECT AVG(age), COUNT(*) FROM visits WHERE town = 'Oak';
 --> NULL | 0
 --> under dense:
 --> avg | count
---> NULL | -34
+--> 4.443609023 | 133
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
@@ -140,7 +140,7 @@ SELECT VAR_POP(age), VAR_SAMP(age), VARIANCE(age) FROM visits WHERE age < 5;
 --> 1.551020408 | 1.562178828 | 1.562178828
 --> under dense:
 --> var_pop | var_samp | variance
---> 0.0 | 0.0 | 0.0
+--> 3.004135132 | 3.015916054 | 3.015916054
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2724 such statements
@@ -152,7 +152,7 @@ SELECT STDDEV_POP(age), STDDEV_SAMP(age), STDDEV(age) FROM visits WHERE age < 5;
 --> 1.245399698 | 1.249871525 | 1.249871525
 --> under dense:
 --> stddev_pop | stddev_samp | stddev
---> 0.0 | 0.0 | 0.0
+--> 1.733244106 | 1.736639299 | 1.736639299
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2724 such statements
@@ -166,7 +166,7 @@ SELECT sex, AVG(score), STDDEV(score) AS d FROM visits GROUP BY sex HAVING d > 0
 --> 'M' | 0.0 | 0.9325048082
 --> under dense:
 --> sex | avg | d
---> NULL | 0.8532110092 | 1.741783293
+--> NULL | 0.7133333333 | 1.658157248
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 9 queries of the statement 6 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2718 such statements
@@ -178,6 +178,9 @@ SELECT sex, AVG(score), STDDEV(score) AS d FROM visits GROUP BY sex HAVING d > 0
 SELECT VARIANCE(age), VARIANCE(age), MARGIN(VARIANCE(age)) FROM visits WHERE town = 'Oak';
 --> variance | variance | margin
 --> NULL | NULL | NULL
+--> under dense:
+--> variance | variance | margin
+--> 12.36232627 | 12.36232627 | NULL
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2714 such statements
@@ -200,7 +203,7 @@ SELECT CORR(score, age), COVAR_POP(score, age), COVAR_SAMP(score, age) FROM visi
 --> 0.5833333333 | 1.68 | 1.696969697
 --> under dense:
 --> corr | covar_pop | covar_samp
---> NULL | -4.216942149 | -4.315010571
+--> NULL | 17.30246914 | 17.62893082
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 7 queries of the statement 6 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0046 together; the interactive budget left pays for 905 such statements
@@ -212,7 +215,7 @@ SELECT REGR_COUNT(score, age), REGR_AVGX(score, age), REGR_AVGY(score, age) FROM
 --> 240 | 4.25 | 0.0
 --> under dense:
 --> regr_count | regr_avgx | regr_avgy
---> 198 | 4.106060606 | 0.6161616162
+--> 314 | 2.710191083 | -0.8375796178
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2718 such statements
@@ -236,7 +239,7 @@ SELECT REGR_SXX(score, age), REGR_SYY(score, age), REGR_SXY(score, age) FROM vis
 --> 217.1428571 | 148.5714286 | 114.2857143
 --> under dense:
 --> regr_sxx | regr_syy | regr_sxy
---> 0.0 | 0.0 | 185.0784314
+--> 769.0585938 | 0.0 | -4.4609375
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 7 queries of the statement 6 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0046 together; the interactive budget left pays for 906 such statements
@@ -246,9 +249,6 @@ SELECT REGR_SXX(score, age), REGR_SYY(score, age), REGR_SXY(score, age) FROM vis
 SELECT CORR(age, 7), REGR_R2(7, age), REGR_SLOPE(age, age), MARGIN(CORR(age, 7)) FROM visits;
 --> corr | regr_r2 | regr_slope | margin
 --> NULL | 1.0 | 1.0 | NULL
---> under dense:
---> corr | regr_r2 | regr_slope | margin
---> NULL | NULL | NULL | NULL
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2714 such statements
@@ -262,6 +262,7 @@ SELECT sex, CORR(score, age) FILTER (WHERE age < 6) AS r FROM visits GROUP BY se
 --> NULL | 0.8677550307
 --> under dense:
 --> sex | r
+--> NULL | 0.5624778243
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 21 queries of the statement 18 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0046 together; the interactive budget left pays for 905 such statements
@@ -286,7 +287,7 @@ SELECT COUNT(*), MARGIN(COUNT(*)) FROM visits WHERE age = 3 AND sex = 'F';
 --> 52 | 0.0
 --> under dense:
 --> count | margin
---> 52 | 117.0
+--> 36 | 169.0
 --> under marginals:
 --> count | margin
 --> 52 | 55.0
@@ -310,7 +311,7 @@ SELECT COUNT(*) AS n, MARGIN(n), SUM(age) AS s, MARGIN(s) FROM visits WHERE town
 --> 180 | 6.0 | 750 | 6.0
 --> under dense:
 --> n | margin | s | margin
---> 149 | 321.0 | 906 | 1715.0
+--> -15 | 461.0 | -358 | 2463.0
 --> under marginals:
 --> n | margin | s | margin
 --> 180 | 152.0 | 750 | 811.0
@@ -358,7 +359,7 @@ SELECT STDEV(age) FROM visits;
 --> 2.130668664
 --> under dense:
 --> stddev
---> 0.0
+--> 1.757346414
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2714 such statements
@@ -388,7 +389,7 @@ SELECT COUNT(*), COUNT(*) FILTER (WHERE sex = 'F') AS f, COUNT(sex) FILTER (WHER
 --> 240 | 100 | 48 | 1
 --> under dense:
 --> count | f | older | MARGIN(f) > 0
---> 198 | 44 | -24 | 1
+--> 314 | 54 | 2 | 1
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 3 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 476014 such statements
@@ -397,7 +398,6 @@ SELECT town, COALESCE(SUM(age) FILTER (WHERE sex = 'F'), 0) AS known FROM visits
 --> '100%' | 150
 --> under dense:
 --> town | known
---> '100%' | -99
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 9 queries of the statement 3 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.061 together; the interactive budget left pays for 68 such statements

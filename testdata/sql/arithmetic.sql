@@ -4,13 +4,13 @@ SELECT COUNT(*) FROM visits WHERE age + score = 4;
 --> 52
 --> under dense:
 --> count
---> 46
+--> 13
 SELECT COUNT(*) FROM visits WHERE (age + score) % 2 = 1;
 --> count
 --> 60
 --> under dense:
 --> count
---> 94
+--> 140
 --> under smw, classes:
 --> count
 --> 61
@@ -22,7 +22,7 @@ SELECT COUNT(*) FROM visits WHERE (age + score) % 2 <> 0;
 --> 60
 --> under dense:
 --> count
---> 79
+--> 174
 --> under smw, classes:
 --> count
 --> 61
@@ -34,7 +34,7 @@ SELECT COUNT(*) FROM visits WHERE age * score >= 4;
 --> 76
 --> under dense:
 --> count
---> 79
+--> -42
 --> under smw, uniform:
 --> count
 --> 71
@@ -43,7 +43,7 @@ SELECT COUNT(*) FROM visits WHERE age / 2 = 1;
 --> 64
 --> under dense:
 --> count
---> 77
+--> 40
 SELECT COUNT(*) FROM visits WHERE age / 0 = 1;
 --> count
 --> 0
@@ -53,19 +53,19 @@ SELECT COUNT(*) FROM visits WHERE age / 2.0 = 1.5;
 --> 52
 --> under dense:
 --> count
---> 34
+--> 29
 SELECT COUNT(*) FROM visits WHERE -score > 1;
 --> count
 --> 24
 --> under dense:
 --> count
---> -47
+--> 18
 SELECT COUNT(*) FROM visits WHERE ABS(score) = 2;
 --> count
 --> 48
 --> under dense:
 --> count
---> 11
+--> 72
 --> under smw, uniform:
 --> count
 --> 52
@@ -74,7 +74,7 @@ SELECT COUNT(*) FROM visits WHERE CASE WHEN sex = 'F' THEN age ELSE score END > 
 --> 88
 --> under dense:
 --> count
---> 51
+--> 14
 --> under smw, uniform:
 --> count
 --> 89
@@ -83,7 +83,7 @@ SELECT COUNT(*) FROM visits WHERE (sex = 'F') + (age > 2) + (score = 0) = 2;
 --> 116
 --> under dense:
 --> count
---> 104
+--> 140
 --> under smw, classes; smw release:
 --> count
 --> 115
@@ -92,7 +92,7 @@ SELECT COUNT(*) FROM visits WHERE age + 9223372036854775807 > 0;
 --> 240
 --> under dense:
 --> count
---> 198
+--> 314
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
@@ -101,13 +101,13 @@ SELECT COUNT(*) FROM visits WHERE age = '3';
 --> 52
 --> under dense:
 --> count
---> 34
+--> 29
 SELECT COUNT(*) FROM visits WHERE age = 3.0;
 --> count
 --> 52
 --> under dense:
 --> count
---> 34
+--> 29
 SELECT COUNT(*) FROM visits WHERE zip + 1 = 15214;
 --> error unsupported at 35: arithmetic with a text is outside the dialect
 --> hint: compute it in a view and declare it as a column
@@ -116,15 +116,15 @@ SELECT COUNT(*) FROM visits WHERE CAST(age AS TEXT) = 4 OR CAST(age AS INTEGER) 
 --> 104
 --> under dense:
 --> count
---> 92
+--> 130
 SELECT CAST(age / 5 AS TEXT) AS half, COUNT(*) FROM visits WHERE CAST(town AS TEXT) = 'Elm' GROUP BY CAST(age / 5 AS TEXT);
 --> half | count
 --> '0' | 110
 --> '1' | 70
 --> under dense:
 --> half | count
---> '0' | 35
---> '1' | 114
+--> '0' | 30
+--> '1' | -45
 --> under smw, classes; smw release:
 --> half | count
 --> '0' | 109
@@ -134,7 +134,7 @@ SELECT SUM(CAST(age + 1 AS INTEGER)) FROM visits WHERE CAST(sex AS TEXT) IS NULL
 --> 390
 --> under dense:
 --> sum
---> 849
+--> 569
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.075; the interactive budget left pays for 55 such answers

@@ -24,7 +24,7 @@ EXPLAIN SELECT COUNT(*) FROM visits WHERE sex = 'F' AND age BETWEEN 3 AND 4;
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, score' | '56' | 165.0 | '0' | 'chosen; dense, 512 rows'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '56' | 239.0 | '0' | 'chosen; dense, 128 rows'
 --> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.004687670417229' | 'not: SET accuracy = 50 buys it; 17 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
 --> under marginals:
@@ -129,7 +129,7 @@ EXPLAIN SELECT sex, COUNT(*), AVG(age) FROM visits GROUP BY sex;
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, score' | '252 to 280' | '369 to 1974' | '0' | 'chosen for 6 of 6 queries'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '252 to 280' | '532 to 2844' | '0' | 'chosen for 6 of 6 queries'
 --> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 450' | 'ρ 0.009462631874216' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
@@ -199,7 +199,7 @@ EXPLAIN SELECT COUNT(*) FROM visits WHERE (age + score) % 2 = 1;
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{0: score{1, 3: 1}; 1: score{0, 2: 1}; 2: score{-1, 1, 3: 1}; 3, 5, 7, 9: score{-2, 0, 2: 1}; 4, 6, 8: score{-3, -1, 1, 3: 1}}'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, score' | '372' | 425.0 | '0' | 'not: beyond SET accuracy = 10; dense, 512 rows'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '372' | 616.0 | '0' | 'not: beyond SET accuracy = 10; dense, 128 rows'
 --> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.106657539560029' | 'not: it needs ρ = 0.11 and the interactive account has 0.083 left; 0 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'budget: it needs ρ = 0.11 and the interactive account has 0.083 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{0: score{1, 3: 1}; 1: score{0, 2: 1}; 2: score{-1, 1, 3: 1}; 3, 5, 7, 9: score{-2, 0, 2: 1}; 4, 6, 8: score{-3, -1, 1, 3: 1}}'
@@ -260,7 +260,7 @@ EXPLAIN SELECT COUNT(*) FROM visits WHERE age = 3;
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 202.0 | '0' | 'not: SET mechanism = nothing; dense, 512 rows'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 291.0 | '0' | 'not: SET mechanism = nothing; dense, 128 rows'
 --> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.106657539560029' | 'not: it needs ρ = 0.11 and the interactive account has 0.083 left; 0 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'unknown: visits has no release or mechanism nothing'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
@@ -333,7 +333,7 @@ EXPLAIN SELECT COUNT(*) FROM visits WHERE age = 3;
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 202.0 | '0' | 'not: SET mechanism = direct; dense, 512 rows'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 291.0 | '0' | 'not: SET mechanism = direct; dense, 128 rows'
 --> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.106657539560029' | 'not: it needs ρ = 0.11 and the interactive account has 0.083 left; 0 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'budget: it needs ρ = 0.11 and the interactive account has 0.083 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
@@ -384,7 +384,7 @@ EXPLAIN SELECT sex, COUNT(*) FROM visits GROUP BY sex;
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, score' | '280' | '369' | '0' | 'not: SET mechanism = direct'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '280' | '532' | '0' | 'not: SET mechanism = direct'
 --> 'direct' | 'direct' | 'all' | 'infinite' | '10' | 'ρ 0.106657539560029' | 'not: it needs ρ = 0.11 and the interactive account has 0.083 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'budget: it needs ρ = 0.11 and the interactive account has 0.083 left (of 3 queries of the statement 3 cannot be answered)'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
@@ -453,7 +453,7 @@ EXPLAIN SELECT COUNT(*) FROM visits WHERE age = 3;
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 202.0 | '0' | 'not: SET mechanism = direct; dense, 512 rows'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 291.0 | '0' | 'not: SET mechanism = direct; dense, 128 rows'
 --> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | 'ρ 0.106657539560029' | 'not: it needs ρ = 0.11 and the interactive account has 0.083 left; 0 left'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'budget: it needs ρ = 0.11 and the interactive account has 0.083 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{3: 1}'
@@ -513,7 +513,7 @@ EXPLAIN SELECT COUNT(*) FROM visits WHERE age = 4;
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{4: 1}'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 202.0 | '0' | 'not: SET mechanism = direct; dense, 512 rows'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '84' | 291.0 | '0' | 'not: SET mechanism = direct; dense, 128 rows'
 --> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.004687670417229' | 'chosen; 17 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'age{4: 1}'
 --> under marginals:

@@ -7,10 +7,10 @@ SELECT town, COUNT(*) FROM visits GROUP BY town;
 --> 'Oak' | 0
 --> under dense:
 --> town | count
---> '100%' | 0
---> 'Ash' | 82
---> 'Elm' | 149
---> 'Oak' | -34
+--> '100%' | 172
+--> 'Ash' | 24
+--> 'Elm' | -15
+--> 'Oak' | 133
 --> under smw, classes; smw release:
 --> town | count
 --> '100%' | 30
@@ -39,18 +39,18 @@ SELECT sex, town, COUNT(*) AS n FROM visits WHERE age < 5 GROUP BY sex, town;
 --> 'M' | 'Oak' | 0
 --> under dense:
 --> sex | town | n
---> NULL | '100%' | -14
---> NULL | 'Ash' | -5
---> NULL | 'Elm' | -2
---> NULL | 'Oak' | 11
---> 'F' | '100%' | 14
---> 'F' | 'Ash' | 57
---> 'F' | 'Elm' | 40
---> 'F' | 'Oak' | -27
---> 'M' | '100%' | 13
---> 'M' | 'Ash' | 47
---> 'M' | 'Elm' | -3
---> 'M' | 'Oak' | -29
+--> NULL | '100%' | 10
+--> NULL | 'Ash' | 37
+--> NULL | 'Elm' | 6
+--> NULL | 'Oak' | 41
+--> 'F' | '100%' | 48
+--> 'F' | 'Ash' | 2
+--> 'F' | 'Elm' | -13
+--> 'F' | 'Oak' | 0
+--> 'M' | '100%' | 46
+--> 'M' | 'Ash' | 21
+--> 'M' | 'Elm' | 37
+--> 'M' | 'Oak' | 20
 --> under smw, uniform:
 --> sex | town | n
 --> NULL | '100%' | 4
@@ -76,13 +76,13 @@ SELECT score, SUM(age), AVG(age) FROM visits WHERE sex = 'F' GROUP BY 1;
 --> 3 | 0 | NULL
 --> under dense:
 --> score | sum | avg
---> -3 | -185 | NULL
---> -2 | -34 | NULL
---> -1 | 185 | 2.720588235
---> 0 | -18 | 0.0
---> 1 | -30 | 0.0
---> 2 | 235 | 9.0
---> 3 | -276 | NULL
+--> -3 | 35 | 0.7954545455
+--> -2 | 28 | 2.8
+--> -1 | 427 | 3.846846847
+--> 0 | -316 | NULL
+--> 1 | -317 | NULL
+--> 2 | 352 | 9.0
+--> 3 | -11 | NULL
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 14 queries of the statement 7 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.061 together; the interactive budget left pays for 68 such statements
@@ -111,8 +111,8 @@ SELECT age % 2 AS odd, COUNT(*) FROM visits GROUP BY odd;
 --> 1 | 140
 --> under dense:
 --> odd | count
---> 0 | 90
---> 1 | 107
+--> 0 | 273
+--> 1 | 41
 --> under smw, uniform:
 --> odd | count
 --> 0 | 100
@@ -127,9 +127,9 @@ SELECT CASE WHEN age < 3 THEN 'small' WHEN age < 6 THEN 'medium' ELSE 'large' EN
 --> 'small' | 36
 --> under dense:
 --> size | count
---> 'large' | -10
---> 'medium' | 197
---> 'small' | 11
+--> 'large' | 23
+--> 'medium' | 165
+--> 'small' | 126
 --> under smw, classes:
 --> size | count
 --> 'large' | 49
@@ -150,9 +150,9 @@ SELECT COUNT(*) FROM visits GROUP BY sex;
 --> 70
 --> under dense:
 --> count
---> 109
---> 44
---> 45
+--> 150
+--> 54
+--> 111
 --> under smw, uniform:
 --> count
 --> 63
@@ -166,10 +166,10 @@ SELECT UPPER(town) AS t, COUNT(*) FROM visits GROUP BY UPPER(town);
 --> 'OAK' | 0
 --> under dense:
 --> t | count
---> '100%' | 0
---> 'ASH' | 82
---> 'ELM' | 149
---> 'OAK' | -34
+--> '100%' | 172
+--> 'ASH' | 24
+--> 'ELM' | -15
+--> 'OAK' | 133
 --> under smw, classes; smw release:
 --> t | count
 --> '100%' | 30
@@ -228,13 +228,13 @@ SELECT sex, town, COUNT(*) AS n, GROUPING(sex, town) AS g FROM visits WHERE town
 --> NULL | NULL | 140 | 3
 --> under dense:
 --> sex | town | n | g
---> 'F' | 'Ash' | 25 | 0
---> 'F' | 'Elm' | 74 | 0
---> 'M' | 'Ash' | 47 | 0
---> 'M' | 'Elm' | 8 | 0
---> 'F' | NULL | 99 | 1
---> 'M' | NULL | 55 | 1
---> NULL | NULL | 154 | 3
+--> 'F' | 'Ash' | -16 | 0
+--> 'F' | 'Elm' | -55 | 0
+--> 'M' | 'Ash' | -33 | 0
+--> 'M' | 'Elm' | 42 | 0
+--> 'F' | NULL | -71 | 1
+--> 'M' | NULL | 8 | 1
+--> NULL | NULL | -63 | 3
 --> under smw, classes; smw release:
 --> sex | town | n | g
 --> 'F' | 'Ash' | 0 | 0
@@ -261,9 +261,8 @@ SELECT sex, GROUPING(sex) AS total, SUM(age), COUNT(*) FROM visits WHERE town = 
 --> 'M' | 0 | 160 | 40
 --> under dense:
 --> sex | total | sum | count
---> NULL | 1 | 906 | 149
---> NULL | 0 | 399 | 67
---> 'F' | 0 | 358 | 74
+--> NULL | 1 | -358 | -15
+--> 'M' | 0 | 193 | 42
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 8 queries of the statement 4 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.12 together; the interactive budget left pays for 34 such statements
@@ -288,10 +287,10 @@ SELECT CASE WHEN age < 5 THEN 'low' ELSE 'high' END AS half, sex, COUNT(*), GROU
 --> NULL | 'F' | 100 | 2
 --> under dense:
 --> half | sex | count | g
---> NULL | NULL | 198 | 3
---> 'high' | NULL | 119 | 0
---> NULL | NULL | 109 | 2
---> 'low' | NULL | 102 | 1
+--> NULL | NULL | 314 | 3
+--> 'low' | NULL | 256 | 1
+--> NULL | NULL | 150 | 2
+--> 'low' | 'M' | 125 | 0
 --> under smw, uniform:
 --> half | sex | count | g
 --> NULL | NULL | 240 | 3

@@ -6,8 +6,9 @@ SELECT town, COUNT(*) AS n FROM visits GROUP BY town HAVING n > 20 ORDER BY n DE
 --> 'Ash' | 30
 --> under dense:
 --> town | n
---> 'Elm' | 149
---> 'Ash' | 82
+--> '100%' | 172
+--> 'Oak' | 133
+--> 'Ash' | 24
 --> under smw, classes; smw release:
 --> town | n
 --> 'Elm' | 181
@@ -18,7 +19,8 @@ SELECT town, COUNT(*) AS n FROM visits GROUP BY town HAVING COUNT(*) > 50 AND to
 --> 'Elm' | 180
 --> under dense:
 --> town | n
---> 'Elm' | 149
+--> '100%' | 172
+--> 'Oak' | 133
 --> under smw, classes; smw release:
 --> town | n
 --> 'Elm' | 181
@@ -29,16 +31,16 @@ SELECT age, COUNT(*) AS n FROM visits GROUP BY age ORDER BY 2 DESC, age LIMIT 3;
 --> 5 | 52
 --> under dense:
 --> age | n
---> 5 | 105
---> 4 | 58
---> 2 | 43
+--> 4 | 101
+--> 8 | 93
+--> 0 | 76
 SELECT age, COUNT(*) AS n FROM visits GROUP BY age ORDER BY age DESC LIMIT 2 OFFSET 1;
 --> age | n
 --> 8 | 12
 --> 7 | 12
 --> under dense:
 --> age | n
---> 8 | -16
+--> 8 | 93
 --> 7 | 5
 --> under smw, uniform:
 --> age | n
@@ -50,8 +52,8 @@ SELECT age, COUNT(*) AS n FROM visits GROUP BY age ORDER BY age LIMIT 1, 2;
 --> 2 | 12
 --> under dense:
 --> age | n
---> 1 | -32
---> 2 | 43
+--> 1 | 40
+--> 2 | 11
 --> under smw, uniform:
 --> age | n
 --> 1 | 24
@@ -75,8 +77,7 @@ SELECT sex, AVG(age) FROM visits GROUP BY sex HAVING AVG(age) > 3 ORDER BY AVG(a
 --> NULL | 4.571428571
 --> under dense:
 --> sex | avg
---> 'M' | 4.355555556
---> NULL | 6.798165138
+--> 'F' | 3.666666667
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 6 queries of the statement 3 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
@@ -112,16 +113,16 @@ SELECT age, COUNT(*) FROM visits GROUP BY age LIMIT -1;
 --> 9 | 12
 --> under dense:
 --> age | count
---> 0 | -1
---> 1 | -32
---> 2 | 43
---> 3 | 34
---> 4 | 58
---> 5 | 105
---> 6 | 7
+--> 0 | 76
+--> 1 | 40
+--> 2 | 11
+--> 3 | 29
+--> 4 | 101
+--> 5 | 35
+--> 6 | -7
 --> 7 | 5
---> 8 | -16
---> 9 | -5
+--> 8 | 93
+--> 9 | -67
 --> under smw, uniform:
 --> age | count
 --> 0 | 24

@@ -7,7 +7,7 @@ SELECT COUNT(*) AS n, LOW(n), HIGH(n), MARGIN(n) FROM visits WHERE age = 3 AND s
 --> 52 | 52.0 | 52.0 | 0.0
 --> under dense:
 --> n | low | high | margin
---> 52 | -65.0 | 169.0 | 117.0
+--> 36 | -133.0 | 205.0 | 169.0
 --> under marginals:
 --> n | low | high | margin
 --> 52 | -3.0 | 107.0 | 55.0
@@ -58,7 +58,7 @@ SELECT ROUND(AVG(age), 3) AS mean, ROUND(LOW(AVG(age)), 3) AS low, ROUND(HIGH(AV
 --> 4.167 | 3.839 | 4.517 | 0.351
 --> under dense:
 --> mean | low | high | margin
---> 6.081 | NULL | NULL | NULL
+--> NULL | NULL | NULL | NULL
 --> under marginals; direct:
 --> mean | low | high | margin
 --> 4.167 | 0.0 | 9.0 | 4.833
@@ -91,7 +91,7 @@ SELECT LOW(COUNT(*) - COUNT(sex)) AS low, HIGH(COUNT(*) - COUNT(sex)) - LOW(COUN
 --> 58.0 | 24.0
 --> under dense:
 --> low | width
---> -1084.0 | 2386.0
+--> -1583.0 | 3466.0
 --> under marginals:
 --> low | width
 --> -553.0 | 1246.0
@@ -126,9 +126,9 @@ SELECT score, SUM(age) AS s, LOW(s), HIGH(s) FROM visits WHERE score < 0 GROUP B
 --> -1 | 204 | 204.0 | 204.0
 --> under dense:
 --> score | s | low | high
---> -3 | -159 | -1447.0 | 1129.0
---> -2 | -146 | -1434.0 | 1142.0
---> -1 | 288 | -1002.0 | 1578.0
+--> -3 | -258 | -2120.0 | 1604.0
+--> -2 | 326 | -1538.0 | 2190.0
+--> -1 | 654 | -1225.0 | 2533.0
 --> under marginals:
 --> score | s | low | high
 --> -3 | 0 | -613.0 | 613.0
@@ -160,7 +160,7 @@ SELECT COUNT(*) AS n, LOW(n), HIGH(n), MARGIN(n) FROM visits WHERE age = 3 AND t
 --> 0 | 0.0 | 0.0 | 0.0
 --> under dense:
 --> n | low | high | margin
---> 0 | 0.0 | 101.0 | 101.0
+--> 0 | 0.0 | 146.0 | 146.0
 --> under marginals:
 --> n | low | high | margin
 --> 0 | 0.0 | 48.0 | 48.0

@@ -4,7 +4,7 @@ SELECT COUNT(*) FROM visits JOIN towns ON visits.town = towns.name WHERE region 
 --> 210
 --> under dense:
 --> count
---> 232
+--> 9
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 420, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
@@ -14,8 +14,8 @@ SELECT region, COUNT(*) AS n FROM visits JOIN towns ON town = name GROUP BY regi
 --> 'south' | 30
 --> under dense:
 --> region | n
---> 'north' | 232
---> 'south' | -34
+--> 'north' | 9
+--> 'south' | 305
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 420, above max_support = 280 (cells) (of 2 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00075 together; the interactive budget left pays for 476014 such statements
@@ -25,8 +25,8 @@ SELECT t.region, AVG(v.age) FROM visits AS v INNER JOIN towns AS t ON t.name = v
 --> 'north' | 3.857142857
 --> under dense:
 --> region | avg
---> 'south' | NULL
---> 'north' | 2.787878788
+--> 'south' | 4.88
+--> 'north' | NULL
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 4 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
@@ -41,9 +41,9 @@ SELECT height, COUNT(*) FROM visits LEFT JOIN towns ON town = name GROUP BY heig
 --> 120 | 30
 --> under dense:
 --> height | count
---> NULL | 0
---> 80 | 115
---> 120 | 82
+--> NULL | 172
+--> 80 | 118
+--> 120 | 24
 --> under smw, classes:
 --> height | count
 --> NULL | 30
@@ -62,7 +62,7 @@ SELECT SUM(height) FROM visits JOIN towns ON town = name WHERE age = 4;
 --> 4400
 --> under dense:
 --> sum
---> 8480
+--> 7680
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
 --> hint: SET accuracy = 500 answers it directly within ±500 (95 %) for ρ = 0.11; the interactive budget left pays for 37 such answers
@@ -74,7 +74,7 @@ SELECT COUNT(*) FROM visits JOIN towns ON town = name WHERE height > 100 AND age
 --> 18
 --> under dense:
 --> count
---> 99
+--> 61
 --> under smw, uniform:
 --> count
 --> 19

@@ -4,14 +4,14 @@ SELECT COUNT(*) FROM visits WHERE age IN (1, 3, 5);
 --> 116
 --> under dense:
 --> count
---> 107
+--> 103
 SELECT COUNT(*) FROM visits WHERE age IN (3, 3, 99);
 --> count
 --> 52
 --> warning: age = 99 is outside the declared domain BETWEEN 0 AND 9: it matches nothing
 --> under dense:
 --> count
---> 34
+--> 29
 --> warning: age = 99 is outside the declared domain BETWEEN 0 AND 9: it matches nothing
 --> under smw, uniform:
 --> count
@@ -22,13 +22,16 @@ SELECT COUNT(*) FROM visits WHERE age NOT IN (3, 4, 5);
 --> 84
 --> under dense:
 --> count
---> 1
+--> 149
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 588, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
 SELECT COUNT(*) FROM visits WHERE (sex, age) IN (('F', 3), ('M', 4));
 --> count
 --> 98
+--> under dense:
+--> count
+--> 72
 --> under smw, classes; smw release:
 --> count
 --> 97
@@ -37,7 +40,7 @@ SELECT COUNT(*) FROM visits WHERE (sex, age) NOT IN (('F', 3), ('M', 4));
 --> 136
 --> under dense:
 --> count
---> 107
+--> 208
 --> under smw, uniform:
 --> count
 --> 130
@@ -47,6 +50,9 @@ SELECT COUNT(*) FROM visits WHERE (sex, age) NOT IN (('F', 3), ('M', 4));
 SELECT COUNT(*) FROM visits WHERE (sex, age) = ('F', 3);
 --> count
 --> 52
+--> under dense:
+--> count
+--> 36
 --> under smw, uniform:
 --> count
 --> 50
@@ -55,7 +61,7 @@ SELECT COUNT(*) FROM visits WHERE (age, score) < (3, 0);
 --> 76
 --> under dense:
 --> count
---> 59
+--> 185
 --> under smw, uniform:
 --> count
 --> 67
@@ -67,7 +73,7 @@ SELECT COUNT(*) FROM visits WHERE (age, score) >= (4, 1);
 --> 112
 --> under dense:
 --> count
---> 123
+--> 131
 --> under smw, uniform:
 --> count
 --> 100
@@ -126,7 +132,7 @@ SELECT COUNT(*) FROM visits WHERE town IN (SELECT name FROM towns) AND age = 3;
 --> 52
 --> under dense:
 --> count
---> 34
+--> 29
 --> under smw, uniform:
 --> count
 --> 39
@@ -162,7 +168,7 @@ SELECT COUNT(*) FROM visits WHERE town IN (SELECT name FROM towns WHERE region =
 --> 210
 --> under dense:
 --> COUNT(*)
---> 232
+--> 9
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 420, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers

@@ -4,7 +4,7 @@ SELECT COUNT(*) FROM visits WHERE sex IS NULL;
 --> 70
 --> under dense:
 --> count
---> 109
+--> 150
 --> under smw, uniform:
 --> count
 --> 80
@@ -13,7 +13,7 @@ SELECT COUNT(*) FROM visits WHERE sex IS NOT NULL;
 --> 170
 --> under dense:
 --> count
---> 89
+--> 164
 --> under smw, uniform:
 --> count
 --> 160
@@ -28,7 +28,7 @@ SELECT COUNT(*) FROM visits WHERE sex <> 'F';
 --> 70
 --> under dense:
 --> count
---> 45
+--> 111
 --> under smw, uniform:
 --> count
 --> 80
@@ -37,7 +37,7 @@ SELECT COUNT(*) FROM visits WHERE NOT (sex = 'F');
 --> 70
 --> under dense:
 --> count
---> 45
+--> 111
 --> under smw, uniform:
 --> count
 --> 80
@@ -46,7 +46,7 @@ SELECT COUNT(*) FROM visits WHERE NOT (sex = 'F') OR sex IS NULL;
 --> 140
 --> under dense:
 --> count
---> 153
+--> 260
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 560, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
@@ -55,7 +55,7 @@ SELECT COUNT(*) FROM visits WHERE sex IN ('F', NULL);
 --> 100
 --> under dense:
 --> count
---> 44
+--> 54
 SELECT COUNT(*) FROM visits WHERE sex NOT IN ('F', NULL);
 --> count
 --> 0
@@ -64,13 +64,13 @@ SELECT COUNT(*) FROM visits WHERE sex IS 'F';
 --> 100
 --> under dense:
 --> count
---> 44
+--> 54
 SELECT COUNT(*) FROM visits WHERE sex IS NOT 'F';
 --> count
 --> 140
 --> under dense:
 --> count
---> 153
+--> 260
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 560, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
@@ -79,7 +79,7 @@ SELECT COUNT(*) FROM visits WHERE (sex = 'F') IS NULL;
 --> 70
 --> under dense:
 --> count
---> 109
+--> 150
 --> under smw, uniform:
 --> count
 --> 80
@@ -88,7 +88,7 @@ SELECT COUNT(*) FROM visits WHERE (sex = 'F') IS NOT TRUE;
 --> 140
 --> under dense:
 --> count
---> 153
+--> 260
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 560, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
@@ -97,7 +97,7 @@ SELECT COUNT(*) FROM visits WHERE COALESCE(sex, 'F') = 'F';
 --> 170
 --> under dense:
 --> count
---> 153
+--> 203
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 560, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
@@ -112,7 +112,7 @@ SELECT COUNT(*), COUNT(sex), COUNT(age) FROM visits;
 --> 240 | 170 | 240
 --> under dense:
 --> count | count | count
---> 198 | 89 | 198
+--> 314 | 164 | 314
 --> under smw, uniform:
 --> count | count | count
 --> 240 | 160 | 240
@@ -126,9 +126,9 @@ SELECT sex, COUNT(*) FROM visits GROUP BY sex;
 --> 'M' | 70
 --> under dense:
 --> sex | count
---> NULL | 109
---> 'F' | 44
---> 'M' | 45
+--> NULL | 150
+--> 'F' | 54
+--> 'M' | 111
 --> under smw, uniform:
 --> sex | count
 --> NULL | 80
@@ -140,8 +140,8 @@ SELECT sex, COUNT(*) FROM visits WHERE sex IS NOT NULL GROUP BY sex;
 --> 'M' | 70
 --> under dense:
 --> sex | count
---> 'F' | 44
---> 'M' | 45
+--> 'F' | 54
+--> 'M' | 111
 --> under smw, uniform:
 --> sex | count
 --> 'F' | 100

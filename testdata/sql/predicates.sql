@@ -4,7 +4,7 @@ SELECT COUNT(*) FROM visits;
 --> 240
 --> under dense:
 --> count
---> 198
+--> 314
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
@@ -13,19 +13,19 @@ SELECT COUNT(*) FROM visits WHERE sex = 'F';
 --> 100
 --> under dense:
 --> count
---> 44
+--> 54
 SELECT COUNT(*) AS women FROM visits v WHERE v.sex = 'F' AND NOT (v.age >= 4);
 --> women
 --> 64
 --> under dense:
 --> women
---> 75
+--> 25
 SELECT COUNT(*) FROM visits WHERE sex = 'F' OR age < 4 AND town = 'Elm';
 --> count
 --> 112
 --> under dense:
 --> count
---> 16
+--> 52
 --> under smw, uniform:
 --> count
 --> 120
@@ -37,19 +37,19 @@ SELECT COUNT(*) FROM visits WHERE (sex = 'F' OR age < 4) AND town = 'Elm';
 --> 82
 --> under dense:
 --> count
---> 45
+--> -56
 SELECT COUNT(*) FROM visits WHERE age BETWEEN 3 AND 5 AND score <> 0;
 --> count
 --> 116
 --> under dense:
 --> count
---> 128
+--> 118
 SELECT COUNT(*) FROM visits WHERE age NOT BETWEEN 3 AND 5;
 --> count
 --> 84
 --> under dense:
 --> count
---> 1
+--> 149
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 588, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
@@ -58,7 +58,7 @@ SELECT COUNT(*) FROM visits WHERE NOT (NOT (age <= 3 AND (town = 'Ash' OR NOT to
 --> 24
 --> under dense:
 --> count
---> 40
+--> 169
 
 -- Columns are compared with each other and with constants on either side.
 SELECT COUNT(*) FROM visits WHERE age > score;
@@ -66,7 +66,7 @@ SELECT COUNT(*) FROM visits WHERE age > score;
 --> 240
 --> under dense:
 --> count
---> 206
+--> 324
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 720, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
@@ -75,7 +75,7 @@ SELECT COUNT(*) FROM visits WHERE 4 = age;
 --> 52
 --> under dense:
 --> count
---> 58
+--> 101
 --> under smw, uniform:
 --> count
 --> 50
@@ -84,7 +84,7 @@ SELECT COUNT(*) FROM visits WHERE age = score OR age = -score;
 --> 12
 --> under dense:
 --> count
---> -1
+--> 21
 --> under smw, uniform:
 --> count
 --> 20
@@ -100,7 +100,7 @@ SELECT COUNT(*) FROM visits WHERE town IN ('Elm', 'Nowhere');
 --> warning: town = 'Nowhere' is outside the declared domain IN ('100%', 'Ash', 'Elm', 'Oak'): it matches nothing
 --> under dense:
 --> count
---> 149
+--> -15
 --> warning: town = 'Nowhere' is outside the declared domain IN ('100%', 'Ash', 'Elm', 'Oak'): it matches nothing
 --> under smw, classes; smw release:
 --> count
@@ -114,7 +114,7 @@ SELECT COUNT(*) FROM visits WHERE 1 = 1;
 --> 240
 --> under dense:
 --> count
---> 198
+--> 314
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers

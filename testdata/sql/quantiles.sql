@@ -4,7 +4,7 @@ SELECT MEDIAN(age), QUANTILE(age, 0.9), PERCENTILE_CONT(0.25) WITHIN GROUP (ORDE
 --> 4.0 | 7 | 3.0
 --> under dense:
 --> median | quantile | quarter
---> 4.0 | 5 | 4.0
+--> 4.0 | 5 | 1.0
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the table has none
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.0055; the interactive budget left pays for 756 such answers
@@ -26,7 +26,12 @@ SELECT sex, MEDIAN(score) AS m, MARGIN(m) AS margin, LOW(m), HIGH(m) FROM visits
 --> 'F' | -1.0 | 0.0 | -1.0 | -1.0
 --> 'M' | 0.0 | 0.0 | 0.0 | 0.0
 --> NULL | 1.0 | 0.0 | 1.0 | 1.0
---> under dense; marginals:
+--> under dense:
+--> sex | m | margin | low | high
+--> 'F' | -3.0 | NULL | NULL | NULL
+--> 'M' | 0.0 | NULL | NULL | NULL
+--> NULL | 1.0 | NULL | NULL | NULL
+--> under marginals:
 --> sex | m | margin | low | high
 --> 'F' | -1.0 | NULL | NULL | NULL
 --> 'M' | 0.0 | NULL | NULL | NULL
@@ -52,10 +57,10 @@ SELECT town, PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY age) FILTER (WHERE sex 
 --> 'Oak' | NULL | 0
 --> under dense:
 --> town | women | count
---> '100%' | 0 | 0
---> 'Ash' | 1 | 82
---> 'Elm' | 4 | 149
---> 'Oak' | NULL | -34
+--> '100%' | 5 | 172
+--> 'Ash' | NULL | 24
+--> 'Elm' | NULL | -15
+--> 'Oak' | 6 | 133
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the table has none (of 8 queries of the statement 4 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0055 together; the interactive budget left pays for 756 such statements
@@ -70,7 +75,7 @@ SELECT MEDIAN(age) - MEDIAN(score) FROM visits WHERE score >= 0;
 --> 3.5
 --> under dense:
 --> MEDIAN(age) - MEDIAN(score)
---> 5.0
+--> 4.0
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the table has none (of 2 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0083 together; the interactive budget left pays for 502 such statements
@@ -102,7 +107,7 @@ EXPLAIN SELECT MEDIAN(age) FROM visits WHERE sex = 'F';
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'distribution of age in sex{''F'': 1}'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, score' | '280' | 289.0 | '0' | 'chosen; margin of ranks, in rows; dense, 512 rows'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '280' | 416.0 | '0' | 'chosen; margin of ranks, in rows; dense, 128 rows'
 --> 'direct' | 'direct' | 'all' | 'infinite' | 49.0 | 'ρ 0.023462540988848' | 'not: SET accuracy = 50 buys it; margin of ranks, in rows; 3 left'
 --> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'distribution of age in sex{''F'': 1}'
 --> under marginals:
@@ -153,7 +158,7 @@ EXPLAIN SELECT sex, MEDIAN(age), COUNT(*) FROM visits GROUP BY sex;
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
---> 'cells' | 'projection' | 'sex, age, town, score' | '280' | '288 to 369' | '0' | 'chosen for 6 of 6 queries'
+--> 'cells' | 'projection' | 'sex, age, town, score' | '280' | '416 to 536' | '0' | 'chosen for 6 of 6 queries'
 --> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 50' | 'ρ 0.028150211406077' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: distribution of age in 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'

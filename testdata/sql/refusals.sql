@@ -30,7 +30,7 @@ SELECT COUNT(*) FROM visits UNION SELECT COUNT(*) FROM visits;
 --> 240
 --> under dense:
 --> COUNT(*)
---> 198
+--> 314
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers

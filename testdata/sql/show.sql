@@ -45,7 +45,7 @@ SHOW RELEASES;
 --> 'zips' | 'visits' | 'age, zip' | 'projection, sparse, 65536 rows, dlap(2) noise from the table sampler' | '0.5' | '0' | 65536 | 65776 | '(time)' | NULL
 --> under dense:
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
---> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, dense, 512 rows, dgauss(680253277/65536) noise from the exact sampler' | '1' | '2.5e-7' | 65536 | 1936 | '(time)' | NULL
+--> 'cells' | 'visits' | 'sex, age, town, score' | 'projection, dense, 128 rows, dgauss(1361040301/524288) noise from the exact sampler' | '1' | '2.5e-7' | 65536 | 1106 | '(time)' | NULL
 --> under marginals:
 --> release | table | columns | method | epsilon | delta | max_support | bytes | created | periods
 --> 'cells' | 'visits' | 'sex, age, town, score' | '1 marginals of 840 cells, unbiased, dgauss(3136131255/134217728) noise' | '1' | '1e-7' | 840 | 2290 | '(time)' | NULL

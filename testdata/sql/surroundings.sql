@@ -6,9 +6,9 @@ SELECT town, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY town) AS running FROM v
 --> 'Elm' | 180 | 240
 --> under dense:
 --> town | n | running
---> '100%' | 0 | 0
---> 'Ash' | 82 | 82
---> 'Elm' | 149 | 231
+--> '100%' | 172 | 172
+--> 'Ash' | 24 | 196
+--> 'Elm' | -15 | 181
 --> under smw, classes; smw release:
 --> town | n | running
 --> '100%' | 30 | 30
@@ -28,16 +28,16 @@ SELECT age, lag(COUNT(*), 1, 0) OVER (ORDER BY age) AS before, COUNT(*) - lag(CO
 --> 9 | 12 | 0
 --> under dense:
 --> age | before | change
---> 0 | 0 | -1
---> 1 | -1 | -31
---> 2 | -32 | 75
---> 3 | 43 | -9
---> 4 | 34 | 24
---> 5 | 58 | 47
---> 6 | 105 | -98
---> 7 | 7 | -2
---> 8 | 5 | -21
---> 9 | -16 | 11
+--> 0 | 0 | 76
+--> 1 | 76 | -36
+--> 2 | 40 | -29
+--> 3 | 11 | 18
+--> 4 | 29 | 72
+--> 5 | 101 | -66
+--> 6 | 35 | -42
+--> 7 | -7 | 12
+--> 8 | 5 | 88
+--> 9 | 93 | -160
 --> under smw, uniform:
 --> age | before | change
 --> 0 | 0 | 24
@@ -57,9 +57,9 @@ SELECT sex, printf('%05d', COUNT(*)) AS n, CAST(AVG(score) * 100 AS INTEGER) AS 
 --> 'M' | '00040' | 0 | '40 rows'
 --> under dense:
 --> sex | n | percent | COUNT(*) || ' rows'
---> NULL | '00067' | 29 | '67 rows'
---> 'F' | '00074' | -60 | '74 rows'
---> 'M' | '00008' | 300 | '8 rows'
+--> NULL | '-0002' | NULL | '-2 rows'
+--> 'F' | '-0055' | NULL | '-55 rows'
+--> 'M' | '00042' | 54 | '42 rows'
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 6 queries of the statement 3 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5439 such statements
@@ -73,7 +73,7 @@ SELECT COUNT(*) AS groups, SUM(n) AS n, MAX(n), MIN(n) FROM (SELECT age, COUNT(*
 --> 10 | 240 | 52 | 12
 --> under dense:
 --> groups | n | MAX(n) | MIN(n)
---> 10 | 198 | 105 | -32
+--> 10 | 316 | 101 | -67
 --> under smw, uniform:
 --> groups | n | MAX(n) | MIN(n)
 --> 10 | 280 | 52 | 13
@@ -83,14 +83,17 @@ SELECT a.age, a.n AS women, b.n AS men FROM (SELECT age, COUNT(*) AS n FROM visi
 --> 4 | 0 | 46
 --> under dense:
 --> age | women | men
---> 4 | 10 | 46
---> 5 | 5 | 45
+--> 0 | -36 | 60
+--> 2 | -24 | 38
+--> 4 | 12 | 36
+--> 7 | 22 | 23
+--> 8 | -30 | 41
 SELECT 1.0 * COUNT(*) / (SELECT COUNT(*) FROM visits) AS share FROM visits WHERE sex = 'F';
 --> share
 --> 0.4166666667
 --> under dense:
 --> share
---> 0.2222222222
+--> 0.1719745223
 --> under smw, uniform:
 --> share
 --> 0.4083333333
@@ -107,8 +110,8 @@ SELECT 'F' AS sex, SUM(score) AS s FROM visits WHERE sex = 'F' UNION ALL SELECT 
 --> 'south' | NULL
 --> under dense:
 --> sex | s
---> 'F' | -86
---> 'M' | 115
+--> 'F' | -319
+--> 'M' | -51
 --> 'north' | 120
 --> 'north' | 80
 --> 'south' | 80
@@ -138,8 +141,8 @@ WITH c AS (SELECT town, COUNT(*) AS n FROM visits GROUP BY town) SELECT t.name, 
 --> 'Elm' | 180 | 80
 --> under dense:
 --> name | n | height
---> 'Ash' | 82 | 120
---> 'Elm' | 149 | 80
+--> '100%' | 172 | NULL
+--> 'Oak' | 133 | 80
 --> under smw, classes; smw release:
 --> name | n | height
 --> 'Elm' | 181 | 80
@@ -149,7 +152,8 @@ SELECT name FROM towns WHERE name IN (SELECT town FROM visits GROUP BY town HAVI
 --> 'Ash'
 --> under dense:
 --> name
---> 'Ash'
+--> '100%'
+--> 'Oak'
 SELECT town, COUNT(*) AS n, (SELECT region FROM towns WHERE name = visits.town) AS region FROM visits GROUP BY town HAVING n > 0;
 --> town | n | region
 --> '100%' | 30 | 'south'
@@ -157,8 +161,9 @@ SELECT town, COUNT(*) AS n, (SELECT region FROM towns WHERE name = visits.town) 
 --> 'Elm' | 180 | 'north'
 --> under dense:
 --> town | n | region
---> 'Ash' | 82 | 'north'
---> 'Elm' | 149 | 'north'
+--> '100%' | 172 | 'south'
+--> 'Ash' | 24 | 'north'
+--> 'Oak' | 133 | 'south'
 --> under smw, classes; smw release:
 --> town | n | region
 --> '100%' | 30 | 'south'
@@ -179,10 +184,10 @@ WITH base AS (SELECT *, age / 5 AS half, CASE WHEN score > 0 THEN 'high' ELSE 'l
 --> 1 | 'low' | 36 | 4
 --> under dense:
 --> half | level | n | r
---> 0 | 'high' | -6 | 1
---> 0 | 'low' | 108 | 2
---> 1 | 'high' | 63 | 3
---> 1 | 'low' | 32 | 4
+--> 0 | 'high' | 84 | 1
+--> 0 | 'low' | 172 | 2
+--> 1 | 'high' | -32 | 3
+--> 1 | 'low' | 90 | 4
 --> under smw, uniform:
 --> half | level | n | r
 --> 0 | 'high' | 24 | 1
@@ -196,9 +201,9 @@ SELECT d, SUM(s) FROM (SELECT age % 3 AS d, score * 2 AS s FROM (SELECT * FROM v
 --> 2 | -36
 --> under dense:
 --> d | SUM(s)
---> 0 | -46
---> 1 | 128
---> 2 | -24
+--> 0 | -164
+--> 1 | -16
+--> 2 | -560
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 6 queries of the statement 6 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.29 together; the interactive budget left pays for 14 such statements
@@ -216,8 +221,8 @@ SELECT region, COUNT(*) FROM (SELECT town AS place FROM visits WHERE age > 3) AS
 --> 'south' | 18
 --> under dense:
 --> region | count
---> 'north' | 169
---> 'south' | -16
+--> 'north' | -13
+--> 'south' | 172
 --> under smw, uniform:
 --> region | count
 --> 'north' | 136
@@ -228,7 +233,7 @@ SELECT COUNT(*) FROM visits WHERE town IN (SELECT name FROM towns WHERE region =
 --> 30
 --> under dense:
 --> COUNT(*)
---> 82
+--> 24
 --> under smw, classes; smw release:
 --> COUNT(*)
 --> 29
@@ -237,7 +242,7 @@ SELECT COUNT(*) FROM visits WHERE age * 20 > (SELECT MIN(height) FROM towns) AND
 --> 100
 --> under dense:
 --> COUNT(*)
---> 95
+--> 58
 --> under smw, uniform:
 --> COUNT(*)
 --> 105
@@ -256,7 +261,7 @@ SELECT COUNT(*) FROM visits WHERE age > (SELECT AVG(age) FROM visits);
 --> 100
 --> under dense:
 --> COUNT(*)
---> 95
+--> 187
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements

@@ -4,7 +4,7 @@ SELECT COUNT(*) FROM visits WHERE town > 'B';
 --> 180
 --> under dense:
 --> count
---> 115
+--> 118
 --> under smw, classes:
 --> count
 --> 181
@@ -20,7 +20,7 @@ SELECT COUNT(*) FROM visits WHERE town LIKE 'elm';
 --> 180
 --> under dense:
 --> count
---> 149
+--> -15
 --> under smw, classes; smw release:
 --> count
 --> 181
@@ -29,7 +29,7 @@ SELECT COUNT(*) FROM visits WHERE town LIKE '%m';
 --> 180
 --> under dense:
 --> count
---> 149
+--> -15
 --> under smw, classes; smw release:
 --> count
 --> 181
@@ -38,7 +38,7 @@ SELECT COUNT(*) FROM visits WHERE town LIKE '_a%';
 --> 0
 --> under dense:
 --> count
---> -34
+--> 133
 --> under smw, uniform:
 --> count
 --> 7
@@ -47,13 +47,13 @@ SELECT COUNT(*) FROM visits WHERE town LIKE '100\%' ESCAPE '\';
 --> 30
 --> under dense:
 --> count
---> 0
+--> 172
 SELECT COUNT(*) FROM visits WHERE town NOT LIKE '%l%';
 --> count
 --> 60
 --> under dense:
 --> count
---> 48
+--> 329
 --> under smw, classes:
 --> count
 --> 59
@@ -68,7 +68,7 @@ SELECT COUNT(*) FROM visits WHERE town GLOB '[AE]*';
 --> 210
 --> under dense:
 --> count
---> 232
+--> 9
 --> under smw, uniform:
 --> count
 --> 203
@@ -84,7 +84,7 @@ SELECT COUNT(*) FROM visits WHERE LENGTH(town) = 3;
 --> 210
 --> under dense:
 --> count
---> 197
+--> 142
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 630, above max_support = 280 (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
@@ -93,7 +93,7 @@ SELECT COUNT(*) FROM visits WHERE UPPER(town) = 'ELM' AND SUBSTR(town, 1, 1) = '
 --> 180
 --> under dense:
 --> count
---> 149
+--> -15
 --> under smw, classes; smw release:
 --> count
 --> 181
@@ -102,7 +102,7 @@ SELECT COUNT(*) FROM visits WHERE 'It''s' = 'It''s' AND town = 'Elm';
 --> 180
 --> under dense:
 --> count
---> 149
+--> -15
 --> under smw, classes; smw release:
 --> count
 --> 181
@@ -111,7 +111,7 @@ SELECT COUNT(*) FROM visits WHERE "town" = 'Elm' AND [age] = 3 AND `sex` = 'F';
 --> 46
 --> under dense:
 --> count
---> 49
+--> 25
 --> under smw release:
 --> count
 --> 45

@@ -4,6 +4,9 @@
 SELECT COUNT(*) FROM visits WHERE age = :years AND town = :town;
 --> count
 --> 46
+--> under dense:
+--> count
+--> -1
 --> under smw release:
 --> count
 --> 45
@@ -12,7 +15,7 @@ SELECT COUNT(*) FROM visits WHERE age IN (:years, 4) OR town = @town;
 --> 192
 --> under dense:
 --> count
---> 165
+--> 71
 --> under smw, classes:
 --> count
 --> 194
@@ -39,7 +42,7 @@ SELECT COUNT(*), MARGIN(COUNT(*)) FROM visits WHERE age = 3;
 --> 52 | 6.0
 --> under dense:
 --> count | margin
---> 34 | 106.0
+--> 29 | 153.0
 --> under marginals:
 --> count | margin
 --> 52 | 123.0
@@ -60,6 +63,9 @@ SET clamp = on;
 SELECT COUNT(*) FROM visits WHERE town = 'Oak' AND sex = 'M';
 --> count
 --> 0
+--> under dense:
+--> count
+--> 70
 --> under smw, uniform:
 --> count
 --> 11
@@ -72,7 +78,7 @@ SELECT COUNT(*) FROM visits WHERE age = 5;
 --> 52
 --> under dense:
 --> count
---> 105
+--> 35
 --> under marginals; smw, classes; smw, uniform; smw release:
 --> error uncovered at 0: no release or mechanism covers this query: the table has none
 --> hint: SET mechanism = auto tries every way
@@ -108,7 +114,7 @@ SELECT COUNT(*) FROM visits WHERE age = 8;
 --> 12
 --> under dense:
 --> count
---> 0
+--> 93
 --> under smw, classes; smw, uniform; direct:
 --> error unknown at 0: visits has no release or mechanism cells
 --> hint: SET mechanism = auto

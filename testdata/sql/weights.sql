@@ -4,7 +4,7 @@ SELECT SUM(weight) FROM visits JOIN risks ON visits.town = risks.town;
 --> 90.0
 --> under dense:
 --> sum
---> 26.45
+--> 267.85
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00077; the interactive budget left pays for 5426 such answers
@@ -19,7 +19,7 @@ SELECT SUM(weight), COUNT(*) FROM visits JOIN risks ON visits.town = risks.town 
 --> 48.5 | 100
 --> under dense:
 --> sum | count
---> -28.0 | 44
+--> 84.25 | 54
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5426 such statements
@@ -31,7 +31,7 @@ SELECT AVG(weight) FROM visits JOIN risks ON visits.town = risks.town WHERE age 
 --> 0.4019230769
 --> under dense:
 --> avg
---> 0.2
+--> 0.5724137931
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5426 such statements
@@ -53,8 +53,8 @@ SELECT sex, SUM(weight) AS risk FROM visits JOIN risks ON visits.town = risks.to
 --> 'M' | 17.0
 --> under dense:
 --> sex | risk
---> 'F' | -28.0
---> 'M' | -3.85
+--> 'F' | 84.25
+--> 'M' | 107.1
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5426 such statements
@@ -71,7 +71,7 @@ SELECT SUM(cost), COUNT(cost), TOTAL(cost) FROM visits JOIN risks ON visits.town
 --> -14.0 | 52 | -14.0
 --> under dense:
 --> sum | count | total
---> 104.5 | 86 | 104.5
+--> 71.5 | 83 | 71.5
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.063 together; the interactive budget left pays for 66 such statements
@@ -87,7 +87,7 @@ SELECT SUM(weight * age) FROM visits JOIN risks ON visits.town = risks.town WHER
 --> 8.4
 --> under dense:
 --> sum
---> -128.75
+--> 373.85
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.062; the interactive budget left pays for 66 such answers
@@ -109,7 +109,7 @@ SELECT SUM(1 - weight), SUM(weight - cost) FROM visits JOIN risks ON visits.town
 --> 29.9 | 39.1
 --> under dense:
 --> sum | sum
---> 30.05 | 39.3
+--> -0.85 | -1.1
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0032 together; the interactive budget left pays for 1292 such statements
@@ -124,7 +124,7 @@ SELECT SUM(CASE WHEN age < 5 THEN weight ELSE cost END) FROM visits JOIN risks O
 --> 18.8
 --> under dense:
 --> sum
---> -202.55
+--> 133.15
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.065 together; the interactive budget left pays for 63 such statements
@@ -143,7 +143,7 @@ SELECT STDDEV_POP(weight) FROM visits JOIN risks ON visits.town = risks.town WHE
 --> 0.1437684899
 --> under dense:
 --> stddev_pop
---> 0.0
+--> 0.09199532119
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2712 such statements
@@ -158,15 +158,14 @@ SELECT COUNT(*) FROM visits JOIN risks ON visits.town = risks.town WHERE weight 
 --> 12
 --> under dense:
 --> count
---> 40
+--> 47
 SELECT weight, COUNT(*) FROM visits JOIN risks ON visits.town = risks.town WHERE age = 9 GROUP BY weight HAVING COUNT(*) > 0;
 --> weight | count
 --> 0.35 | 6
 --> 0.8 | 6
 --> under dense:
 --> weight | count
---> 0.1 | 3
---> 0.35 | 7
+--> 1.0 | 9
 --> under smw, uniform:
 --> weight | count
 --> 0.1 | 6
@@ -182,7 +181,7 @@ SELECT SUM(weight * weight) FROM visits JOIN risks ON visits.town = risks.town W
 --> 0.795
 --> under dense:
 --> sum
---> 17.7925
+--> 17.3675
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00077; the interactive budget left pays for 5421 such answers
@@ -198,8 +197,8 @@ SELECT region, SUM(weight) FROM visits JOIN towns ON visits.town = name JOIN ris
 --> 'south' | 0.0
 --> under dense:
 --> region | sum
---> 'north' | 14.6
---> 'south' | -7.7
+--> 'north' | 18.0
+--> 'south' | 28.05
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 2 cannot be answered)
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5426 such statements
@@ -215,7 +214,7 @@ SELECT SUM(weight / 2) FROM visits JOIN risks ON visits.town = risks.town;
 --> 45.0
 --> under dense:
 --> sum
---> 13.225
+--> 133.925
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00019; the interactive budget left pays for 21695 such answers
@@ -260,7 +259,7 @@ SELECT TOTAL(height), AVG(height) FROM visits JOIN towns ON town = name WHERE ag
 --> 3680.0 | 80.0
 --> under dense:
 --> total | avg
---> 2000.0 | 80.0
+--> -800.0 | NULL
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 1 cannot be answered)
 --> hint: SET accuracy = 500 answers them directly within ±500 (95 %) for ρ = 0.11 together; the interactive budget left pays for 37 such statements
