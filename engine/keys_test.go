@@ -18,14 +18,12 @@ import (
 // 200 of one row, and 100 NULLs.
 func towns(t *testing.T, path string) *engine.Session {
 	t.Helper()
-	s := clinicAt(t, path)
-	fill(t, s, `CREATE TABLE raw_people AS SELECT sex, age, zip, age % 3 AS plan FROM raw_admissions`,
+	raw := append(clinicRaw(4000), `CREATE TABLE raw_people AS SELECT sex, age, zip, age % 3 AS plan FROM raw_admissions`,
 		`INSERT INTO raw_people SELECT sex, age, 'rare ' || rowid, 3 FROM raw_people LIMIT 200`,
 		`INSERT INTO raw_people SELECT sex, age, NULL, 4 FROM raw_admissions LIMIT 100`)
-	must(t, s, `CREATE PRIVATE TABLE people (sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 120, zip TEXT, plan TEXT)
-		FROM raw_people WITH (epsilon = 8, delta = 1e-6, interactive = 0.25)`)
-	must(t, s, publishZips)
-	return s
+	return declaredAt(t, path, raw, slices.Concat(clinicDeclarations, []string{
+		`CREATE PRIVATE TABLE people (sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 120, zip TEXT, plan TEXT)
+			FROM raw_people WITH (epsilon = 8, delta = 1e-6, interactive = 0.25)`, publishZips})...)
 }
 
 const (

@@ -515,13 +515,16 @@ func outsideClinic(t testing.TB, f *far) *engine.Session {
 func outsideClinicAt(t testing.TB, f *far, path string) *engine.Session {
 	t.Helper()
 	t.Setenv("WAREHOUSE_DSN", farDSN)
+	copyOf(t, path, "the clinic outside", func(s *engine.Session) {
+		f.dial(s.DB())
+		fill(t, s, `CREATE TABLE icd10 (code TEXT, label TEXT)`,
+			`INSERT INTO icd10 VALUES ('E10', 'type 1'), ('E11', 'type 2'), ('I10', 'pressure')`)
+		for _, text := range []string{`CREATE PUBLIC TABLE icd10`, createWarehouse, from("warehouse.public.raw_admissions")} {
+			must(t, s, text)
+		}
+	})
 	s := open(t, path, engine.Options{}).NewSession()
 	f.dial(s.DB())
-	fill(t, s, `CREATE TABLE icd10 (code TEXT, label TEXT)`,
-		`INSERT INTO icd10 VALUES ('E10', 'type 1'), ('E11', 'type 2'), ('I10', 'pressure')`)
-	for _, text := range []string{`CREATE PUBLIC TABLE icd10`, createWarehouse, from("warehouse.public.raw_admissions")} {
-		must(t, s, text)
-	}
 	return s
 }
 

@@ -37,6 +37,8 @@ func TestSources(t *testing.T) {
 		t.Errorf("%v (%s)", e, e.Hint)
 	}
 	must(t, s, `DROP PRIVATE TABLE admissions`)
+	must(t, s, from("warehouse.public.raw_admissions")) // which opens a pool
+	must(t, s, `DROP PRIVATE TABLE admissions`)
 	must(t, s, `DROP SOURCE warehouse`)
 	if f.closed != 1 {
 		t.Errorf("%d pools were closed, want 1", f.closed)
