@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"reflect"
 	"testing"
 	"time"
@@ -59,17 +58,16 @@ func compareViews(t *testing.T, v, fresh *view.View) {
 // have such a large budget that they fire at most queries.
 func firingOften(t *testing.T) *engine.Session {
 	t.Helper()
-	s := open(t, filepath.Join(t.TempDir(), "firing.db"), engine.Options{}).NewSession()
-	fill(t, s, `CREATE TABLE raw (sex TEXT, age INTEGER, code TEXT)`, `CREATE TABLE codes (code TEXT)`, `INSERT INTO codes VALUES ('E10')`,
+	create := func(name string) string {
+		return `CREATE MECHANISM ` + name + ` ON t USING SMW WITH (epsilon = 200, max_updates = 80, queries = 1000, prior = uniform)`
+	}
+	return declared(t, []string{`CREATE TABLE raw (sex TEXT, age INTEGER, code TEXT)`, `CREATE TABLE codes (code TEXT)`, `INSERT INTO codes VALUES ('E10')`,
 		`CREATE UNIQUE INDEX by_code ON codes (code)`, `CREATE VIEW v AS SELECT r.sex, r.age FROM raw AS r JOIN codes AS c ON r.code = c.code`,
 		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 3999)
-			INSERT INTO raw SELECT CASE WHEN i % 2 THEN 'F' ELSE 'M' END, 60, 'E10' FROM n`)
-	must(t, s, `CREATE PUBLIC TABLE codes`)
-	must(t, s, `CREATE PRIVATE TABLE t (sex TEXT IN ('F', 'M'), age INTEGER BETWEEN 0 AND 99) FROM v WITH (epsilon = 1000, delta = 1e-6)`)
-	for _, m := range []string{"first", "second"} {
-		must(t, s, `CREATE MECHANISM `+m+` ON t USING SMW WITH (epsilon = 200, max_updates = 80, queries = 1000, prior = uniform)`)
-	}
-	return s
+			INSERT INTO raw SELECT CASE WHEN i % 2 THEN 'F' ELSE 'M' END, 60, 'E10' FROM n`},
+		`CREATE PUBLIC TABLE codes`,
+		`CREATE PRIVATE TABLE t (sex TEXT IN ('F', 'M'), age INTEGER BETWEEN 0 AND 99) FROM v WITH (epsilon = 1000, delta = 1e-6)`,
+		create("first"), create("second"))
 }
 
 // between returns a query for the ages from lo to hi.

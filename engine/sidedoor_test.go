@@ -35,11 +35,16 @@ func numbers(n int) string {
 	return fmt.Sprintf(`(WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT %d) SELECT i FROM n)`, n)
 }
 
-// vault makes a table of good rows with a release and a mechanism, and closes the file.
+// vault returns a file with a table of good rows, a release and a mechanism.
 func vault(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "vault.db")
-	s := open(t, path, engine.Options{}).NewSession()
+	copyOf(t, path, "vault", func(s *engine.Session) { declareVault(t, s) })
+	return path
+}
+
+func declareVault(t *testing.T, s *engine.Session) {
+	t.Helper()
 	fixed(s.DB(), 1000)
 	fill(t, s, `CREATE TABLE raw (sex, age, note)`, `CREATE VIEW lens AS SELECT sex, age, lower(note) AS note FROM raw`,
 		`INSERT INTO raw SELECT 'F', i, 'a' FROM `+numbers(50))
@@ -51,10 +56,6 @@ func vault(t *testing.T) string {
 	} {
 		must(t, s, text)
 	}
-	if err := s.DB().Close(); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // odd are private rows whose values have no declared type or lie in no declared domain.
@@ -166,8 +167,7 @@ func TestNoRowFails(t *testing.T) {
 		}
 	}
 	for _, e := range fragile {
-		s := open(t, filepath.Join(t.TempDir(), "column.db"), engine.Options{}).NewSession()
-		fill(t, s, `CREATE TABLE raw (age, note)`, `INSERT INTO raw VALUES (1, 'a')`)
+		s := declared(t, []string{`CREATE TABLE raw (age, note)`, `INSERT INTO raw VALUES (1, 'a')`})
 		_, err := plain(t, s).Exec(`ALTER TABLE raw ADD COLUMN a AS (` + e + `)`)
 		if err == nil && declaredOver(t, s, "raw", e, false) { // SQLite itself refuses some
 			poisoned(t, s, map[string]string{"raw": e})
