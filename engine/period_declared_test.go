@@ -174,32 +174,6 @@ func TestPeriodColumnsOfDeclarations(t *testing.T) {
 	}
 }
 
-// TestValuesAreForEver has integers and texts as periods. Texts are added.
-func TestValuesAreForEver(t *testing.T) {
-	t.Parallel()
-	s := grows(t)
-	must(t, s, visitsAs("a", `region TEXT IN ('north', 'south')`, "raw_visits", `period = 'region'`))
-	must(t, s, visitsAs("b", `region TEXT IN ('west', 'north')`, "raw_visits", `period = 'region'`))
-	refused(t, s, sqlerr.Invalid, visitsAs("c", `region INTEGER BETWEEN 0 AND 9`, "raw_visits", `period = 'region'`))
-	refused(t, s, sqlerr.Invalid, visitsAs("c", `batch INTEGER BETWEEN 0 AND 9`, "raw_visits", `period = 'batch'`))
-	many := func(from, to int) string {
-		var texts []string
-		for i := from; i < to; i++ {
-			texts = append(texts, fmt.Sprintf("'%d'", i))
-		}
-		return `region TEXT IN (` + strings.Join(texts, ", ") + `)`
-	}
-	refused(t, s, sqlerr.Invalid, visitsAs("c", many(0, 1001), "raw_visits", `period = 'region'`))
-	must(t, s, visitsAs("c", many(0, 997), "raw_visits", `period = 'region'`))
-	refused(t, s, sqlerr.Invalid, visitsAs("d", many(996, 998), "raw_visits", `period = 'region'`))
-	must(t, s, `DROP PRIVATE TABLE a`)
-	must(t, s, `DROP PRIVATE TABLE b`)
-	must(t, s, `DROP PRIVATE TABLE c`)
-	refused(t, s, sqlerr.Invalid, visitsAs("c", `batch INTEGER BETWEEN 0 AND 9`, "raw_visits", `period = 'batch'`))
-	must(t, s, visitsAs("c", `region TEXT IN ('west')`, "raw_visits", `period = 'region'`))
-	must(t, s, visitsAs("drugs", visitedDate, "raw_drugs", `period = 'day of visited'`))
-}
-
 // TestPeriodsOfASharedBudget gives no periods to rows whose budget covers other tables, too.
 func TestPeriodsOfASharedBudget(t *testing.T) {
 	t.Parallel()

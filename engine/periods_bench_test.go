@@ -3,6 +3,7 @@ package engine_test
 import (
 	"flag"
 	"fmt"
+	"math"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -54,4 +55,48 @@ func BenchmarkCountOverParts(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkRefresh builds the part of one month of a table of 120 months of 10^5 rows each, which
+// came in order, with an index on the date and without one, in turns with a release over a table
+// with the rows of that month alone. It reports the least times in ms, and how many times the
+// second is the first. It takes a minute to make the tables:
+//
+//	go test ./engine -run XXX -bench 'Refresh$' -benchtime 30x
+func BenchmarkRefresh(b *testing.B) {
+	const months, perMonth = 120, 100_000
+	database := func(first, rows int, domain, options string) *engine.Session {
+		s := open(b, filepath.Join(b.TempDir(), "visits.db"), engine.Options{}).NewSession()
+		s.DB().SetNow(func() time.Time { return time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC) })
+		fill(b, s, `CREATE TABLE raw (visited DATE, sex TEXT, age INTEGER)`,
+			fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+				INSERT INTO raw SELECT date('2020-01-01', (%d + i / %d) || ' months', (i %% %[3]d * 28 / %[3]d) || ' days'), CASE i %% 2 WHEN 0 THEN 'f' ELSE 'm' END, i * 7 %% 100 FROM n`,
+				rows-1, first, perMonth))
+		must(b, s, `CREATE PRIVATE TABLE visits (visited DATE BETWEEN `+domain+`, sex TEXT IN ('f', 'm'), age INTEGER BETWEEN 0 AND 99) FROM raw WITH (epsilon = 1000, delta = 1e-6`+options+`)`)
+		return s
+	}
+	alone := database(81, perMonth, `'2026-10-01' AND '2026-10-31'`, "")
+	all := database(0, months*perMonth, `'2020-01-01' AND '2029-12-31'`, `, period = 'month of visited'`)
+	must(b, all, `CREATE RELEASE monthly ON visits (sex, age) USING PROJECTION WITH (epsilon = 0.4) EACH PERIOD`)
+	must(b, all, `REFRESH RELEASE monthly PERIOD '2026-10'`)
+	must(b, alone, `CREATE RELEASE first ON visits (sex, age) USING PROJECTION WITH (epsilon = 0.4)`)
+	took := func(s *engine.Session, text string) float64 {
+		start := time.Now()
+		must(b, s, text)
+		return time.Since(start).Seconds() * 1000
+	}
+	refresh := func(b *testing.B) {
+		of, part := math.Inf(1), math.Inf(1)
+		for b.Loop() {
+			of = min(of, took(alone, `CREATE RELEASE again ON visits (sex, age) USING PROJECTION WITH (epsilon = 0.4)`))
+			part = min(part, took(all, `REFRESH RELEASE monthly PERIOD '2026-10' AGAIN`))
+			must(b, alone, `DROP RELEASE again`)
+		}
+		b.ReportMetric(of, "ms-alone")
+		b.ReportMetric(part, "ms-part")
+		b.ReportMetric(part/of, "times")
+	}
+	b.Run("whole table", refresh)
+	fill(b, all, `CREATE INDEX raw_visited ON raw (visited)`)
+	b.Run("index", refresh)
 }

@@ -94,126 +94,6 @@ func epsilonOf(t testing.TB, text string) accounting.Epsilon {
 	return e
 }
 
-// TestRefresh builds parts as time goes by: once for each period that has ended, never for one
-// that was dropped or retired, and each charged to its own period.
-func TestRefresh(t *testing.T) {
-	t.Parallel()
-	s, c := growing(t, "")
-	must(t, s, `CREATE RELEASE monthly ON visits USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`)
-	if got := spentIn(t, s, "2026-01"); got != (accounting.Amount{}) {
-		t.Errorf("the declaration charged %v", got)
-	}
-	c.set(t, "2026-01-31T23:59:59Z")
-	noted(t, s, `REFRESH RELEASE monthly`, "monthly: nothing to build; 0 parts")
-	c.set(t, "2026-02-01T00:00:00Z")
-	noted(t, s, `REFRESH RELEASE monthly`, "monthly: built 2026-01; 1 part")
-	c.set(t, "2026-11-23T12:00:00Z")
-	noted(t, s, `REFRESH RELEASE monthly`, "monthly: built 2026-02 to 2026-10; 10 parts")
-	noted(t, s, `REFRESH RELEASE monthly`, "monthly: nothing to build; 10 parts")
-	c.set(t, "2026-03-01T00:00:00Z") // a clock that goes back
-	noted(t, s, `REFRESH RELEASE monthly`, "monthly: nothing to build; 10 parts")
-	c.set(t, "2026-11-23T12:00:00Z")
-	half := epsilonOf(t, "0.5")
-	for name, want := range map[string]accounting.Epsilon{"2026-01": half, "2026-10": half, "2026-11": 0, "2027-12": 0} {
-		if got := spentIn(t, s, name).Epsilon; got != want {
-			t.Errorf("%s has spent %v, want %v", name, got, want)
-		}
-	}
-	must(t, s, `DROP RELEASE monthly PERIOD '2026-04'`)
-	noted(t, s, `REFRESH RELEASE monthly`, "monthly: nothing to build; 9 parts")
-	noted(t, s, `REFRESH RELEASE monthly PERIOD '2026-04'`, "monthly: built 2026-04; 10 parts")
-	noted(t, s, `REFRESH RELEASE monthly PERIOD '2026-05'`, "monthly: nothing to build; 10 parts")
-	noted(t, s, `REFRESH RELEASE monthly PERIOD '2026-05' AGAIN`, "monthly: built 2026-05; 10 parts")
-	for name, want := range map[string]accounting.Epsilon{"2026-03": half, "2026-04": 2 * half, "2026-05": 2 * half, "2026-06": half} {
-		if got := spentIn(t, s, name).Epsilon; got != want {
-			t.Errorf("%s has spent %v, want %v", name, got, want)
-		}
-	}
-	refused(t, s, sqlerr.Invalid, `REFRESH RELEASE monthly PERIOD '2026-11'`)
-	refused(t, s, sqlerr.Invalid, `REFRESH RELEASE monthly PERIOD '2026-12'`)
-	refused(t, s, sqlerr.Invalid, `REFRESH RELEASE monthly PERIOD '2028-01'`)
-	refused(t, s, sqlerr.Unknown, `DROP RELEASE monthly PERIOD '2026-11'`)
-	refused(t, s, sqlerr.Unknown, `REFRESH RELEASE weekly`)
-	refused(t, s, sqlerr.Invalid, `CREATE RELEASE monthly ON visits USING PROJECTION WITH (epsilon = 0.5)`)
-	noted(t, s, `RETIRE PERIOD '2026-06' OF visits`, "2026-06 of visits is retired: its rows are not read any more")
-	refused(t, s, sqlerr.Invalid, `REFRESH RELEASE monthly PERIOD '2026-06' AGAIN`)
-	refused(t, s, sqlerr.Invalid, `RETIRE PERIOD '2026-11' OF visits`)
-	must(t, s, `DROP RELEASE monthly PERIOD '2026-06'`)
-	refused(t, s, sqlerr.Invalid, `REFRESH RELEASE monthly PERIOD '2026-06'`)
-	refused(t, s, sqlerr.Invalid, `DROP PRIVATE TABLE visits`)
-	must(t, s, `DROP RELEASE monthly`)
-	refused(t, s, sqlerr.Unknown, `REFRESH RELEASE monthly`)
-	if got := spentIn(t, s, "2026-05").Epsilon; got != 2*half {
-		t.Errorf("after DROP 2026-05 has spent %v", got)
-	}
-}
-
-// TestRefreshEarly: a release with early = on has a part for the running period.
-func TestRefreshEarly(t *testing.T) {
-	t.Parallel()
-	s, c := growing(t, "")
-	must(t, s, `CREATE RELEASE soon ON visits (sex) USING MARGINALS WITH (epsilon = 0.1, early = on) EACH PERIOD`)
-	c.set(t, "2026-02-10T00:00:00Z")
-	noted(t, s, `REFRESH RELEASE soon`, "soon: built 2026-01, 2026-02; 2 parts")
-	c.set(t, "2026-03-01T00:00:00Z")
-	noted(t, s, `REFRESH RELEASE soon`, "soon: built 2026-03; 3 parts")
-	refused(t, s, sqlerr.Invalid, `CREATE RELEASE other ON visits (sex) USING PROJECTION WITH (epsilon = 0.1, early = on)`)
-}
-
-// TestRefreshOutOfBudget: periods that cannot pay do not keep the others from their parts, neither
-// in this REFRESH nor in the next. The error names them all.
-func TestRefreshOutOfBudget(t *testing.T) {
-	t.Parallel()
-	s, c := growing(t, "")
-	must(t, s, `CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 1.5) EACH PERIOD`)
-	must(t, s, `CREATE RELEASE may ON visits (sex) USING PROJECTION WITH (epsilon = 1, period = '2026-05')`)
-	must(t, s, `CREATE RELEASE july ON visits (sex) USING PROJECTION WITH (epsilon = 0.75, period = '2026-07 to 2026-08')`)
-	e := refused(t, s, sqlerr.Budget, `REFRESH RELEASE monthly`)
-	if !strings.Contains(e.Message, "has ε = 1 left in 2026-05; nor can 2026-07, 2026-08 pay; built 2026-01 to 2026-04, 2026-06, 2026-09, 2026-10") {
-		t.Errorf("the error is %q", e.Message)
-	}
-	c.set(t, "2026-12-02T00:00:00Z")
-	e = refused(t, s, sqlerr.Budget, `REFRESH RELEASE monthly`)
-	if !strings.HasSuffix(e.Message, "left in 2026-05; nor can 2026-07, 2026-08 pay; built 2026-11") {
-		t.Errorf("the error is %q", e.Message)
-	}
-	e = refused(t, s, sqlerr.Budget, `REFRESH RELEASE monthly PERIOD '2026-05'`)
-	if !strings.HasSuffix(e.Message, "left in 2026-05") {
-		t.Errorf("the error is %q", e.Message)
-	}
-	for name, want := range map[string]string{"2026-04": "1.5", "2026-05": "1", "2026-06": "1.5", "2026-07": "0.75", "2026-11": "1.5"} {
-		if got := spentIn(t, s, name).Epsilon; got != epsilonOf(t, want) {
-			t.Errorf("%s has spent %v", name, got)
-		}
-	}
-	must(t, s, `RETIRE PERIOD '2026-05' OF visits`)
-	e = refused(t, s, sqlerr.Budget, `REFRESH RELEASE monthly`)
-	if !strings.HasSuffix(e.Message, "left in 2026-07; nor can 2026-08 pay") {
-		t.Errorf("the error is %q", e.Message)
-	}
-	refused(t, s, sqlerr.Budget, `CREATE RELEASE dear ON visits (sex) USING PROJECTION WITH (epsilon = 3) EACH PERIOD`)
-}
-
-// TestRefreshAfterACrash: a part that was charged and not stored is built by the next REFRESH, and
-// the ledger has both charges. Every other part is charged once.
-func TestRefreshAfterACrash(t *testing.T) {
-	t.Parallel()
-	s, c := growing(t, "")
-	must(t, s, `CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`)
-	c.set(t, "2026-04-02T00:00:00Z")
-	crashed := copiedAtDraw(t, s)
-	must(t, s, `REFRESH RELEASE monthly`)
-	again := open(t, crashed, engine.Options{}).NewSession()
-	again.DB().SetNow(func() time.Time { return c.now })
-	noted(t, again, `REFRESH RELEASE monthly`, "monthly: built 2026-01 to 2026-03; 3 parts")
-	half := epsilonOf(t, "0.5")
-	for name, want := range map[string]accounting.Epsilon{"2026-01": 2 * half, "2026-02": half, "2026-03": half} {
-		if got := spentIn(t, again, name).Epsilon; got != want {
-			t.Errorf("%s has spent %v, want %v", name, got, want)
-		}
-	}
-}
-
 // TestAnswersOverParts compares the answers of releases without noise with counts of the rows:
 // whole periods, days, months and years.
 func TestAnswersOverParts(t *testing.T) {
@@ -345,45 +225,6 @@ func TestAnswersStopWhereAPeriodCannotPay(t *testing.T) {
 	must(t, s, `SELECT COUNT(*) FROM visits WHERE visited < '2026-05-01' OR visited > '2026-07-01'`)
 }
 
-// TestRetiredPeriods: nothing reads the rows of a retired period, which may be deleted; what was
-// built from them answers on.
-func TestRetiredPeriods(t *testing.T) {
-	t.Parallel()
-	s, _ := growing(t, "")
-	quieten(s.DB())
-	must(t, s, `CREATE RELEASE monthly ON visits USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`)
-	must(t, s, `CREATE MECHANISM live ON visits (sex) USING SMW WITH (epsilon = 0.5, max_updates = 2, queries = 100, prior = uniform)`)
-	must(t, s, `REFRESH RELEASE monthly`)
-	must(t, s, `RETIRE PERIOD '2026-01' OF visits`)
-	fill(t, s, `DELETE FROM raw_visits WHERE visited < '2026-02-01'`)
-	if got := count(t, s, `SELECT COUNT(*) FROM visits WHERE visited < '2026-03-01'`); got != 4*59 {
-		t.Errorf("the parts have %d rows, want %d", got, 4*59)
-	}
-	must(t, s, `SET accuracy = 100`)
-	must(t, s, `SET mechanism = direct`)
-	e := refused(t, s, sqlerr.Invalid, `SELECT COUNT(*) FROM visits WHERE visited < '2026-03-01'`)
-	if !strings.Contains(e.Message, "2026-01 of raw_visits is retired") {
-		t.Errorf("refused by %q", e.Message)
-	}
-	must(t, s, `SELECT COUNT(*) FROM visits WHERE visited BETWEEN '2026-02-01' AND '2026-02-28'`)
-	must(t, s, `SET mechanism = live`)
-	refused(t, s, sqlerr.Uncovered, `SELECT COUNT(*) FROM visits WHERE sex = 'F'`)
-	must(t, s, `SET accuracy = none`)
-	must(t, s, `SET mechanism = auto`)
-	must(t, s, `DROP RELEASE monthly`)
-	e = refused(t, s, sqlerr.Uncovered, `SELECT COUNT(*) FROM visits WHERE visited < '2026-03-01'`)
-	if !strings.Contains(e.Hint, "2026-01 of raw_visits is retired") {
-		t.Errorf("the hint is %q", e.Hint)
-	}
-	before := spentIn(t, s, "2026-01")
-	refused(t, s, sqlerr.Invalid, `CREATE RELEASE all_of_it ON visits (sex) USING PROJECTION WITH (epsilon = 0.1)`)
-	must(t, s, `CREATE RELEASE rest ON visits (sex) USING PROJECTION WITH (epsilon = 0.1, period = '2026-02 to 2026-11')`)
-	if got := spentIn(t, s, "2026-01"); got != before {
-		t.Errorf("2026-01 has spent %v, and %v when it was retired", got, before)
-	}
-	must(t, s, `DROP MECHANISM live`)
-}
-
 // TestSpans: a release and a mechanism are about the periods that they were charged to.
 func TestSpans(t *testing.T) {
 	t.Parallel()
@@ -454,46 +295,6 @@ func TestPeriodsEndWhereTheyAre(t *testing.T) {
 	if fmt.Sprint(got.Rows) != "[[01 0] [02 2] [03 1]]" {
 		t.Errorf("months %v", got.Rows)
 	}
-}
-
-// TestPeriodsOfValues: the values of a column can be the periods, which do not end.
-func TestPeriodsOfValues(t *testing.T) {
-	t.Parallel()
-	s := open(t, filepath.Join(t.TempDir(), "batches.db"), engine.Options{}).NewSession()
-	fill(t, s, `CREATE TABLE raw (batch INTEGER, region TEXT)`,
-		`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999) INSERT INTO raw SELECT i % 10, CASE i % 3 WHEN 0 THEN 'north' ELSE 'south' END FROM n`)
-	quieten(s.DB())
-	must(t, s, `CREATE PRIVATE TABLE batches (batch INTEGER BETWEEN 0 AND 20, region TEXT IN ('north', 'south')) FROM raw
-		WITH (epsilon = 4, delta = 1e-6, period = 'batch')`)
-	must(t, s, `CREATE RELEASE each ON batches USING PROJECTION WITH (epsilon = 1) EACH PERIOD`)
-	refused(t, s, sqlerr.Invalid, `REFRESH RELEASE each`)
-	noted(t, s, `REFRESH RELEASE each PERIOD '3'`, "each: built 3; 1 part")
-	noted(t, s, `REFRESH RELEASE each PERIOD '4'`, "each: built 4; 2 parts")
-	if got := count(t, s, `SELECT COUNT(*) FROM batches WHERE batch IN (3, 4)`); got != 200 {
-		t.Errorf("%d rows", got)
-	}
-	e := refused(t, s, sqlerr.Uncovered, `SELECT COUNT(*) FROM batches WHERE batch BETWEEN 3 AND 5`)
-	if !strings.Contains(e.Message, "it has no part for 5: REFRESH RELEASE each PERIOD '5' builds it") {
-		t.Errorf("refused by %q", e.Message)
-	}
-	if e := refused(t, s, sqlerr.Invalid, `REFRESH RELEASE each`); e.Hint != "name it: REFRESH RELEASE each PERIOD '0'" {
-		t.Errorf("the hint is %q", e.Hint)
-	}
-	noted(t, s, `REFRESH RELEASE each PERIOD '0'`, "each: built 0; 3 parts")
-	must(t, s, `RETIRE PERIOD '1' OF batches`)
-	if e := refused(t, s, sqlerr.Invalid, `REFRESH RELEASE each`); e.Hint != "name it: REFRESH RELEASE each PERIOD '2'" {
-		t.Errorf("the hint is %q", e.Hint)
-	}
-	fill(t, s, `CREATE TABLE odd (n INTEGER)`, `INSERT INTO odd VALUES (1), (3)`)
-	odd := make([]string, 100)
-	for i := range odd {
-		odd[i] = fmt.Sprint(2*i + 1)
-	}
-	must(t, s, `CREATE PRIVATE TABLE odds (n INTEGER IN (`+strings.Join(odd, ", ")+`)) FROM odd WITH (epsilon = 4, delta = 1e-6, period = 'n')`)
-	if e := refused(t, s, sqlerr.Invalid, `RETIRE PERIOD '2' OF odds`); !strings.HasSuffix(e.Hint, "those of 1, 3, 5, 7, 9, 11, 13, 15, 17, 19 and 90 more") {
-		t.Errorf("the hint is %q", e.Hint)
-	}
-	refused(t, s, sqlerr.Invalid, `CREATE PRIVATE TABLE regions (region TEXT IN ('north', 'south')) FROM raw WITH (epsilon = 4, delta = 1e-6, period = 'region')`)
 }
 
 // TestUnitsKeepRowsOfEachPeriod: max_rows rows are kept of each unit in each period.
@@ -648,4 +449,57 @@ func TestOutlookOfAPart(t *testing.T) {
 	refused(t, s, sqlerr.Unsupported, `CREATE RELEASE monthly ON visits (sex) USING MARGINALS WITH (epsilon = 0.5, workload = 'x.sql') EACH PERIOD`)
 	must(t, s, `CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`)
 	refused(t, s, sqlerr.Invalid, `EXPORT RELEASE monthly TO '`+filepath.Join(t.TempDir(), "x.db")+`'`)
+}
+
+// TestMissingDroppedParts: a query over parts that were dropped names the statement that builds one
+// anew. Plain REFRESH does not: they are not due.
+func TestMissingDroppedParts(t *testing.T) {
+	t.Parallel()
+	s, c := growing(t, "")
+	must(t, s, `CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`)
+	must(t, s, `REFRESH RELEASE monthly`)
+	must(t, s, `DROP RELEASE monthly PERIOD '2026-04'`)
+	must(t, s, `DROP RELEASE monthly PERIOD '2026-05'`)
+	c.set(t, "2026-12-24T00:00:00Z") // November is due
+	for where, want := range map[string]string{
+		`visited < '2026-06-01'`: "it has no part for 2026-04 to 2026-05; 2026-04 to 2026-05 was dropped: REFRESH RELEASE monthly PERIOD '2026-04' builds one part anew",
+		`visited < '2026-12-01'`: "it has no part for 2026-04 to 2026-05, 2026-11; 2026-04 to 2026-05 was dropped: REFRESH RELEASE monthly PERIOD '2026-04' builds one part anew",
+		`visited < '2026-05-01'`: "it has no part for 2026-04: REFRESH RELEASE monthly PERIOD '2026-04' builds it",
+	} {
+		if e := refused(t, s, sqlerr.Uncovered, `SELECT COUNT(*) FROM visits WHERE `+where); !strings.Contains(e.Message, want) {
+			t.Errorf("%s: %s", where, e.Message)
+		}
+	}
+	must(t, s, `REFRESH RELEASE monthly PERIOD '2026-04'`)
+	must(t, s, `REFRESH RELEASE monthly PERIOD '2026-05'`)
+	e := refused(t, s, sqlerr.Uncovered, `SELECT COUNT(*) FROM visits WHERE visited < '2026-12-01'`)
+	if !strings.Contains(e.Message, "it has no part for 2026-11: REFRESH RELEASE monthly PERIOD '2026-11' builds it") {
+		t.Error(e)
+	}
+}
+
+// TestWordsOfPeriods offers a release of each period by its own name, and not by those of its parts.
+func TestWordsOfPeriods(t *testing.T) {
+	t.Parallel()
+	s, _ := growing(t, "")
+	must(t, s, `CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 0.1) EACH PERIOD`)
+	must(t, s, `REFRESH RELEASE monthly PERIOD '2026-01'`)
+	must(t, s, `CREATE RELEASE alone ON visits (sex) USING PROJECTION WITH (epsilon = 0.1, period = '2026-01 to 2026-03')`)
+	if v, err := s.Vocabulary(t.Context()); err != nil || !slices.Equal(v.Releases, []string{"alone", "monthly"}) {
+		t.Errorf("the releases are %q, %v", v.Releases, err)
+	}
+}
+
+// TestNameOfAPart: a release that has the name of a part is found before the part is charged.
+func TestNameOfAPart(t *testing.T) {
+	t.Parallel()
+	s, _ := growing(t, "")
+	must(t, s, `CREATE RELEASE "monthly[2026-01]" ON visits (sex) USING PROJECTION WITH (epsilon = 0.25, period = '2026-01')`)
+	must(t, s, `CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`)
+	for range 2 {
+		refused(t, s, sqlerr.Invalid, `REFRESH RELEASE monthly`)
+	}
+	if got := spentIn(t, s, "2026-01").Epsilon; got != epsilonOf(t, "0.25") {
+		t.Errorf("2026-01 has spent %v", got)
+	}
 }

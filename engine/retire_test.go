@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"dpsql/engine"
 	"dpsql/sqlerr"
@@ -75,16 +76,76 @@ func TestRetireWhatTablesHave(t *testing.T) {
 	})
 }
 
-// TestNameOfAPart: a release that has the name of a part is found before the part is charged.
-func TestNameOfAPart(t *testing.T) {
+// TestRetiredPeriods: nothing reads the rows of a retired period, which may be deleted; what was
+// built from them answers on.
+func TestRetiredPeriods(t *testing.T) {
 	t.Parallel()
 	s, _ := growing(t, "")
-	must(t, s, `CREATE RELEASE "monthly[2026-01]" ON visits (sex) USING PROJECTION WITH (epsilon = 0.25, period = '2026-01')`)
-	must(t, s, `CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`)
-	for range 2 {
-		refused(t, s, sqlerr.Invalid, `REFRESH RELEASE monthly`)
+	quieten(s.DB())
+	must(t, s, `CREATE RELEASE monthly ON visits USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`)
+	must(t, s, `CREATE MECHANISM live ON visits (sex) USING SMW WITH (epsilon = 0.5, max_updates = 2, queries = 100, prior = uniform)`)
+	must(t, s, `REFRESH RELEASE monthly`)
+	must(t, s, `RETIRE PERIOD '2026-01' OF visits`)
+	fill(t, s, `DELETE FROM raw_visits WHERE visited < '2026-02-01'`)
+	if got := count(t, s, `SELECT COUNT(*) FROM visits WHERE visited < '2026-03-01'`); got != 4*59 {
+		t.Errorf("the parts have %d rows, want %d", got, 4*59)
 	}
-	if got := spentIn(t, s, "2026-01").Epsilon; got != epsilonOf(t, "0.25") {
-		t.Errorf("2026-01 has spent %v", got)
+	must(t, s, `SET accuracy = 100`)
+	must(t, s, `SET mechanism = direct`)
+	e := refused(t, s, sqlerr.Invalid, `SELECT COUNT(*) FROM visits WHERE visited < '2026-03-01'`)
+	if !strings.Contains(e.Message, "2026-01 of raw_visits is retired") {
+		t.Errorf("refused by %q", e.Message)
+	}
+	must(t, s, `SELECT COUNT(*) FROM visits WHERE visited BETWEEN '2026-02-01' AND '2026-02-28'`)
+	must(t, s, `SET mechanism = live`)
+	refused(t, s, sqlerr.Uncovered, `SELECT COUNT(*) FROM visits WHERE sex = 'F'`)
+	must(t, s, `SET accuracy = none`)
+	must(t, s, `SET mechanism = auto`)
+	must(t, s, `DROP RELEASE monthly`)
+	e = refused(t, s, sqlerr.Uncovered, `SELECT COUNT(*) FROM visits WHERE visited < '2026-03-01'`)
+	if !strings.Contains(e.Hint, "2026-01 of raw_visits is retired") {
+		t.Errorf("the hint is %q", e.Hint)
+	}
+	before := spentIn(t, s, "2026-01")
+	refused(t, s, sqlerr.Invalid, `CREATE RELEASE all_of_it ON visits (sex) USING PROJECTION WITH (epsilon = 0.1)`)
+	must(t, s, `CREATE RELEASE rest ON visits (sex) USING PROJECTION WITH (epsilon = 0.1, period = '2026-02 to 2026-11')`)
+	if got := spentIn(t, s, "2026-01"); got != before {
+		t.Errorf("2026-01 has spent %v, and %v when it was retired", got, before)
+	}
+	must(t, s, `DROP MECHANISM live`)
+}
+
+// TestRetiredForEveryTable retires a month and asks through a table without periods, whose answers
+// are of all rows: directly, by a mechanism whose run is open, and by a new release.
+func TestRetiredForEveryTable(t *testing.T) {
+	t.Parallel()
+	db := open(t, filepath.Join(t.TempDir(), "clinic.db"), engine.Options{})
+	db.SetNow(func() time.Time { return time.Date(2024, 4, 10, 12, 0, 0, 0, time.UTC) })
+	s := db.NewSession()
+	fill(t, s, `CREATE TABLE raw_visits (sex TEXT, came TEXT)`, `INSERT INTO raw_visits VALUES ('F', '2024-01-05'), ('F', '2024-02-05'), ('M', '2024-02-09')`)
+	const budget = ` FROM raw_visits WITH (epsilon = 40, delta = 1e-6`
+	must(t, s, `CREATE PRIVATE TABLE flat (sex TEXT IN ('F', 'M'))`+budget+`)`)
+	must(t, s, `CREATE RELEASE before ON flat USING PROJECTION WITH (epsilon = 0.1)`)
+	must(t, s, `CREATE MECHANISM live ON flat USING SMW WITH (epsilon = 5, max_updates = 3, queries = 100)`)
+	must(t, s, `SET mechanism = live`)
+	must(t, s, `SELECT COUNT(*) FROM flat WHERE sex = 'F'`)
+	must(t, s, `CREATE PRIVATE TABLE visits (sex TEXT IN ('F', 'M'), came DATE BETWEEN '2024-01-01' AND '2024-12-31')`+budget+`, period = 'month of came')`)
+	must(t, s, `RETIRE PERIOD '2024-01' OF visits`)
+	lines := ledger(t, s)
+	for setting, text := range map[string]string{"live": `SELECT COUNT(*) FROM flat WHERE sex = 'M'`, "direct": `SELECT COUNT(*) FROM flat WHERE sex = 'M'`,
+		"auto": `CREATE RELEASE after ON flat USING PROJECTION WITH (epsilon = 0.1)`} {
+		must(t, s, `SET mechanism = `+setting)
+		must(t, s, `SET accuracy = 20`)
+		_, err := s.Exec(t.Context(), text, nil)
+		if err == nil || !strings.Contains(err.Error(), "2024-01") || !strings.Contains(err.Error(), "retired") {
+			t.Errorf("%s by %s: %v", text, setting, err)
+		}
+	}
+	must(t, s, `SET accuracy = default`)
+	must(t, s, `SET mechanism = before`)
+	must(t, s, `SELECT COUNT(*) FROM flat`)
+	must(t, s, `DROP MECHANISM live`) // and its runs come back
+	if now := ledger(t, s); !strings.HasPrefix(now, lines) || strings.Count(now, "\n") != strings.Count(lines, "\n")+1 {
+		t.Errorf("the ledger goes on with\n%s", strings.TrimPrefix(now, lines))
 	}
 }
