@@ -110,13 +110,19 @@ const (
 	askAround   = `SELECT /*+ accuracy(500) */ zip, n, RANK() OVER (ORDER BY n) FROM (SELECT diagnosis AS zip, COUNT(*) AS n FROM admissions WHERE age > 1 GROUP BY diagnosis)`
 )
 
-// takes fails unless a statement takes so long. It returns the error of the statement.
+// takes fails unless a statement takes so long, and says at its beginning, if it has a slot, that it waits
+// for one. It returns the error of the statement.
 func (c *timed) takes(want time.Duration, s *engine.Session, text string) error {
 	c.Helper()
-	begun := time.Now()
+	begun, waits := time.Now(), 0
+	s.SetWaits(func() {
+		if waits++; time.Since(begun) > 0 {
+			c.Errorf("%s says after %v that it waits", text, time.Since(begun))
+		}
+	})
 	_, err := s.Exec(c.Context(), text, nil)
-	if got := time.Since(begun); got != want {
-		c.Errorf("%s took %v, want %v (%v)", text, got, want, err)
+	if got := time.Since(begun); got != want || (waits > 0) != (want > 0) {
+		c.Errorf("%s took %v, want %v, and said %d times that it waits (%v)", text, got, want, waits, err)
 	}
 	return err
 }

@@ -220,6 +220,7 @@ type Session struct {
 	settings Settings
 	dir      string
 	progress func(done, all int64)     // may be nil
+	waits    func()                    // the same, see SetWaits
 	confirm  func(warning string) bool // may be nil
 	free     bool
 
@@ -272,6 +273,10 @@ func (s *Session) SetProgress(report func(done, all int64)) {
 // that runs the statement. If it is nil the warning is added to the result instead.
 func (s *Session) SetConfirm(confirm func(warning string) bool) { s.confirm = confirm }
 
+// SetWaits sets a function that is called when a statement is about to wait for the slot in which it reads
+// private rows, before it reads any.
+func (s *Session) SetWaits(waits func()) { s.waits = waits }
+
 // SetFree says whether the session's statements may cost nothing and change nothing: releases
 // and stored answers still answer, and what would need a charge is refused with the code
 // readonly.
@@ -279,7 +284,7 @@ func (s *Session) SetFree(free bool) { s.free = free }
 
 // asker returns the session as package answer needs it.
 func (s *Session) asker() answer.Asker {
-	return answer.Asker{User: s.by.id, Settings: s.settings, Buyers: s.buyers, Now: s.began, Bill: &s.bill, Progress: s.progress, Confirm: s.confirm, Free: s.free, Held: s.by.id != 0}
+	return answer.Asker{User: s.by.id, Settings: s.settings, Buyers: s.buyers, Now: s.began, Bill: &s.bill, Progress: s.progress, Waits: s.waits, Confirm: s.confirm, Free: s.free, Held: s.by.id != 0}
 }
 
 // told reports whether the session is told the time and the progress of its statements.

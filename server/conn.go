@@ -52,6 +52,7 @@ type conn struct {
 	several    bool    // the text that runs has several statements, which are one transaction
 	passing    int     // bytes of the text that runs, and of the rows that are being sent
 	held       int     // bytes that the user's account has for this connection
+	endTurn    func()  // of the message that is answered, see turns
 	waiting    []byte  // to be sent
 	lost       error   // why nothing can be sent any more
 

@@ -21,7 +21,10 @@ func (c *conn) loop() {
 		if _, ok := message.(*pgproto3.Terminate); ok {
 			return
 		}
-		if err := c.handle(message); err != nil {
+		c.endTurn = c.server.turns.take(c.folded)
+		err = c.handle(message)
+		c.endTurn()
+		if err != nil {
 			c.end(err)
 			return
 		}

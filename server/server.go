@@ -62,10 +62,11 @@ type Server struct {
 	failures failures
 	catalogs catalogs
 	accounts accounts
+	turns    *turns
 
 	mu       sync.Mutex
-	entering places           // of those that have not logged in
-	users    places           // of those that have, but the curator's
+	entering seats            // of those that have not logged in
+	users    seats            // of those that have, but the curator's
 	conns    map[uint32]*conn // by the number that clients are told
 	last     uint32           // the number given last
 	draining bool
@@ -84,7 +85,9 @@ func New(c Config) *Server {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Server{config: c, log: log, entering: places{most: c.Limits.Connections, older: true}, users: places{most: c.Limits.Connections}, conns: make(map[uint32]*conn), failures: newFailures()}
+	return &Server{config: c, log: log, failures: newFailures(), turns: newTurns(),
+		entering: seats{most: c.Limits.Connections, older: true}, users: seats{most: c.Limits.Connections},
+		conns: make(map[uint32]*conn)}
 }
 
 // threads is how many goroutines may compute at a time, at least.

@@ -257,6 +257,7 @@ func (c *conn) login(p *startupPacket) error {
 	if err := s.register(c, size); err != nil {
 		return err
 	}
+	c.session.SetWaits(func() { c.endTurn() })
 	c.send(&pgproto3.AuthenticationOk{})
 	c.settings.report(c)
 	c.send(&pgproto3.BackendKeyData{ProcessID: c.number, SecretKey: c.key})

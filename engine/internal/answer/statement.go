@@ -39,6 +39,7 @@ type Statement struct {
 	now    time.Time    // when it began
 
 	progress  func(done, all int64)
+	waits     func()
 	done, all int64 // steps; each query is one step to plan and one to answer
 }
 
@@ -63,7 +64,7 @@ type linear struct {
 
 // newStatement returns a statement without a SELECT.
 func newStatement(db *Database, who Asker, v *view.View) *Statement {
-	st := &Statement{Database: db, view: v, settings: who.Settings, Buyers: who.Buyers, bill: who.Bill, progress: who.Progress, free: who.Free, held: who.Held, turn: who.turn, now: who.Now}
+	st := &Statement{Database: db, view: v, settings: who.Settings, Buyers: who.Buyers, bill: who.Bill, progress: who.Progress, waits: who.Waits, free: who.Free, held: who.Held, turn: who.turn, now: who.Now}
 	st.Parts = st.one[:0]
 	return st
 }
@@ -172,6 +173,7 @@ type Asker struct {
 	Now      time.Time                 // when the statement began
 	Bill     *pay.Bill                 // the statement's charges
 	Progress func(done, all int64)     // may be nil
+	Waits    func()                    // called before the statement waits for its slot; may be nil
 	Confirm  func(warning string) bool // nil if nobody is to be asked
 	Free     bool                      // nothing may be bought
 	Held     bool                      // what private rows are read for is answered at a time that does not depend on them

@@ -38,6 +38,9 @@ func (st *Statement) lanes() (ids []int64) {
 
 // takeTurn waits for a turn on the statement's tables.
 func (st *Statement) takeTurn(ctx context.Context) (*slots.Turn, error) {
+	if st.waits != nil {
+		st.waits()
+	}
 	user := st.Buyers.Of(st.Parts[0].Table.Account).User
 	return st.Database.turns.Take(ctx, user, st.lanes(), func() ([]slots.Table, error) {
 		now, err := st.Database.Current(ctx, 0)

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// places are those of connections, by their owners: the networks of their addresses before the
+// seats are the places of connections, by their owners: the networks of their addresses before the
 // login, and their users after it. Whoever has most makes room.
-type places struct {
+type seats struct {
 	most  int
 	older bool // the oldest connection of those that have said least makes room, and not the newest
 	all   int
@@ -16,7 +16,7 @@ type places struct {
 
 // take gives a connection a place, and returns one that has to leave if there are too many now:
 // of the owner who has most. The newest of its owner may be c itself.
-func (p *places) take(owner string, c *conn) (out *conn) {
+func (p *seats) take(owner string, c *conn) (out *conn) {
 	if p.of == nil {
 		p.of = make(map[string][]*conn)
 	}
@@ -32,15 +32,19 @@ func (p *places) take(owner string, c *conn) (out *conn) {
 	}
 	held := p.of[fullest]
 	if out = held[len(held)-1]; p.older {
-		others := slices.DeleteFunc(slices.Clone(held), func(o *conn) bool { return o == c })
-		out = slices.MinFunc(others, func(a, b *conn) int { return int(a.steps.Load() - b.steps.Load()) })
+		out = nil
+		for _, o := range held {
+			if o != c && (out == nil || o.steps.Load() < out.steps.Load()) {
+				out = o
+			}
+		}
 	}
 	p.leave(fullest, out)
 	return out
 }
 
 // leave gives the place of a connection back, if it has one.
-func (p *places) leave(owner string, c *conn) {
+func (p *seats) leave(owner string, c *conn) {
 	i := slices.Index(p.of[owner], c)
 	if i < 0 {
 		return

@@ -9,7 +9,7 @@ import (
 // TestPlaces fills places. The owner with most makes room: the oldest of its connections, or the newest.
 func TestPlaces(t *testing.T) {
 	for _, older := range []bool{true, false} {
-		p := places{most: 5, older: older}
+		p := seats{most: 5, older: older}
 		names := make(map[*conn]string)
 		take := func(owner string, n int) string {
 			c := new(conn)
@@ -41,7 +41,7 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%d places are taken at the end", p.all)
 		}
 	}
-	p := places{most: 5, older: true}
+	p := seats{most: 5, older: true}
 	var last *conn
 	for i := range 10 {
 		last = new(conn)
@@ -54,7 +54,7 @@ func TestPlaces(t *testing.T) {
 // TestSilentMakeRoomFirst fills places with connections of one owner at each step of a login. Those that have said
 // least make room, the oldest first, and a newcomer never does.
 func TestSilentMakeRoomFirst(t *testing.T) {
-	p := places{most: 4, older: true}
+	p := seats{most: 4, older: true}
 	names := make(map[*conn]string)
 	var out []string
 	for i, steps := range []int32{1, 0, 2, 0, 0, 0, 1, 2, 0, 2, 2, 0} {
