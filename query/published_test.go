@@ -171,7 +171,7 @@ func TestRecast(t *testing.T) {
 	}
 	all := append(slices.Clone(values), query.Text("none")) // and one that no query names
 	recast, refused := 0, 0
-	for range 400 {
+	for range 200 {
 		q := literal()
 		for range random.IntN(4) {
 			r := literal()
@@ -219,7 +219,7 @@ func TestRecast(t *testing.T) {
 		}
 	}
 	t.Logf("%d recast, %d refused", recast, refused)
-	if recast < 40 || refused < 40 {
+	if recast < 15 || refused < 15 { // six deviations below what is drawn
 		t.Errorf("%d recast and %d refused: the cases are too much alike", recast, refused)
 	}
 }

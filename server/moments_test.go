@@ -73,7 +73,7 @@ func TestMomentsOverTheWire(t *testing.T) {
 	month := func(v visit) time.Time { return v.day.AddDate(0, 0, 1-v.day.Day()) }
 	const grouped = `SELECT COALESCE(SUM(n), 0) FROM (SELECT %s AS m, COUNT(*) AS n FROM moments GROUP BY 1) AS q WHERE m`
 	const wholeDay, days = 24 * time.Hour, `date_trunc('day', seen)`
-	for _, x := range []struct {
+	for number, x := range []struct {
 		text string
 		of   func(visit) time.Time
 		oid  uint32 // as which the parameter is described
@@ -98,7 +98,7 @@ func TestMomentsOverTheWire(t *testing.T) {
 			if described.ParamOIDs[0] != x.oid {
 				t.Errorf("%s: its parameter has type %d, want %d", text, described.ParamOIDs[0], x.oid)
 			}
-			for _, at := range []time.Time{time.Date(2023, 1, 6, 0, 0, 0, 0, time.UTC), time.Date(2023, 1, 6, 10, 0, 0, 0, time.UTC), time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2023, 3, 1, 0, 0, 0, 0, time.UTC)} {
+			for i, at := range []time.Time{time.Date(2023, 1, 6, 0, 0, 0, 0, time.UTC), time.Date(2023, 1, 6, 10, 0, 0, 0, time.UTC), time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2023, 3, 1, 0, 0, 0, 0, time.UTC)} {
 				want := func(at time.Time) (n int64) {
 					for _, v := range all {
 						if holds(x.of(v).Compare(at)) {
@@ -112,8 +112,8 @@ func TestMomentsOverTheWire(t *testing.T) {
 						t.Errorf("%s with %v as %s: %d, want %d (%v)", text, at, how, got, want, err)
 					}
 				}
-				if !*long && at.Day() == 1 && strings.HasPrefix(x.text, "SELECT COALESCE") {
-					continue // many groups: at two of the four moments
+				if !*long && (number+len(relation)+i)%2 == 0 {
+					continue // at two of the four moments, each in its turn
 				}
 				midnight := at.Truncate(wholeDay)
 				for _, p := range []struct {

@@ -50,6 +50,7 @@ func TestDocs(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("the examples need a shell: ", err)
 	}
+	first := &firstClinic{dir: t.TempDir()}
 	for _, name := range pageNames(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -57,6 +58,7 @@ func TestDocs(t *testing.T) {
 				t.Skip("takes seconds of processor time: -long")
 			}
 			p := newPage(t, name)
+			p.first = first
 			commands := needed[name]
 			if *long {
 				commands = slices.Concat(commands, neededLong[name])
@@ -124,6 +126,52 @@ type page struct {
 	shell  *runner
 	record *recorder
 	out    *bytes.Buffer
+	first  *firstClinic
+}
+
+// firstClinic is the database that most pages begin with. The first page that makes it does so as it
+// says, and the others get a copy: that has the same noise, which each page holds to its margins.
+type firstClinic struct {
+	once  sync.Once
+	dir   string
+	lines []string
+	err   error
+}
+
+// makesClinic matches the line that makes it. Beside a file or a mark of that name it runs.
+var makesClinic = regexp.MustCompile(`^dpsql -f ~/dpsql/docs/sql/example\.sql (\w+\.db)$`)
+
+// line runs a line of a console, or copies what it would make.
+func (p *page) line(text string) ([]string, error) {
+	m := makesClinic.FindStringSubmatch(text)
+	if m == nil {
+		return p.bash(text)
+	}
+	name := m[1]
+	if there, err := filepath.Glob(filepath.Join(p.dir, name+"*")); err != nil || len(there) > 0 {
+		return p.bash(text)
+	}
+	p.first.once.Do(func() {
+		where := p.dir
+		p.dir = p.first.dir
+		p.first.lines, p.first.err = p.bash(strings.TrimSuffix(text, name) + "example.db")
+		p.dir = where
+	})
+	files, err := filepath.Glob(filepath.Join(p.first.dir, "example.db*"))
+	if err != nil || len(files) < 2 { // the database and its mark
+		p.Fatalf("the example has the files %q: %v", files, err)
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err == nil {
+			to := name + strings.TrimPrefix(filepath.Base(file), "example.db")
+			err = os.WriteFile(filepath.Join(p.dir, to), content, 0o600)
+		}
+		if err != nil {
+			p.Fatal(err)
+		}
+	}
+	return p.first.lines, p.first.err
 }
 
 // newPage reads a page and makes its home.
@@ -218,7 +266,7 @@ func (p *page) console(b *block) {
 		if otherModule.MatchString(c.text) && !b.long() {
 			p.Errorf("line %d: $ %s: the block must be tagged long, since it needs modules that dpsql does not", b.line, c.text)
 		}
-		lines, err := p.bash(c.text)
+		lines, err := p.line(c.text)
 		if shown := strings.Join(lines, "\n"); err != nil && !strings.Contains(shown, "error ") && !strings.Contains(shown, "ERROR:  ") {
 			p.Errorf("line %d: $ %s: %v\n%s", b.line, c.text, err, strings.Join(lines, "\n"))
 		}

@@ -304,7 +304,7 @@ func TestPriorIsTheFirstHypothesis(t *testing.T) {
 	}
 	slow.ind = len(s.pool) + 1
 	compare(t, "prior", -1, h, slow, s)
-	for step := range 200 {
+	for step := range sized(80, 200) {
 		q, noisy := s.any(), r.Int64N(3000)
 		if err := h.Update(q, noisy); err != nil {
 			t.Fatal(err)
