@@ -345,7 +345,7 @@ func TestExplainTellsWhatWaits(t *testing.T) {
 			strings.Contains(all, "what is left for") {
 			t.Errorf("EXPLAIN %s: %s", c.text, all)
 		}
-		if cost, all := explained(c.other); cost == "0" || !strings.Contains(all, "it needs ρ = ") || strings.Contains(all, "waits") || strings.Contains(all, "chosen") {
+		if cost, all := explained(c.other); cost == "0" || !strings.Contains(all, "not: it needs ρ = ") || strings.Contains(all, "waits") || strings.Contains(all, "chosen") {
 			t.Errorf("EXPLAIN %s: %s", c.other, all)
 		}
 		e := refused(t, s, sqlerr.Budget, c.other)
