@@ -33,7 +33,7 @@ func exchange(t *testing.T, address string, sent []byte) []byte {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	conn.SetDeadline(time.Now().Add(patience))
 	go func() {
 		conn.Write(sent)
 		conn.(*net.TCPConn).CloseWrite()

@@ -321,7 +321,7 @@ func TestSlowClients(t *testing.T) {
 		go func() {
 			defer all.Done()
 			defer conn.Close()
-			conn.SetDeadline(time.Now().Add(20 * time.Second))
+			conn.SetDeadline(time.Now().Add(patience))
 			switch i % 4 {
 			case 0: // nothing
 			case 1: // a byte at a time
@@ -405,7 +405,7 @@ func TestIdleConnections(t *testing.T) {
 			}
 			conns[i] = conn
 			conn.Write(append(bytes.Clone(startup), ask...))
-			conn.SetReadDeadline(time.Now().Add(30 * time.Second))
+			conn.SetReadDeadline(time.Now().Add(patience))
 			for seen, buf := []byte(nil), make([]byte, 2048); bytes.Count(seen, []byte("Z\x00\x00\x00\x05I")) < 2; {
 				k, err := conn.Read(buf)
 				if err != nil {

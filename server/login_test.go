@@ -62,7 +62,7 @@ func failedLogin(t *testing.T, address, user string) time.Duration {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	conn.SetDeadline(time.Now().Add(patience))
 	front := pgproto3.NewFrontend(conn, conn)
 	receive := func() pgproto3.BackendMessage {
 		m, err := front.Receive()

@@ -377,7 +377,7 @@ func raw(t testing.TB, url string) (*pgproto3.Frontend, net.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Conn.SetDeadline(time.Now().Add(20 * time.Second))
+	h.Conn.SetDeadline(time.Now().Add(patience))
 	return h.Frontend, h.Conn
 }
 
@@ -536,7 +536,7 @@ func TestStuffing(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn.Write(append([]byte{0, 0, 0, 8, 4, 210, 22, 47}, startup...))
-	conn.SetDeadline(time.Now().Add(5 * time.Second))
+	conn.SetDeadline(time.Now().Add(patience))
 	all, _ := io.ReadAll(conn)
 	if !bytes.HasPrefix(all, []byte("S")) || bytes.Contains(all, []byte("server_version")) || s.Counts().Logins.Load() != 0 {
 		t.Errorf("the server answered %q", all)
@@ -582,7 +582,7 @@ func TestStartup(t *testing.T) {
 			t.Fatal(err)
 		}
 		conn.Write([]byte(e.bytes))
-		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		conn.SetDeadline(time.Now().Add(patience))
 		got := make([]byte, len(e.want)+1)
 		n, err := io.ReadAtLeast(conn, got, max(1, len(e.want)))
 		if e.want == "" && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) && !strings.Contains(fmt.Sprint(err), "reset") || string(got[:min(n, len(e.want))]) != e.want {
@@ -628,7 +628,7 @@ func TestShutdown(t *testing.T) {
 	for s.Counts().Open.Load() < 2 { // until it is accepted
 		time.Sleep(time.Millisecond)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 9*time.Second) // less than a login may take
+	ctx, cancel := context.WithTimeout(context.Background(), patience/2) // less than a login may take
 	defer cancel()
 	s.Shutdown(ctx)
 	_, err = c.Exec(context.Background(), "SELECT 1", pgx.QueryExecModeSimpleProtocol)

@@ -18,6 +18,10 @@ import (
 	"dpsql/server"
 )
 
+// patience is how long a test waits for what comes soon, however busy the machine is: a test that fails waits for all
+// of it.
+const patience = 5 * time.Minute
+
 // start starts a server on a file with a table and an identity release, and returns the
 // address and how to stop it.
 func start(t testing.TB, change func(*server.Config)) (url string, s *server.Server) {
@@ -27,7 +31,7 @@ func start(t testing.TB, change func(*server.Config)) (url string, s *server.Ser
 		t.Fatal(err)
 	}
 	fill(t, db)
-	config := server.Config{Database: db, Name: "clinic"}
+	config := server.Config{Database: db, Name: "clinic", Limits: server.Limits{Login: patience}}
 	if change != nil {
 		change(&config)
 	}
