@@ -55,7 +55,7 @@ func Example_groups() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	rows, err := db.QueryContext(ctx,
 		`SELECT sex, COUNT(*) AS n, MARGIN(n) FROM visits WHERE age < :age GROUP BY sex`, sql.Named("age", 20))

@@ -212,7 +212,7 @@ func TestWaitForATurnIsBounded(t *testing.T) {
 	defer func() { <-db.Answers().Live.Turn }()
 	session := db.NewSession()
 	session.Set("mechanism", "m0")
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	_, err := session.Exec(ctx, askedNever, nil)
 	if sqlerr.CodeOf(err) != sqlerr.Busy {

@@ -157,7 +157,7 @@ type ward struct {
 func killChild() {
 	var life, seed uint64
 	fmt.Sscan(os.Getenv("ENGINE_TEST_LIFE"), &life, &seed)
-	db, err := engine.Open(os.Getenv("ENGINE_TEST_PATH"), engine.Options{BusyTimeout: time.Minute})
+	db, err := engine.Open(os.Getenv("ENGINE_TEST_PATH"), engine.Options{BusyTimeout: 10 * time.Minute})
 	if err != nil {
 		panic(err)
 	}

@@ -144,8 +144,8 @@ func (w *witness) meet(l *life, open []wardRecord) error {
 	case <-l.first:
 	case <-l.ended:
 		return errors.New("a child ended before its first statement")
-	case <-time.After(time.Minute):
-		return errors.New("the first statement of a child did not end in a minute")
+	case <-time.After(10 * time.Minute):
+		return errors.New("the first statement of a child did not end in ten minutes")
 	}
 	if err := w.look(nil); err != nil {
 		return err

@@ -26,7 +26,7 @@ func userChild() {
 	var seed uint64
 	var questions int
 	fmt.Sscan(os.Getenv("ENGINE_TEST_USER"), &seed, &questions)
-	db, err := engine.Open(os.Getenv("ENGINE_TEST_PATH"), engine.Options{BusyTimeout: time.Minute})
+	db, err := engine.Open(os.Getenv("ENGINE_TEST_PATH"), engine.Options{BusyTimeout: 10 * time.Minute})
 	if err != nil {
 		panic(err)
 	}
