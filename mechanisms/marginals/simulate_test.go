@@ -163,6 +163,42 @@ func TestGamma(t *testing.T) {
 // and of their squares, whose variance is given. Means of 100,000 draws are within 6 of their
 // standard deviations, but for a probability of 2e-9 each. The mean of squares may be off by
 // slack more.
+// TestLost has a gamma law in the cells to which the fit did lose something, and in no others, and both are among
+// those of Adult.
+func TestLost(t *testing.T) {
+	u, table := adult6(t)
+	r := build(t, u, calibrated(t, u, 3, "1", "1e-6"), table)
+	all, err := r.lost(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lambda := make(map[int]float64)
+	for _, s := range r.stages {
+		lambda[s.Order] = s.Lambda
+	}
+	noise := make(map[string]float64) // its variance, by columns
+	for _, k := range r.ordered() {
+		noise[fmt.Sprint(r.parts[k].columns)] = r.parts[k].variance
+	}
+	cells := make(map[bool]int)
+	for _, rough := range all {
+		columns := rough.layout.columns
+		means := make([]float64, rough.layout.size)
+		sum(&rough.layout, r.staged, means)
+		n := noise[fmt.Sprint(columns)]
+		for c, m := range means {
+			v := m / lambda[len(columns)]
+			lost := m > 0 && v*n/(v+n) > m
+			if cells[lost]++; lost != (rough.shape[c] > 0) {
+				t.Errorf("cell %d of %v has shape %v: m = %v, v = %v, noise %v", c, columns, rough.shape[c], m, v, n)
+			}
+		}
+	}
+	if cells[true] < 100 || cells[false] < 100 {
+		t.Errorf("%d cells lost something, and %d nothing", cells[true], cells[false])
+	}
+}
+
 func holdMoments(t *testing.T, name string, draw func() float64, variance, ofSquares, slack float64) {
 	const n = 100_000
 	sum, squares := 0.0, 0.0

@@ -179,6 +179,15 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+// TestLowest has the word that marks a large coordinate in stored sketches: the lowest of its width.
+func TestLowest(t *testing.T) {
+	for bytes, want := range map[int]int64{1: math.MinInt8, 2: math.MinInt16, 4: math.MinInt32, 8: math.MinInt64} {
+		if got := lowest(bytes); got != want {
+			t.Errorf("%d bytes: %d, want %d", bytes, got, want)
+		}
+	}
+}
+
 func checkSummary(t *testing.T, v vector) {
 	t.Helper()
 	_, random := seeded(t)

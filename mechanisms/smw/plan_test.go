@@ -228,6 +228,22 @@ func TestPlanFollowsAlpha(t *testing.T) {
 	}
 }
 
+// TestEtaOfRuns holds η = α/2 to Theorem 3.5, B = 4(ln s + 1)/α², where the threshold is below α.
+func TestEtaOfRuns(t *testing.T) {
+	r := request()
+	r.NHat = 1e9
+	for _, r.MaxUpdates = range []int64{400, 4000} {
+		p, err := Plan(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alpha := 2 * p.Eta
+		if runs := 4 * (math.Log(float64(p.S)) + 1) / (alpha * alpha); math.Abs(runs-float64(p.Updates)) > 1e-6*runs {
+			t.Errorf("η = %v goes with %v runs, not %d; T = %d of %v", p.Eta, runs, p.Updates, p.Threshold, p.mass())
+		}
+	}
+}
+
 func priorRequest() Request {
 	r := alphaRequest(0.3)
 	r.UniverseSize, r.Prior = big.NewInt(1e9), true
