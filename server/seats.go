@@ -1,6 +1,8 @@
 package server
 
 import (
+	"cmp"
+	"math"
 	"net/netip"
 	"slices"
 )
@@ -32,12 +34,13 @@ func (p *seats) take(owner string, c *conn) (out *conn) {
 	}
 	held := p.of[fullest]
 	if out = held[len(held)-1]; p.older {
-		out = nil
-		for _, o := range held {
-			if o != c && (out == nil || o.steps.Load() < out.steps.Load()) {
-				out = o
+		steps := func(o *conn) int32 {
+			if o == c {
+				return math.MaxInt32
 			}
+			return o.steps.Load()
 		}
+		out = slices.MinFunc(held, func(a, b *conn) int { return cmp.Compare(steps(a), steps(b)) })
 	}
 	p.leave(fullest, out)
 	return out
