@@ -90,10 +90,13 @@ func TestTurnsThatWait(t *testing.T) {
 			defer end() // long after
 		}
 		time.Sleep(time.Minute)
-		turns.mu.Lock()
-		defer turns.mu.Unlock()
-		if len(turns.lanes) > 0 || turns.waits > 0 {
-			t.Errorf("%d lanes have turns, and in %d somebody waits", len(turns.lanes), turns.waits)
+		turns.take("ana")
+		crowds, again := turns.places.Crowds("eve"), time.Now()
+		for range max(1, runtime.NumCPU()-1) {
+			turns.take("eve")
+		}
+		if waited := time.Since(again); crowds || waited > 0 {
+			t.Errorf("somebody waits still: %v; who comes waits %v", crowds, waited)
 		}
 	})
 }

@@ -13,29 +13,29 @@ import (
 // the rows of a table. A place that is free goes, of the users who wait and have fewer than Each, to the
 // one whose last place was given longest ago. So who asks much does not keep others waiting for all of
 // that. The exported fields are set before the first use. It is safe for concurrent use.
-type Places struct {
+type Places[U comparable] struct {
 	All  int // how many statements have a place at a time
 	Each int // how many of these may be one user's
 	Most int // how many statements of a user may wait; 0 for any number
 
 	mu      sync.Mutex
-	waiting []*waiter     // in the order in which they came
-	taken   map[int64]int // places, by user
-	inside  int           // the sum of taken
-	given   int           // places, so far
-	last    map[int64]int // of users: given, when they got their last place
+	waiting []*waiter[U] // in the order in which they came
+	taken   map[U]int    // places, by user
+	inside  int          // the sum of taken
+	given   int          // places, so far
+	last    map[U]int    // of users: given, when they got their last place
 }
 
 // waiter is a statement that waits for a place. Its channel is closed when it has one.
-type waiter struct {
-	user int64
+type waiter[U comparable] struct {
+	user U
 	in   chan struct{}
 }
 
 // Enter waits for a place of a user. Errors: Busy if too many of the user wait, and the context's.
 // There is no place then.
-func (p *Places) Enter(ctx context.Context, user int64) error {
-	w := &waiter{user, make(chan struct{})}
+func (p *Places[U]) Enter(ctx context.Context, user U) error {
+	w := &waiter[U]{user, make(chan struct{})}
 	p.mu.Lock()
 	p.waiting = append(p.waiting, w)
 	p.give()
@@ -69,7 +69,7 @@ func (p *Places) Enter(ctx context.Context, user int64) error {
 }
 
 // Leave gives up a place of a user.
-func (p *Places) Leave(user int64) {
+func (p *Places[U]) Leave(user U) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.inside--
@@ -79,10 +79,17 @@ func (p *Places) Leave(user int64) {
 	p.give()
 }
 
+// Crowds reports whether somebody waits for a place of a user, and nobody for one of another.
+func (p *Places[U]) Crowds(user U) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.waiting) > 0 && !slices.ContainsFunc(p.waiting, func(w *waiter[U]) bool { return w.user != user })
+}
+
 // give gives the free places to those who are next.
-func (p *Places) give() {
+func (p *Places[U]) give() {
 	for p.inside < p.All {
-		var next *waiter
+		var next *waiter[U]
 		for _, w := range p.waiting {
 			if p.taken[w.user] < p.Each && (next == nil || p.last[w.user] < p.last[next.user]) {
 				next = w
@@ -92,9 +99,9 @@ func (p *Places) give() {
 			break
 		}
 		if p.taken == nil {
-			p.taken, p.last = make(map[int64]int), make(map[int64]int)
+			p.taken, p.last = make(map[U]int), make(map[U]int)
 		}
-		p.waiting = slices.DeleteFunc(p.waiting, func(w *waiter) bool { return w == next })
+		p.waiting = slices.DeleteFunc(p.waiting, func(w *waiter[U]) bool { return w == next })
 		p.inside++
 		p.given++
 		p.taken[next.user]++
@@ -108,7 +115,7 @@ func (p *Places) give() {
 
 // Place is a place of a user that is taken when it is first needed. One goroutine uses it.
 type Place struct {
-	Of     *Places
+	Of     *Places[int64]
 	User   int64
 	Needed bool // it was taken once
 	taken  bool

@@ -37,7 +37,7 @@ func TestPlacesAreShared(t *testing.T) {
 		{"two of three each", 3, 2, []int64{eve, eve, eve, eve, ana, carl}, []int64{eve, eve, ana, carl, eve, eve}, time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p := &places.Places{All: c.all, Each: c.each}
+			p := &places.Places[int64]{All: c.all, Each: c.each}
 			begun := time.Now()
 			var wait sync.WaitGroup
 			var mu sync.Mutex
@@ -70,10 +70,40 @@ func TestPlacesAreShared(t *testing.T) {
 	}
 }
 
+// Whoever of one user waits, and nobody of another, crowds.
+func TestCrowds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &places.Places[string]{All: 3, Each: 1}
+		want := func(when string, of ...bool) {
+			t.Helper()
+			synctest.Wait()
+			if got := []bool{p.Crowds("ana"), p.Crowds("eve")}; !slices.Equal(got, of) {
+				t.Errorf("%s: ana %v, eve %v; want %v", when, got[0], got[1], of)
+			}
+		}
+		enter := func(user string) {
+			if err := p.Enter(t.Context(), user); err != nil {
+				t.Error(err)
+			}
+		}
+		enter("ana")
+		enter("eve")
+		want("nobody waits", false, false)
+		go enter("eve")
+		want("eve waits", false, true)
+		go enter("ana")
+		want("both wait", false, false)
+		p.Leave("eve")
+		want("ana waits", true, false)
+		p.Leave("ana")
+		want("nobody waits any more", false, false)
+	})
+}
+
 // Who stops waiting leaves no trace, also at the moment at which the place comes.
 func TestCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &places.Places{All: 1, Each: 1, Most: 2}
+		p := &places.Places[int64]{All: 1, Each: 1, Most: 2}
 		for range 100 {
 			if err := p.Enter(t.Context(), eve); err != nil {
 				t.Fatal(err)

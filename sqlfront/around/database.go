@@ -68,7 +68,7 @@ type ResultColumn struct {
 type Database struct {
 	mu   sync.Mutex
 	idle []*connection
-	room *places.Places // of statements that run; made for the first
+	room *places.Places[int64] // of statements that run; made for the first
 	done bool
 	time time.Duration // maxTime if 0; tests set less
 }
@@ -208,11 +208,11 @@ func (db *Database) with(ctx context.Context, s *Statement, from Source, f func(
 }
 
 // places returns the places of statements that run.
-func (db *Database) places() *places.Places {
+func (db *Database) places() *places.Places[int64] {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if db.room == nil {
-		db.room = &places.Places{All: running, Each: running - 1}
+		db.room = &places.Places[int64]{All: running, Each: running - 1}
 	}
 	return db.room
 }

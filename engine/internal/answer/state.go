@@ -40,8 +40,8 @@ type Database struct {
 
 	universes memo[partKey, *query.Universe] // of some periods of a table
 	Live      *LiveMechanisms
-	turns     slots.Schedule // of statements whose answers are held
-	compiling *places.Places // of statements that take long to compile, and much memory
+	turns     slots.Schedule        // of statements whose answers are held
+	compiling *places.Places[int64] // of statements that take long to compile, and much memory
 }
 
 // Rehearsed holds what a rehearsal knows in addition to its copy of the catalog.
@@ -59,7 +59,7 @@ type Unbuilt struct {
 // NewDatabase returns a Database over a store. busy is how long to wait for another
 // process. A query waits ten times as long for the queries before it.
 func NewDatabase(store *catalog.Store, from *rows.Reader, desk *pay.Desk, busy time.Duration) *Database {
-	return &Database{store: store, rows: from, desk: desk, Live: newLiveMechanisms(busy), compiling: &places.Places{All: 2, Each: 1}}
+	return &Database{store: store, rows: from, desk: desk, Live: newLiveMechanisms(busy), compiling: &places.Places[int64]{All: 2, Each: 1}}
 }
 
 // Rehearse returns a Database that answers from a copy of the catalog.

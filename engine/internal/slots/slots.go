@@ -38,8 +38,8 @@ type Table struct {
 // Schedule gives out turns. The zero Schedule is ready. It is safe for concurrent use.
 type Schedule struct {
 	mu    sync.Mutex
-	lanes map[int64]*places.Places // the turns on each table, one at a time
-	least map[int64]time.Duration  // doubled answer times that could not be stored
+	lanes map[int64]*places.Places[int64] // the turns on each table, one at a time
+	least map[int64]time.Duration         // doubled answer times that could not be stored
 }
 
 // Turn is the right to read the rows of some tables, in slots. One goroutine uses it.
@@ -93,14 +93,14 @@ func (s *Schedule) Take(ctx context.Context, user int64, tables []int64, answerT
 }
 
 // lane returns the turns on a table.
-func (s *Schedule) lane(id int64) *places.Places {
+func (s *Schedule) lane(id int64) *places.Places[int64] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lanes == nil {
-		s.lanes = make(map[int64]*places.Places)
+		s.lanes = make(map[int64]*places.Places[int64])
 	}
 	if s.lanes[id] == nil {
-		s.lanes[id] = &places.Places{All: 1, Each: 1, Most: Most}
+		s.lanes[id] = &places.Places[int64]{All: 1, Each: 1, Most: Most}
 	}
 	return s.lanes[id]
 }
