@@ -148,7 +148,8 @@ func sleep(ctx context.Context, d time.Duration) {
 }
 
 // pour has eve's clients do a flood, in a process of their own, until the function that it returns is called. The
-// process has the lowest priority: what her clients compute is done elsewhere than on the server's machine.
+// process has what nobody else wants of the processors: what her clients compute is done elsewhere than on the
+// server's machine.
 func pour(t *testing.T, address string, f flood) (stop func()) {
 	cmd, in, out := process(t, floodName+"="+f.name, floodAddress+"="+address)
 	go io.Copy(io.Discard, out)
@@ -160,8 +161,12 @@ func pour(t *testing.T, address string, f flood) (stop func()) {
 
 // floodProcess floods a server until its standard input ends.
 func floodProcess(name, address string) {
-	if nice, err := exec.LookPath("nice"); err == nil && os.Getenv("DPSQL_TEST_NICE") == "" {
-		syscall.Exec(nice, []string{"nice", "-n", "19", os.Args[0]}, append(os.Environ(), "DPSQL_TEST_NICE=1"))
+	if os.Getenv("DPSQL_TEST_IDLE") == "" {
+		for _, idle := range [][]string{{"chrt", "-i", "0"}, {"nice", "-n", "19"}} {
+			if path, err := exec.LookPath(idle[0]); err == nil {
+				syscall.Exec(path, append(idle, os.Args[0]), append(os.Environ(), "DPSQL_TEST_IDLE=1"))
+			}
+		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {

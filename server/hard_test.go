@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -56,8 +57,9 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// serveProcess serves a file, says where, and ends with its standard input.
+// serveProcess serves a file, says where, and ends with its standard input. It collects garbage as dpsql serve does.
 func serveProcess(file string) {
+	debug.SetGCPercent(400)
 	db, err := engine.Open(file, engine.Options{})
 	if err != nil {
 		fmt.Println(err)
