@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -57,17 +58,22 @@ type timed struct {
 
 // inTime runs a test with a clock of its own. The answer time is 100 ms.
 func inTime(t *testing.T, f func(*timed)) {
-	synctest.Test(t, func(t *testing.T) {
-		c := &timed{T: t, curator: clinic(t)}
-		quieten(c.curator.DB())
-		for _, text := range []string{`ALTER PRIVATE TABLE admissions SET (answer_time = 100)`,
+	path := filepath.Join(t.TempDir(), "timed.db")
+	copyOf(t, path, "in time", func(s *engine.Session) {
+		quieten(s.DB())
+		fill(t, s, clinicRaw(4000)...)
+		for _, text := range slices.Concat(clinicDeclarations, []string{`ALTER PRIVATE TABLE admissions SET (answer_time = 100)`,
 			`CREATE MECHANISM live ON admissions (sex, age) USING SMW WITH (epsilon = 1.5, max_updates = 5, queries = 1000, max_support = 4096, prior = uniform)`,
-			`CREATE RELEASE free ON admissions (sex) USING PROJECTION WITH (epsilon = 1)`} {
-			must(t, c.curator, text)
+			`CREATE RELEASE free ON admissions (sex) USING PROJECTION WITH (epsilon = 1)`}) {
+			must(t, s, text)
 		}
 		grant := `GRANT SELECT ON admissions TO %s WITH (rho = 0.05)`
-		all := admits(t, c.curator, grant, grant)
-		c.ana, c.bob = all[0], all[1]
+		admits(t, s, grant, grant)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := &timed{T: t, curator: open(t, path, engine.Options{}).NewSession()}
+		quieten(c.curator.DB())
+		c.ana, c.bob = c.curator.DB().NewUserSession("USER0"), c.curator.DB().NewUserSession("USER1")
 		random := c.curator.DB().Random()
 		c.curator.DB().SetRandom(func() *noise.Source {
 			if !startsRun() {
