@@ -79,7 +79,7 @@ func bigPi(prec uint) *big.Float {
 // x⁵/15 + …), at a precision that survives the cancellation for x < 0.
 func bigPhi(x *big.Float) *big.Float {
 	rough, _ := x.Float64()
-	prec := uint(bigPrecision + 100 + 2*rough*rough)
+	prec := uint(bigPrecision + 100 + rough*rough) // Φ(−x) is some 0.72·x² bits below 1/2
 	y := new(big.Float).SetPrec(prec).Set(x)
 	square := mul(y, y)
 	term, total := new(big.Float).Copy(y), new(big.Float).Copy(y)

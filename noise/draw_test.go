@@ -1,10 +1,13 @@
 package noise
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
+	"sort"
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -264,15 +267,7 @@ func checkLaw(t *testing.T, l law.Law, draws []int64) {
 func checkChiSquared(t *testing.T, l law.Law, draws []int64) {
 	t.Helper()
 	bins := newBins(l, float64(len(draws)))
-	counts := make([]float64, len(bins))
-	for _, x := range draws {
-		for i, b := range bins {
-			if b.from <= x && x <= b.to {
-				counts[i]++
-				break
-			}
-		}
-	}
+	counts := inBins(bins, draws)
 	var statistic float64
 	for i, b := range bins {
 		statistic += (counts[i] - b.expected) * (counts[i] - b.expected) / b.expected
@@ -284,6 +279,19 @@ func checkChiSquared(t *testing.T, l law.Law, draws []int64) {
 	}
 }
 
+// inBins returns how many draws are in each of the bins, in their order.
+func inBins(bins []bin, draws []int64) []float64 {
+	counts := make([]float64, len(bins))
+	for _, x := range draws {
+		i := sort.Search(len(bins), func(i int) bool { return bins[i].to >= x })
+		for bins[i].from > x { // in the bin of both sides
+			i++
+		}
+		counts[i]++
+	}
+	return counts
+}
+
 // A bin is a range of values with the expected number of draws in it.
 type bin struct {
 	from, to int64
@@ -292,7 +300,7 @@ type bin struct {
 
 // newBins cuts each side of the law into at most 40 bins of at least 20 (on a
 // side with little mass: all of it) expected draws, so that no draw lies
-// outside.
+// outside. They are in ascending order.
 func newBins(l law.Law, n float64) []bin {
 	bins := []bin{{0, 0, n * (1 - 2*l.Tail(1))}}
 	side := l.Tail(1)
@@ -306,6 +314,7 @@ func newBins(l law.Law, n float64) []bin {
 		bins = append(bins, bin{from, to, n * mass}, bin{-to, -from, n * mass})
 		from = to + 1
 	}
+	slices.SortFunc(bins, func(a, b bin) int { return cmp.Compare(a.to, b.to) })
 	if n*side < 20 { // too little for a side of its own
 		return []bin{{0, 0, n * (1 - 2*side)}, {math.MinInt64, math.MaxInt64, 2 * n * side}}
 	}

@@ -37,17 +37,10 @@ func googleDraws(t *testing.T, n int, rows int64, epsilon float64) []int64 {
 // under l.
 func twoSamples(l law.Law, a, b []int64) float64 {
 	var statistic, cells float64
-	for _, bin := range newBins(l, float64(len(a))) {
-		var x, y float64
-		for i := range a {
-			if bin.from <= a[i] && a[i] <= bin.to {
-				x++
-			}
-			if bin.from <= b[i] && b[i] <= bin.to {
-				y++
-			}
-		}
-		if x+y > 0 {
+	bins := newBins(l, float64(len(a)))
+	ofA, ofB := inBins(bins, a), inBins(bins, b)
+	for i, x := range ofA {
+		if y := ofB[i]; x+y > 0 {
 			statistic += (x - y) * (x - y) / (x + y)
 			cells++
 		}
@@ -56,9 +49,9 @@ func twoSamples(l law.Law, a, b []int64) float64 {
 }
 
 // TestLaplaceAgainstGoogle compares our draws with those of another
-// implementation, whose noise has no seed. Each of the 5 comparisons fails two
+// implementation, whose noise has no seed. Each of the 4 comparisons fails two
 // samples of one law with probability 1e-8, as far as the statistic is chi-squared:
-// 5e-8 in all, and ten times that if the approximation is off by as much. The test
+// 4e-8 in all, and ten times that if the approximation is off by as much. The test
 // also tries noise that it must reject, whose scale is a quarter too small. For that
 // noise the statistic is more than six deviations beyond the level, so the test
 // misses it with probability 1e-9.
@@ -67,7 +60,7 @@ func TestLaplaceAgainstGoogle(t *testing.T) {
 	for i, c := range []struct {
 		rows    int64
 		epsilon float64
-	}{{1, 2}, {1, 0.5}, {3, 1}, {5, 0.01}, {1, 0x1p-20}} {
+	}{{1, 2}, {3, 1}, {5, 0.01}, {1, 0x1p-20}} {
 		scale := new(big.Rat).SetFloat64(c.epsilon)
 		scale.Quo(new(big.Rat).SetInt64(c.rows), scale)
 		theirs := googleDraws(t, n, c.rows, c.epsilon)

@@ -12,14 +12,18 @@ import (
 )
 
 // TestBetterThanCells compares the choice between a table and the cells it was fitted to with
-// one made from the errors of the single counts. On the diamonds at ε = 3 the fit was seen to
-// err by 1.7 times what the cells do, on Adult at ε = 1 by 0.8 times.
+// one made from the errors of the single counts. On four columns of the diamonds at ε = 3 the fit
+// was seen to err by 1.02 to 1.18 times what the cells do, on five of Adult at ε = 1 by 0.7 to 0.94 times.
 func TestBetterThanCells(t *testing.T) {
 	for name, c := range map[string]struct {
-		table func(t testing.TB) (*query.Universe, []int64)
-		scale *big.Rat
-	}{"Adult": {adult6, big.NewRat(1, 1)}, "diamonds": {diamonds, big.NewRat(1, 3)}} {
-		u, table := c.table(t)
+		columns []string
+		sizes   []int
+		scale   *big.Rat
+	}{
+		"adult/adult.csv":       {[]string{"sex", "race", "marital-status", "relationship", "income>50K"}, []int{2, 5, 7, 6, 2}, big.NewRat(1, 1)},
+		"blind/diamonds.csv.gz": {[]string{"carat", "cut", "color", "clarity"}, []int{10, 5, 7, 8}, big.NewRat(1, 3)},
+	} {
+		u, table := csvTable(t, name, c.columns, c.sizes)
 		law, err := law.NewLaplace(c.scale)
 		if err != nil {
 			t.Fatal(err)
@@ -52,8 +56,4 @@ func TestBetterThanCells(t *testing.T) {
 			t.Errorf("%s: better than cells: %v; mean squares %v and %v", name, got, fit, sums)
 		}
 	}
-}
-
-func diamonds(t testing.TB) (*query.Universe, []int64) {
-	return csvTable(t, "blind/diamonds.csv.gz", []string{"carat", "cut", "color", "clarity", "depth"}, []int{10, 5, 7, 8, 5})
 }

@@ -84,7 +84,7 @@ func TestPredictUncovered(t *testing.T) {
 func TestMeanVarianceIsMeasured(t *testing.T) {
 	u := universe(t, 2, 5, 16, 7, 6, 2)
 	p := calibrated(t, u, 3, "1", "1e-6")
-	ratio := 0.0
+	ratio, each := 0.0, float64(p.Cells(u))*p.MeanVariance(u)
 	const releases = 3
 	for range releases {
 		cells := make([][]int64, len(p.Sets))
@@ -100,7 +100,7 @@ func TestMeanVarianceIsMeasured(t *testing.T) {
 		}
 		for _, set := range p.Sets {
 			for _, e := range r.consistent(set) {
-				ratio += e * e / float64(p.Cells(u)) / p.MeanVariance(u) / releases
+				ratio += e * e / each / releases
 			}
 		}
 	}

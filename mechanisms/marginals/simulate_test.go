@@ -22,7 +22,8 @@ import (
 // 0.028 for the second and the third. Each limit is 7 standard deviations of the mean below the
 // mean measured, or more: a probability below 1e-10 were the law normal, and 1e-6 leaves room
 // for its tails. The share of proven intervals has one of 0.005 at most and a mean of 0.949 to
-// 0.959. Its limit is 6 deviations of the mean, or more, below: a probability below 1e-8.
+// 0.959. Its limit is 6 deviations of the mean, or more, below: a probability below 1e-8. The one
+// release of the short test has limits of its own.
 func TestSimulatedMarginsCover(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -32,7 +33,7 @@ func TestSimulatedMarginsCover(t *testing.T) {
 		long     bool
 		least    [6]float64 // shares of true counts of 0, 1–9, 10–98, 99–999, 1,000 and more, and of all
 	}{
-		{"Adult", adult6, "1", 2, false, [6]float64{0.96, 0.91, 0.90, 0.915, 0.89, 0.94}},
+		{"Adult", adult6, "1", 1, false, [6]float64{0.95, 0.885, 0.885, 0.89, 0.865, 0.92}},
 		{"Adult, many", adult6, "1", 20, true, [6]float64{0.98, 0.94, 0.94, 0.945, 0.94, 0.955}},
 		{"Adult, much noise", adult6, "0.1", 20, true, [6]float64{0.98, 0.93, 0.94, 0.965, 0.97, 0.96}},
 		{"earners, much noise", earners, "0.1", 10, true, [6]float64{0.96, 0.97, 0.94, 0.96, 0.95, 0.96}},
@@ -80,7 +81,7 @@ func TestSimulatedMarginsCover(t *testing.T) {
 			if widths[0] > 0.7*widths[1] {
 				t.Error("simulated margins are not much narrower than proven ones")
 			}
-			if held[0] < 0.94 {
+			if least := sized(0.915, 0.94); held[0] < least {
 				t.Errorf("%.4f of the cells are within their proven intervals", held[0])
 			}
 		})

@@ -9,8 +9,8 @@ import (
 )
 
 // TestSumCovers adds answers of releases of different rows, with different noise. Its intervals are
-// a theorem: of 200 sums, 3 queries each, at 95 %, at most 29 of a query may miss, and of 600 63. A correct
-// program has more in one of the three with probability 3e-7 at most, by the exact binomial law.
+// a theorem: of 100 sums, 3 queries each, at 95 %, at most 20 of a query may miss, and of 600 63. A correct
+// program has more in one of the three with probability 4e-7 at most, by the exact binomial law.
 func TestSumCovers(t *testing.T) {
 	random := seeded(t)
 	u := universe(t, 3, 4)
@@ -23,10 +23,7 @@ func TestSumCovers(t *testing.T) {
 	}
 	queries := []query.Query{query.All(u), half, both}
 	missed := make([]int, len(queries))
-	trials, most := 200, 29
-	if *long {
-		trials, most = 600, 63
-	}
+	trials, most := sized(100, 600), sized(20, 63)
 	for range trials {
 		var releases []*Release
 		truth := make([]int64, len(queries))
