@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -16,14 +17,30 @@ var fast = []string{
 	"shared_buffers=64MB", "jit=off", "timezone='UTC'", "log_timezone='UTC'",
 }
 
-// create creates the cluster's data and starts it.
-func (c *Cluster) create(settings []string) error {
+// initialize creates the cluster's data.
+func (c *Cluster) initialize() error {
 	run := c.tools.command("initdb", "--pgdata="+c.data(), "--username=postgres", "--auth=trust",
 		"--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions")
 	run.Dir = c.folder
 	if out, err := run.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, out)
 	}
+	return nil
+}
+
+// copyTo makes the data of another cluster, as initialize left them, in a tenth of its time.
+func (c *Cluster) copyTo(other *Cluster) error {
+	run := exec.Command("cp", "-R", "-p", c.data(), other.data())
+	c.tools.owner.apply(run)
+	run.Dir = c.folder
+	if out, err := run.CombinedOutput(); err != nil {
+		return fmt.Errorf("cp: %w: %s", err, out)
+	}
+	return nil
+}
+
+// configure writes the settings.
+func (c *Cluster) configure(settings []string) error {
 	config, err := os.OpenFile(filepath.Join(c.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
@@ -33,10 +50,7 @@ func (c *Cluster) create(settings []string) error {
 	if closed := config.Close(); err == nil {
 		err = closed
 	}
-	if err != nil {
-		return err
-	}
-	return c.Start()
+	return err
 }
 
 // patience is how long a server may take to start on a busy machine.

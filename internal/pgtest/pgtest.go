@@ -40,18 +40,50 @@ type Cluster struct {
 // New creates and starts a cluster; Close stops and removes it. Each setting is a line
 // of postgresql.conf, as in "work_mem=64MB".
 func New(settings ...string) (*Cluster, error) {
+	all, err := several(1, settings)
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// several is New for n clusters, which are alike but for their folders.
+func several(n int, settings []string) (all []*Cluster, err error) {
 	found, err := findTools()
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{tools: found}
-	if c.folder, err = found.owner.mkdir(); err != nil {
-		return nil, err
+	defer func() {
+		if err != nil {
+			for _, c := range all {
+				err = errors.Join(err, c.Close())
+			}
+		}
+	}()
+	for range n {
+		c := &Cluster{tools: found}
+		if c.folder, err = found.owner.mkdir(); err != nil {
+			return all, err
+		}
+		all = append(all, c)
 	}
-	if err := c.create(settings); err != nil {
-		return nil, errors.Join(err, c.Close())
+	if err := all[0].initialize(); err != nil {
+		return all, err
 	}
-	return c, nil
+	for _, c := range all[1:] {
+		if err := all[0].copyTo(c); err != nil {
+			return all, err
+		}
+	}
+	for _, c := range all {
+		if err := c.configure(settings); err != nil {
+			return all, err
+		}
+		if err := c.Start(); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
 }
 
 // Start is New for one test. If PostgreSQL is missing, it skips the test and says why.
@@ -61,29 +93,19 @@ func Start(t testing.TB, settings ...string) *Cluster {
 	return startAll(t, 1, settings...)[0]
 }
 
-// startAll is Start for n clusters, which are created concurrently.
+// startAll is Start for n clusters.
 func startAll(t testing.TB, n int, settings ...string) []*Cluster {
 	t.Helper()
-	clusters, errs := make([]*Cluster, n), make([]error, n)
-	var making sync.WaitGroup
-	for i := range n {
-		making.Go(func() { clusters[i], errs[i] = New(settings...) })
-	}
-	making.Wait()
+	all, err := several(n, settings)
+	need(t, err)
 	t.Cleanup(func() {
-		for i, c := range clusters {
-			if errs[i] != nil {
-				continue
-			}
+		for _, c := range all {
 			if err := c.Close(); err != nil {
 				t.Error(err)
 			}
 		}
 	})
-	for _, err := range errs {
-		need(t, err)
-	}
-	return clusters
+	return all
 }
 
 // Shared is Start with one cluster for all tests of the process, because creating one
