@@ -10,34 +10,6 @@ import (
 	"time"
 )
 
-// TestClusterKeepsItsDataWhenStopped starts, stops and starts again.
-func TestClusterKeepsItsDataWhenStopped(t *testing.T) {
-	t.Parallel()
-	c := Start(t)
-	c.MustExec(t, "CREATE TABLE t (a integer, b text)")
-	if err := c.Copy("t", strings.NewReader("a,b\n1,x\n2,\"y,z\"\n")); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Exec("SELECT 1"); err == nil {
-		t.Error("a stopped cluster answers")
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if got := c.MustExec(t, "SELECT * FROM t ORDER BY a"); got != "1|x\n2|y,z" {
-		t.Errorf("rows %q", got)
-	}
-	if _, err := c.Exec("SELECT 1; SELECT nothing; SELECT 2"); err == nil || !strings.Contains(err.Error(), "nothing") {
-		t.Errorf("error %v", err)
-	}
-	if got := c.MustExec(t, "SHOW listen_addresses"); got != "" {
-		t.Errorf("it listens on %q", got)
-	}
-}
-
 // TestClusterGoesWithItsProcess kills a process that has started a cluster.
 func TestClusterGoesWithItsProcess(t *testing.T) {
 	if os.Getenv(holds) != "" {

@@ -6,14 +6,14 @@ import (
 )
 
 // TestSharded spreads a table, and finds its rows on the shards and a grouped
-// count of them computed there.
+// count of them computed there. A shard that is stopped and started has its rows again.
 func TestSharded(t *testing.T) {
 	t.Parallel()
 	s := Sharded(t, 2)
 	s.Create(t, "t", "a text, b integer", "a")
-	s.Fill(t, "t", strings.NewReader("a,b\nx,1\ny,2\nz,3\nx,4\nw,5\n"))
+	s.Fill(t, "t", strings.NewReader("a,b\nx,1\n\"y,z\",2\nz,3\nx,4\nw,5\n"))
 	s.Generate(t, "t", "SELECT 'n' || i % 10, i FROM generate_series(1, 9995) AS i")
-	if got := s.MustExec(t, "SELECT a, count(*), sum(b) FROM t WHERE a > 'n9' GROUP BY a ORDER BY a"); got != "w|1|5\nx|2|5\ny|1|2\nz|1|3" {
+	if got := s.MustExec(t, "SELECT a, count(*), sum(b) FROM t WHERE a > 'n9' GROUP BY a ORDER BY a"); got != "w|1|5\nx|2|5\ny,z|1|2\nz|1|3" {
 		t.Errorf("groups %q", got)
 	}
 	rows := 0
@@ -30,8 +30,22 @@ func TestSharded(t *testing.T) {
 	if err := s.Shard[1].Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := s.Exec("SELECT count(*) FROM t"); err == nil {
-		t.Errorf("%q without a shard", out)
+	for _, c := range []*Cluster{s.Cluster, s.Shard[1]} {
+		if out, err := c.Exec("SELECT count(*) FROM t"); err == nil {
+			t.Errorf("%q without a shard", out)
+		}
+	}
+	if err := s.Shard[1].Start(); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.MustExec(t, "SELECT count(*) FROM t"); got != "10000" {
+		t.Errorf("%s rows when the shard is back", got)
+	}
+	if _, err := s.Exec("SELECT 1; SELECT nothing; SELECT 2"); err == nil || !strings.Contains(err.Error(), "nothing") {
+		t.Errorf("error %v", err)
+	}
+	if got := s.MustExec(t, "SHOW listen_addresses"); got != "" {
+		t.Errorf("it listens on %q", got)
 	}
 }
 
