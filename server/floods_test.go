@@ -358,7 +358,7 @@ func TestFloods(t *testing.T) {
 					stops = append(stops, pour(t, address, f))
 				}
 			}
-			sleep(t.Context(), time.Second) // the floods rise
+			sleep(t.Context(), 300*time.Millisecond) // the floods rise
 			works(t, address, &served{times: make(map[string][]time.Duration)})
 			var all sync.WaitGroup
 			for _, stop := range stops {
