@@ -37,6 +37,9 @@ func TestHugeValues(t *testing.T) {
 	for f, name := range slices.Sorted(maps.Keys(forms)) {
 		c := forms[name]
 		for a, affinity := range []string{"", "TEXT", "BLOB"} {
+			if !*long && (f+a)%2 == 0 { // half of the forms and affinities, and of these a quarter
+				continue
+			}
 			t.Run(name+" "+affinity, func(t *testing.T) {
 				db := memory(t, "CREATE TABLE raw (x "+affinity+", unit)", "CREATE TABLE fewer (x "+affinity+", unit)", "CREATE VIEW seen AS SELECT unit, x FROM raw", "CREATE VIEW less AS SELECT unit, x FROM fewer")
 				add := func(table, x, unit string) {
@@ -70,7 +73,7 @@ func TestHugeValues(t *testing.T) {
 				}
 				for i, unit := range []string{"unit", ""} {
 					for j, pair := range [][2]string{{"raw", "fewer"}, {"seen", "less"}} {
-						if !*long && (f+a)%4 != 2*i+j { // a quarter of them: each form meets each affinity
+						if !*long && (f/2+a)%4 != 2*i+j {
 							continue
 						}
 						table := source.Table{Columns: []query.Column{c}, Unit: unit, MaxRows: 100, Key: []byte{1}}
