@@ -23,7 +23,7 @@ func TestSpill(t *testing.T) {
 		s := open(t, filepath.Join(dir, "x.db"))
 		spilled := func(tx *catalog.Tx) error {
 			rows, err := tx.SQL().QueryContext(context.Background(),
-				`WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 40000) SELECT hex(randomblob(100)) AS x FROM t ORDER BY x`)
+				`WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 20000) SELECT hex(randomblob(100)) AS x FROM t ORDER BY x`)
 			if err != nil {
 				return err
 			}
