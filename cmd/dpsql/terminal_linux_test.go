@@ -286,26 +286,30 @@ func TestInterruptedScript(t *testing.T) {
 // analyst, who is not to have the file, has neither.
 func TestAnalystStartsNoProgram(t *testing.T) {
 	t.Parallel()
-	for _, role := range []string{"curator", "analyst"} {
-		dir := fixture(t)
-		program := filepath.Join(dir, "emacs") // which the line editor starts
-		if err := os.WriteFile(program, []byte("#!/bin/sh\necho started $0 $1 >>"+program+".log\ncat $1 >/dev/null\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		tm := openTerminalWith(t, dir, []string{"NO_COLOR=1", "PAGER=" + program, "EDITOR=" + program, "VISUAL=" + program, "PATH=" + dir + ":" + os.Getenv("PATH")}, "-role", role, "people.db")
-		tm.expect(terminal.Prompt)
+	for role, started := range map[string]int{"curator": 3, "analyst": 0} {
+		t.Run(role, func(t *testing.T) { t.Parallel(); startsPrograms(t, role, started) })
+	}
+}
+
+func startsPrograms(t *testing.T, role string, want int) {
+	dir := fixture(t)
+	program := filepath.Join(dir, "emacs") // which the line editor starts
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho started $0 $1 >>"+program+".log\ncat $1 >/dev/null\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tm := openTerminalWith(t, dir, []string{"NO_COLOR=1", "PAGER=" + program, "EDITOR=" + program, "VISUAL=" + program, "PATH=" + dir + ":" + os.Getenv("PATH")}, "-role", role, "people.db")
+	tm.expect(terminal.Prompt)
+	tm.settle()
+	const many = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 60) SELECT n FROM t;"
+	for _, keys := range []string{many + "\r", ".pager on\r", many + "\r", "SELECT 1", "\x18\x05", "\x03"} {
+		tm.typeIn(keys)
 		tm.settle()
-		const many = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 60) SELECT n FROM t;"
-		for _, keys := range []string{many + "\r", ".pager on\r", many + "\r", "SELECT 1", "\x18\x05", "\x03"} {
-			tm.typeIn(keys)
-			tm.settle()
-		}
-		tm.typeIn("\x04")
-		tm.leaves(exitOK)
-		log, _ := os.ReadFile(program + ".log")
-		if got, want := strings.Count(string(log), "started"), map[string]int{"curator": 3, "analyst": 0}[role]; got != want {
-			t.Errorf("the %s started %d programs, want %d:\n%s%s", role, got, want, log, tm.text())
-		}
+	}
+	tm.typeIn("\x04")
+	tm.leaves(exitOK)
+	log, _ := os.ReadFile(program + ".log")
+	if got := strings.Count(string(log), "started"); got != want {
+		t.Errorf("the %s started %d programs, want %d:\n%s%s", role, got, want, log, tm.text())
 	}
 }
 
