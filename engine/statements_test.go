@@ -71,12 +71,16 @@ func TestStatements(t *testing.T) {
 				t.Fatal(err)
 			}
 			db := w.make(t)
+			curator, eve := db.NewSession(), db.NewUserSession("eve")
 			var out strings.Builder
 			for record := range strings.SplitSeq(strings.TrimSuffix(string(data), "\n"), "\n"+parting+"\n") {
 				text, want, _ := strings.Cut(record, "\n"+mark)
-				got := mark + strings.Join(recorded(t, db, text), "\n"+mark)
+				got := mark + strings.Join(recorded(t, curator, eve, text), "\n"+mark)
 				if !*update && got != mark+want {
 					t.Errorf("%s\ngot:\n%s\nwant:\n%s", text, got, mark+want)
+				}
+				if sets.MatchString(text) {
+					curator, eve = db.NewSession(), db.NewUserSession("eve")
 				}
 				if out.Len() > 0 {
 					out.WriteString(parting + "\n")
@@ -98,6 +102,9 @@ const parting = "================"
 // asks reports whether a statement changes nothing, so that it can be run here.
 var asks = regexp.MustCompile(`(?is)^(\s|\(|--[^\n]*\n|/\*.*?\*/)*(SELECT|WITH|VALUES|EXPLAIN|SHOW|DESCRIBE|SET|RESET|ADVISE)\b`)
 
+// sets reports whether a statement may leave something in its session.
+var sets = regexp.MustCompile(`(?i)\b(RE)?SET\b`)
+
 // makes reports whether EXPLAIN tells what a statement would make.
 var makes = regexp.MustCompile(`(?is)^\s*CREATE\s+(RELEASE|MECHANISM)\b`)
 
@@ -105,23 +112,23 @@ var makes = regexp.MustCompile(`(?is)^\s*CREATE\s+(RELEASE|MECHANISM)\b`)
 var clocked = regexp.MustCompile(`(?i)\bnow\b|\bcurrent_|SHOW LEDGER|SHOW USERS`)
 
 // recorded says what becomes of a statement.
-func recorded(t *testing.T, db *engine.DB, text string) (out []string) {
+func recorded(t *testing.T, curator, eve *engine.Session, text string) (out []string) {
 	if parsed, err := syntax.Parse(text); err == nil {
 		if s, ok := parsed.(*syntax.Select); ok {
 			out = append(out, "tree: "+treeOf(s))
 		}
 	}
 	if p, err := engine.Prepare(text); err == nil {
-		for _, core := range db.NewSession().Cores(t.Context(), p) {
+		for _, core := range curator.Cores(t.Context(), p) {
 			if tree := "tree: " + treeOf(core); !slices.Contains(out, tree) {
 				out = append(out, "core: "+treeOf(core))
 			}
 		}
 	}
-	curator := whatBecomes(t, db.NewSession(), text)
-	out = append(out, curator...)
-	if eve := whatBecomes(t, db.NewUserSession("eve"), text); !slices.Equal(eve, curator) {
-		for _, line := range eve {
+	became := whatBecomes(t, curator, text)
+	out = append(out, became...)
+	if hers := whatBecomes(t, eve, text); !slices.Equal(hers, became) {
+		for _, line := range hers {
 			out = append(out, "eve: "+line)
 		}
 	}
