@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,8 +19,6 @@ import (
 // column: days or quarters of a day since the first, or the numbers themselves.
 func forms(t testing.TB) (*engine.Session, map[string]map[string][]float64) {
 	t.Helper()
-	s := open(t, filepath.Join(t.TempDir(), "forms.db"), engine.Options{}).NewSession()
-	fill(t, s, `CREATE TABLE raw (ward TEXT, came TEXT, at INTEGER, cost REAL, fee NUMERIC(6,2))`)
 	random := rand.New(rand.NewPCG(7, 2)) // the data are fixed
 	rows := make(map[string]map[string][]float64)
 	var values []string
@@ -48,16 +45,15 @@ func forms(t testing.TB) (*engine.Session, map[string]map[string][]float64) {
 		rows[ward]["fee"] = append(rows[ward]["fee"], fee)
 		values = append(values, fmt.Sprintf("('%s', %s, %d, %v, %v)", ward, came, firstDay.Unix()+at, cost, fee))
 	}
-	fill(t, s, `INSERT INTO raw VALUES `+strings.Join(values, ","))
 	for _, columns := range rows {
 		for _, x := range columns {
 			slices.Sort(x)
 		}
 	}
-	must(t, s, `CREATE PRIVATE TABLE stays (ward TEXT IN ('A', 'B', 'C', 'D'), came DATE BETWEEN '2023-12-01' AND '2025-06-30' OR NULL,
-		at TIMESTAMP BETWEEN '2024-01-01' AND '2024-04-30 18:00' STEP '6 hours' STORED AS unix, cost REAL BETWEEN 0 AND 100 STEP 2.5 CLAMP,
-		fee NUMERIC(6,2) BETWEEN 0 AND 5) FROM raw WITH (epsilon = 400, delta = 1e-6)`)
-	return s, rows
+	return declared(t, []string{`CREATE TABLE raw (ward TEXT, came TEXT, at INTEGER, cost REAL, fee NUMERIC(6,2))`, `INSERT INTO raw VALUES ` + strings.Join(values, ",")},
+		`CREATE PRIVATE TABLE stays (ward TEXT IN ('A', 'B', 'C', 'D'), came DATE BETWEEN '2023-12-01' AND '2025-06-30' OR NULL,
+			at TIMESTAMP BETWEEN '2024-01-01' AND '2024-04-30 18:00' STEP '6 hours' STORED AS unix, cost REAL BETWEEN 0 AND 100 STEP 2.5 CLAMP,
+			fee NUMERIC(6,2) BETWEEN 0 AND 5) FROM raw WITH (epsilon = 400, delta = 1e-6)`), rows
 }
 
 var firstDay = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -16,8 +15,6 @@ import (
 // third length is NULL in the last ward.
 func stays(t testing.TB, with string) (*engine.Session, map[string][]int64) {
 	t.Helper()
-	s := open(t, filepath.Join(t.TempDir(), "stays.db"), engine.Options{}).NewSession()
-	fill(t, s, `CREATE TABLE raw (ward TEXT, days INTEGER)`)
 	random := rand.New(rand.NewPCG(1, 2)) // the data are fixed
 	days := make(map[string][]int64)
 	values := ""
@@ -37,12 +34,11 @@ func stays(t testing.TB, with string) (*engine.Session, map[string][]int64) {
 		days[ward], days[""] = append(days[ward], d), append(days[""], d)
 		values += fmt.Sprintf(",('%s', %d)", ward, d)
 	}
-	fill(t, s, `INSERT INTO raw VALUES `+values[1:])
 	for _, d := range days {
 		slices.Sort(d)
 	}
-	must(t, s, `CREATE PRIVATE TABLE stays (ward TEXT IN ('A', 'B', 'C', 'D'), days INTEGER BETWEEN -5 AND 110 OR NULL) FROM raw WITH (`+with+`)`)
-	return s, days
+	return declared(t, []string{`CREATE TABLE raw (ward TEXT, days INTEGER)`, `INSERT INTO raw VALUES ` + values[1:]},
+		`CREATE PRIVATE TABLE stays (ward TEXT IN ('A', 'B', 'C', 'D'), days INTEGER BETWEEN -5 AND 110 OR NULL) FROM raw WITH (`+with+`)`), days
 }
 
 // discrete and continuous are PERCENTILE_DISC and PERCENTILE_CONT as PostgreSQL defines
