@@ -239,7 +239,7 @@ func TestDirectMarginsAreMeasured(t *testing.T) {
 	src := stream(1)
 	for _, r := range []direct.Request{{Accuracy: 50, Confidence: 0.95, Sensitivity: 1, Answers: 1}, {Accuracy: 20, Confidence: 0.5, Sensitivity: 3, Answers: 1}} {
 		p := s.DB().Answers().Price(r)
-		errors := make([]float64, 100_000)
+		errors := make([]float64, 40_000) // of a fixed seed
 		for i := range errors {
 			v, err := p.Answer(1000, src)
 			if err != nil {

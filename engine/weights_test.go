@@ -247,8 +247,7 @@ func answersOf(t *testing.T, s *engine.Session) (laws string) {
 
 // mostMisses is how often of a number of draws the truth may be outside a margin that holds with
 // probability 0.9. More misses have probability 5·10⁻⁷, by the exact binomial law. Of 10,000 draws that
-// is 1,150, and of 20,000 it is 2,211: a margin of Gaussian noise that is a tenth too narrow misses
-// 1,388 and 2,775 times.
+// is 1,150: a margin of Gaussian noise that is a tenth too narrow misses 1,388 times.
 func mostMisses(draws int) int {
 	n := draws / 10
 	for (distuv.Binomial{N: float64(draws), P: 0.1}).CDF(float64(n)) < 1-5e-7 {
@@ -290,7 +289,7 @@ func plannedAt(t *testing.T, s *engine.Session, text string) *answer.Statement {
 // false-failure rate of each case is below 10⁻⁶, see mostMisses and fewestMisses.
 func TestDirectMarginsOfWeights(t *testing.T) {
 	t.Parallel()
-	const draws = 20_000
+	const draws = 10_000
 	for _, c := range []struct {
 		column string
 		truth  float64
@@ -467,7 +466,7 @@ func TestMechanismOfWeights(t *testing.T) {
 	}
 }
 
-// TestLongList asks for 40,000 keys, more than fit into a statement, and for as many
+// TestLongList asks for 33,000 keys, more than fit into a statement, and for as many
 // weights by a join. One column has no domain, and the domain of the other is the list.
 // The noise is quiet, so the answers must be SQLite's.
 func TestLongList(t *testing.T) {
@@ -475,12 +474,12 @@ func TestLongList(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "long.db"), engine.Options{}).NewSession()
 	quieten(s.DB())
 	fill(t, s, `CREATE TABLE raw (k TEXT, age INTEGER)`, `CREATE TABLE list (k TEXT, weight REAL)`,
-		`INSERT INTO list SELECT printf('key-%07d', i * 2), (i * 37 % 1001) / 1000.0 FROM `+numbers(40_000),
-		`INSERT INTO raw SELECT printf('key-%07d', (i * 7919) % 120000), i % 10 FROM `+numbers(20_000))
+		`INSERT INTO list SELECT printf('key-%07d', i * 2), (i * 37 % 1001) / 1000.0 FROM `+numbers(33_000),
+		`INSERT INTO raw SELECT printf('key-%07d', (i * 7919) % 120000), i % 10 FROM `+numbers(5_000))
 	must(t, s, `CREATE PUBLIC TABLE list (k TEXT, weight REAL BETWEEN 0 AND 1 STEP 0.001)`)
 	must(t, s, `CREATE PRIVATE TABLE visits (k TEXT, age INTEGER BETWEEN 0 AND 9) FROM raw WITH (epsilon = 10, delta = 1e-6)`)
 	must(t, s, `CREATE PRIVATE TABLE listed (k TEXT IN (SELECT k FROM list)) FROM raw WITH (epsilon = 10, delta = 1e-6)`)
-	must(t, s, `CREATE RELEASE cells ON listed USING PROJECTION WITH (epsilon = 1, transform = identity, max_support = 40000)`)
+	must(t, s, `CREATE RELEASE cells ON listed USING PROJECTION WITH (epsilon = 1, transform = identity, max_support = 33000)`)
 	raw := plain(t, s)
 	for _, c := range []struct{ table, query string }{
 		{"listed", `SELECT SUM(weight) FROM %s JOIN list ON %[1]s.k = list.k`}, // from the release
