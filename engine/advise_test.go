@@ -157,12 +157,12 @@ func TestAdviceHolds(t *testing.T) {
 // the size would fail.
 func TestAdviceIsMet(t *testing.T) {
 	t.Parallel()
-	s := clinic(t)
+	s := declared(t, clinicRaw(400), clinicDeclarations...)
 	text := `SELECT sex, diagnosis, COUNT(*) FROM admissions GROUP BY sex, diagnosis`
 	first := adviceOf(t, must(t, s, `ADVISE '`+workloadOf(t, text)+`' WITH (epsilon = 0.05)`))[0].proposals[0]
 	margin := first.most[text+";"]
 	truth := make(map[string]int64)
-	for i := range 4000 {
+	for i := range 400 {
 		truth[fmt.Sprint([]string{"M", "F"}[i%2], []string{"E10", "E11", "I10"}[i%3])]++
 	}
 	errors, above, half := 0, 0, 0

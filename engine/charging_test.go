@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math/big"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -82,15 +81,17 @@ func entries(t *testing.T, db *engine.DB) (all []catalog.Entry) {
 // are visits.
 func appointments(t *testing.T, unit int64) *engine.Session {
 	t.Helper()
-	s := open(t, filepath.Join(t.TempDir(), "visits.db"), engine.Options{}).NewSession()
-	fill(t, s, `CREATE TABLE raw (patient INTEGER, day INTEGER)`,
-		`INSERT INTO raw SELECT i, i % 10 FROM `+numbers(200), `INSERT INTO raw SELECT i, (i + 3) % 10 FROM `+numbers(200))
-	units := ""
-	if unit > 1 {
-		units = fmt.Sprintf(", unit = patient, max_rows = %d", unit)
+	return declared(t, []string{`CREATE TABLE raw (patient INTEGER, day INTEGER)`,
+		`INSERT INTO raw SELECT i, i % 10 FROM ` + numbers(200), `INSERT INTO raw SELECT i, (i + 3) % 10 FROM ` + numbers(200)},
+		`CREATE PRIVATE TABLE visits (day INTEGER BETWEEN 0 AND 9) FROM raw WITH (epsilon = 400, delta = 1e-6`+unitsOf(unit)+`)`)
+}
+
+// unitsOf returns the options of a table whose units are patients, or nothing for 1.
+func unitsOf(unit int64) string {
+	if unit == 1 {
+		return ""
 	}
-	must(t, s, `CREATE PRIVATE TABLE visits (day INTEGER BETWEEN 0 AND 9) FROM raw WITH (epsilon = 400, delta = 1e-6`+units+`)`)
-	return s
+	return fmt.Sprintf(", unit = patient, max_rows = %d", unit)
 }
 
 // gaussianFor returns the discrete Gaussian law that ρ pays for, σ² = L²/(2ρ). laplaceFor
@@ -279,15 +280,10 @@ func rebuilt(t *testing.T, s *engine.Session, paid string, seed, matrix uint64, 
 func TestMarginalsDrawWhatTheyCharge(t *testing.T) {
 	t.Parallel()
 	forEachUnit(t, func(t *testing.T, unit int64) {
-		s := open(t, filepath.Join(t.TempDir(), "visits.db"), engine.Options{}).NewSession()
-		fill(t, s, `CREATE TABLE raw (patient INTEGER, day INTEGER, ward INTEGER, sex INTEGER)`,
-			`INSERT INTO raw SELECT i / 4, i % 3, i % 5, i % 2 FROM `+numbers(400)) // 1 to 400
-		units := ""
-		if unit > 1 {
-			units = fmt.Sprintf(", unit = patient, max_rows = %d", unit)
-		}
-		must(t, s, `CREATE PRIVATE TABLE visits (day INTEGER BETWEEN 0 AND 2, ward INTEGER BETWEEN 0 AND 4, sex INTEGER BETWEEN 0 AND 1)
-			FROM raw WITH (epsilon = 400, delta = 1e-6`+units+`)`)
+		s := declared(t, []string{`CREATE TABLE raw (patient INTEGER, day INTEGER, ward INTEGER, sex INTEGER)`,
+			`INSERT INTO raw SELECT i / 4, i % 3, i % 5, i % 2 FROM ` + numbers(400)}, // 1 to 400
+			`CREATE PRIVATE TABLE visits (day INTEGER BETWEEN 0 AND 2, ward INTEGER BETWEEN 0 AND 4, sex INTEGER BETWEEN 0 AND 1)
+				FROM raw WITH (epsilon = 400, delta = 1e-6`+unitsOf(unit)+`)`)
 		w := watching(t, s.DB(), 4500)
 		for _, c := range []struct {
 			with           string
