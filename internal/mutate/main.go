@@ -14,8 +14,7 @@
 package main
 
 import (
-	"bytes"
-	"context"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -137,18 +136,17 @@ func campaign(only string, parallel int, patience float64) error {
 	if err := find(list); err != nil {
 		return err
 	}
-	limits, err := green(list, tests, patience)
-	if err != nil {
-		return err
-	}
-	all := make([]outcome, len(list))
+	limits := limits{patience: patience, of: map[string]func() (time.Duration, error){}}
+	all, errs := make([]outcome, len(list)), make([]error, len(list))
 	next, printing := make(chan int), sync.Mutex{}
 	var workers sync.WaitGroup
 	for range parallel {
 		workers.Go(func() {
 			for i := range next {
 				begun := time.Now()
-				all[i] = list[i].judge(tests[list[i].pkg], limits)
+				if all[i], errs[i] = list[i].judge(tests[list[i].pkg], &limits); errs[i] != nil {
+					continue
+				}
 				printing.Lock()
 				fmt.Printf("%-10s %4.0f s  %s\n", all[i], time.Since(begun).Seconds(), list[i])
 				printing.Unlock()
@@ -160,44 +158,56 @@ func campaign(only string, parallel int, patience float64) error {
 	}
 	close(next)
 	workers.Wait()
+	if err := cmp.Or(errs...); err != nil {
+		return err
+	}
 	return summarize(list, all)
 }
 
-// green runs the tests of all mutants on dpsql as it is. It returns how long each may take with a
-// mutant: half a minute for the compiler, and patience times what it takes without one.
-func green(list []mutant, tests map[string][]string, patience float64) (limits map[string]time.Duration, err error) {
-	limits = map[string]time.Duration{}
-	for _, m := range list {
-		for _, test := range tests[m.pkg] {
-			if m.equivalent == "" && limits[test] == 0 {
-				begun := time.Now()
-				if out, err := exec.Command("go", testArguments(test)...).CombinedOutput(); err != nil {
-					return nil, fmt.Errorf("go test %s fails without a mutant:\n%s", test, out)
-				}
-				limits[test] = 30*time.Second + time.Duration(patience*float64(time.Since(begun)))
-			}
-		}
-	}
-	return limits, nil
+// limits tell how long a go test may take with a mutant.
+type limits struct {
+	patience float64
+	mu       sync.Mutex
+	of       map[string]func() (time.Duration, error)
 }
 
-// judge runs tests until one fails, or takes too long.
-func (m mutant) judge(tests []string, limits map[string]time.Duration) outcome {
-	if m.equivalent != "" {
-		return equivalent
+// get returns half a minute for the compiler, and patience times what a test takes on dpsql as it is, where the
+// first who asks runs it. Errors: it fails there.
+func (l *limits) get(test string) (time.Duration, error) {
+	l.mu.Lock()
+	once := l.of[test]
+	if once == nil {
+		once = sync.OnceValues(func() (time.Duration, error) {
+			begun := time.Now()
+			if out, err := exec.Command("go", testArguments(test)...).CombinedOutput(); err != nil {
+				return 0, fmt.Errorf("go test %s fails without a mutant:\n%s", test, out)
+			}
+			return 30*time.Second + time.Duration(l.patience*float64(time.Since(begun))), nil
+		})
+		l.of[test] = once
 	}
-	if m.run(context.Background(), "build", "./"+m.pkg) != nil {
-		return broken
+	l.mu.Unlock()
+	return once()
+}
+
+// judge runs tests until one fails, or takes too long. Errors: one fails without the mutant.
+func (m mutant) judge(tests []string, limits *limits) (outcome, error) {
+	if m.equivalent != "" {
+		return equivalent, nil
+	}
+	if m.run("build", "./"+m.pkg) != nil {
+		return broken, nil
 	}
 	for _, test := range tests {
-		ctx, cancel := context.WithTimeout(context.Background(), limits[test])
-		err := m.run(ctx, testArguments(test)...)
-		cancel()
+		limit, err := limits.get(test)
 		if err != nil {
-			return killed
+			return "", err
+		}
+		if m.run(append(testArguments(test), "-timeout="+limit.String())...) != nil {
+			return killed, nil
 		}
 	}
-	return alive
+	return alive, nil
 }
 
 // testArguments are the arguments of go for a line of tests.
@@ -205,8 +215,8 @@ func testArguments(test string) []string {
 	return append([]string{"test", "-vet=off", "-failfast", "-count=1"}, strings.Fields(test)...)
 }
 
-// run runs go with the mutant in the place of its file. What it starts ends with it.
-func (m mutant) run(ctx context.Context, args ...string) error {
+// run runs go with the mutant in the place of its file.
+func (m mutant) run(args ...string) error {
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
 		return err
@@ -227,12 +237,7 @@ func (m mutant) run(ctx context.Context, args ...string) error {
 	if err := os.WriteFile(overlay, about, 0o600); err != nil {
 		return err
 	}
-	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", slices.Insert(args, 1, "-overlay="+overlay)...)
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // go ends its tests, and then itself
-	cmd.WaitDelay = 10 * time.Second
-	return cmd.Run()
+	return exec.Command("go", slices.Insert(args, 1, "-overlay="+overlay)...).Run()
 }
 
 // summarize prints a table by package, and who is alive. It fails if somebody is.
