@@ -53,18 +53,22 @@ func TestNestingWithinLimits(t *testing.T) {
 
 func TestLongStatements(t *testing.T) {
 	var or, text strings.Builder
-	for i := range 20_000 {
+	n := 10_000
+	if *long {
+		n = 20_000
+	}
+	for i := range n {
 		or.WriteString(" OR age=" + strconv.Itoa(i%41))
 	}
 	for i := range 10_000 {
 		text.WriteString(" OR zip='" + strconv.Itoa(i) + "'")
 	}
 	cases := []struct{ name, where, want string }{
-		{"20 thousand ORs", "age=0" + or.String(), "age{0..40: 1}"},
-		{"20 thousand ANDs", "age>=0" + strings.Repeat(" AND age<41", 20_000), "age{0..40: 1}"},
-		{"mixed", "age=0" + strings.Repeat(" AND age<41 OR age<2", 10_000), "age{0..1: 1}"},
-		{"a chain of IS NULL", "age" + strings.Repeat(" IS NULL", 20_000), "0"},
-		{"a chain of IS TRUE", "age = 1" + strings.Repeat(" IS TRUE", 20_000), "age{1: 1}"},
+		{"many ORs", "age=0" + or.String(), "age{0..40: 1}"},
+		{"many ANDs", "age>=0" + strings.Repeat(" AND age<41", n), "age{0..40: 1}"},
+		{"mixed", "age=0" + strings.Repeat(" AND age<41 OR age<2", n/2), "age{0..1: 1}"},
+		{"a chain of IS NULL", "age" + strings.Repeat(" IS NULL", n), "0"},
+		{"a chain of IS TRUE", "age = 1" + strings.Repeat(" IS TRUE", n), "age{1: 1}"},
 		{"a chain of IS NOT TRUE", "age = 1" + strings.Repeat(" IS NOT TRUE", 10_001) + " IS TRUE", "age{NULL, 0, 2..120: 1}"},
 		{"nested IS NULL", strings.Repeat("(married = 1 AND ", 140) + "age = 1" + strings.Repeat(" IS NULL)", 140), "0"},
 	}

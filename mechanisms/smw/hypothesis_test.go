@@ -213,7 +213,7 @@ func TestHypothesisStaysFiniteUnderAbsurdUpdates(t *testing.T) {
 			p := testParams(1<<62, rule, s.maxWeight)
 			p.NHat, p.Floor, p.Replay, p.Eta = 1e12, 1, 1000, 0.5
 			h := NewHypothesis(p, s.u, nil)
-			for range 120 {
+			for range sized(70, 120) {
 				noisy := []int64{-1 << 60, 0, 3e12, 1 << 60}[r.IntN(4)]
 				if err := h.Update(s.any(), noisy); err != nil {
 					t.Fatal(err)
