@@ -25,9 +25,9 @@ func sized[T any](small, full T) T {
 // mean over 4 releases, or 10 with -long, of the RMS error over all cells of these marginals,
 // in counts, and whether the fits settled.
 //
-// One release errs by 7.4 ± 0.2 over 6 columns and by 8.6 ± 0.1 over 8. A mean of 4 is
-// above 8.0, and one of 10 above 7.8, 6 standard deviations away, with a probability below
-// 1e-8; one of 8 columns above 9.2 likewise.
+// A mean of 4 releases is 7.33 ± 0.17 over 6 columns, over 10 of them, and one release errs
+// by 8.6 ± 0.1 over 8. A mean of 4 is above 8.5, and one of 10 above 8.0, more than 6 standard
+// deviations away, with a probability below 1e-8; one of 8 columns above 9.2 likewise.
 func TestAdult(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -35,7 +35,7 @@ func TestAdult(t *testing.T) {
 		releases int
 		most     float64
 		long     bool
-	}{{"6 columns", adult6, sized(4, 10), sized(8.0, 7.8), false}, {"8 columns", adult8, 1, 9.2, true}} {
+	}{{"6 columns", adult6, sized(4, 10), sized(8.5, 8.0), false}, {"8 columns", adult8, 1, 9.2, true}} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.long && !*long {
 				t.Skip("takes some seconds: -long")
@@ -166,9 +166,9 @@ func BenchmarkBuild(b *testing.B) {
 // TestIdentityFit fits identity releases of Adult's 6 columns at ε = 1, and compares the RMS
 // error over all cells of 3-way marginals with that of the cells themselves, 11.7.
 //
-// A mean of 10 fits, made with -long, is 6.63 with a standard deviation of 0.12, over 12 of
-// them, and one of 4 has 0.19. Above the aim of 7.8 it would be 6 of these away: at most one
-// failure in 10^9 runs of a right program.
+// A mean of 4 fits is 6.73 with a standard deviation of 0.25, over 12 of them, and one of 10,
+// made with -long, has 0.16. Above 8.4, and above the aim of 7.8, it would be 6 of these away:
+// at most one failure in 10^8 runs of a right program.
 func TestIdentityFit(t *testing.T) {
 	u, table := adult6(t)
 	law, err := law.NewLaplace(big.NewRat(1, 1))
@@ -194,7 +194,7 @@ func TestIdentityFit(t *testing.T) {
 		mean += rms(lowOrder(u, floats(r.table), 3), truth) / float64(releases)
 	}
 	t.Logf("RMS of the cells %.2f, of the fit %.2f", raw, mean)
-	if mean > 7.8 {
-		t.Errorf("the RMS is %.2f, above 7.8", mean)
+	if most := sized(8.4, 7.8); mean > most {
+		t.Errorf("the RMS is %.2f, above %v", mean, most)
 	}
 }
