@@ -31,14 +31,18 @@ func TestDerivedIntervals(t *testing.T) {
 	if by, err := e.At(0.9); err != nil || by != post.Within(40) { // each at 0.95
 		t.Errorf("at 0.9: %v, %v", by, err)
 	}
-	asked := 0.0
-	values := make([]query.Query, 4)
-	v, err := Values(context.Background(), Candidate{}, values, 0.9, func(_ query.Query, confidence float64) (Candidate, error) {
-		asked = confidence
-		return answering([]int64{39, 41, 0, -41}[0]), nil
+	asked, counts := 0.0, []int64{41, 39, 0, -41}
+	v, err := Values(context.Background(), Candidate{}, make([]query.Query, len(counts)), 0.9, func(_ query.Query, confidence float64) (Candidate, error) {
+		one := counts[0]
+		asked, counts = confidence, counts[1:]
+		return answering(one), nil
 	})
-	if err != nil || math.Abs(asked-0.975) > 1e-12 || v.Margin != 4 { // 39 ± 40
-		t.Errorf("values asked at %v, margin %v: %v", asked, v.Margin, err)
+	if err != nil || math.Abs(asked-0.975) > 1e-12 || v.Margin != 2 { // each ± 40: one is there, and three can be
+		t.Fatalf("values asked at %v, margin %v: %v", asked, v.Margin, err)
+	}
+	e, err = v.Answer(context.Background())
+	if by, none := e.At(0.8); err != nil || none != nil || e.Value != 1 || by != (post.Interval{Low: 1, High: 2}) { // each ± 20
+		t.Errorf("%d, at 0.8 with %v: %v, %v", e.Value, by, err, none)
 	}
 }
 
