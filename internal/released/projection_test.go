@@ -101,6 +101,41 @@ func TestTheBetterEstimateAnswers(t *testing.T) {
 	}
 }
 
+// TestPredictedMarginsAreWhole: a count is whole, so what its margin has beyond a whole number tells nothing, before
+// the answer as after it. A dense release has the same margin for all queries of one length.
+func TestPredictedMarginsAreWhole(t *testing.T) {
+	d, err := query.NewRange(0, 31, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := query.NewUniverse([]query.Column{{Name: "a", Domain: d}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	law, err := law.NewLaplace(big.NewRat(1, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := projection.NewBuilder(u, projection.Params{Transform: projection.Dense, Rows: 16, Independence: 4, Law: law}, coin.NewSource())
+	if err != nil {
+		t.Fatal(err)
+	}
+	release, err := b.Build(func(func(query.Element, int64) bool) {}, noise.NewSource())
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := query.Where(u, 0, d.SetOf(query.Int(3)))
+	e, err := Sketch{Release: release}.Evaluate(t.Context(), q, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, _ := release.Predict(q, 0.95)
+	m, known, err := Sketch{Release: release}.Predict(q, 0.95)
+	if err != nil || !known || m != e.Error.High || whole == m {
+		t.Errorf("%v of %v, %v, %v: the answer has %v", m, whole, known, err, e.Error.High)
+	}
+}
+
 // TestRestCovers draws pairs of identity releases, and takes the answer of one from that of the
 // other. The interval of each holds the truth with a probability of 90 % or more, so that of the
 // difference does with 80 % or more. By Hoeffding's inequality more than n/5 + √(7n) misses in n
