@@ -588,3 +588,18 @@ func TestCellsThatPromiseNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestTypesJoin: values of two numbers' types are real, of any type and of texts texts, and of one type that type.
+func TestTypesJoin(t *testing.T) {
+	of := map[Type]any{Integer: int64(1), Real: 0.5, Text: "x"}
+	for _, c := range [][3]Type{
+		{Integer, Integer, Integer}, {Real, Real, Real}, {Text, Text, Text}, {Integer, Real, Real}, {Integer, Text, Text}, {Real, Text, Text},
+	} {
+		a, b := Constant{of[c[0]]}, Constant{of[c[1]]}
+		for _, e := range []Expr{Arithmetic{Op: "+", Left: a, Right: b}, Arithmetic{Op: "+", Left: b, Right: a}, Call{Name: Coalesce, Args: []Expr{a, b}}} {
+			if e.Type() != c[2] {
+				t.Errorf("%v is of type %v, want %v", e, e.Type(), c[2])
+			}
+		}
+	}
+}
