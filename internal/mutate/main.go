@@ -28,6 +28,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -139,12 +140,14 @@ func campaign(only string, parallel int, patience float64) error {
 	limits := limits{patience: patience, of: map[string]func() (time.Duration, error){}}
 	all, errs := make([]outcome, len(list)), make([]error, len(list))
 	next, printing := make(chan int), sync.Mutex{}
+	var failed atomic.Bool // a test, without a mutant
 	var workers sync.WaitGroup
 	for range parallel {
 		workers.Go(func() {
 			for i := range next {
 				begun := time.Now()
 				if all[i], errs[i] = list[i].judge(tests[list[i].pkg], &limits); errs[i] != nil {
+					failed.Store(true)
 					continue
 				}
 				printing.Lock()
@@ -154,6 +157,9 @@ func campaign(only string, parallel int, patience float64) error {
 		})
 	}
 	for i := range list {
+		if failed.Load() {
+			break
+		}
 		next <- i
 	}
 	close(next)
