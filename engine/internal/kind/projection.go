@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	defaultSupport = 1 << 16   // max_support if none is given
+	defaultSupport = 1 << 16   // max_support if none is given; of an identity release, all its cells if they are more
 	maxSupport     = 1 << 24   // an answer takes some seconds at this size
 	defaultMemory  = 256 << 20 // bytes of a release's coordinates if no memory is given
 	mostMemory     = 16 << 30
@@ -230,6 +230,9 @@ func (p *projectionPlan) sketch(o *Options, a view.Account) error {
 		return tooManyRecords(size, w, most)
 	case w.transform == "identity", w.transform == "auto" && small && p.Table.Unclear(p.Columns) == "" && (w.heavy == "auto" || w.heavy == "none"):
 		p.params = projection.Params{Transform: projection.Identity, Rows: size.Uint64(), Law: law}
+		if !o.Has("max_support") { // it answers its own total
+			p.MaxSupport = max(p.MaxSupport, min(p.params.Rows, maxSupport))
+		}
 		return p.pure(o, w)
 	}
 	o.Refuse("for a sketch: only the cells of an identity release are fitted", "estimate")
