@@ -581,6 +581,7 @@ func (r *Rehearsal) standIn(ctx context.Context, name string, columns []string) 
 
 // release plans a release and stores it empty.
 func (r *Rehearsal) release(ctx context.Context, st *syntax.CreateRelease) (*Result, error) {
+	st = declare.Chosen(st, r.view)
 	if rel := r.view.Release(st.Name.Text); rel != nil && rel.Unfinished() {
 		return planned(rel.Name, rel.Using, "0", "exists: its build is finished"), nil
 	}

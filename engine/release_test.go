@@ -495,3 +495,29 @@ func TestTooManyQueriesOfAClass(t *testing.T) {
 		}
 	}
 }
+
+// TestReleaseWithoutUsing tests what is built where no algorithm is named, that EXPLAIN and a rehearsal say
+// the same, and that an identity release of more cells than the default of max_support answers its own total.
+func TestReleaseWithoutUsing(t *testing.T) {
+	t.Parallel()
+	s := declared(t, []string{`CREATE TABLE raw_g (a INTEGER, b INTEGER, c INTEGER, d TEXT)`, `INSERT INTO raw_g VALUES (1, 2, 3, 'x'), (4, 5, 6, 'y')`},
+		`CREATE PRIVATE TABLE g (a INTEGER BETWEEN 0 AND 399, b INTEGER BETWEEN 0 AND 299, c INTEGER BETWEEN 0 AND 9, d TEXT) FROM raw_g WITH (epsilon = 40, delta = 1e-6)`)
+	for columns, want := range map[string]string{`a, b`: "projection", `a, c`: "projection", `b, c, a`: "marginals", `a, b, d`: "projection"} {
+		name := strings.ReplaceAll(columns, ", ", "")
+		text := `CREATE RELEASE ` + name + ` ON g (` + columns + `) WITH (epsilon = 2)`
+		if got := must(t, s, `EXPLAIN `+text).Rows[0][1]; got != want {
+			t.Errorf("EXPLAIN of a release of (%s) says %v, want %s", columns, got, want)
+		}
+		if said, _ := rehearsed(t, s, []string{text}); !strings.Contains(said, want) {
+			t.Errorf("a rehearsal of (%s) does not say %s:\n%s", columns, want, said)
+		}
+		must(t, s, text)
+		if v, err := s.DB().View(t.Context()); err != nil || v.Release(name).Using != want {
+			t.Errorf("a release of (%s) is not by %s: %v", columns, want, err)
+		}
+	}
+	must(t, s, `SET mechanism = ab`)
+	if r := must(t, s, `SELECT COUNT(*) FROM g`); len(r.Rows) != 1 {
+		t.Errorf("an identity release of 120,000 cells answers its total with %v", r.Rows)
+	}
+}

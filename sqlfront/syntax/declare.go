@@ -234,10 +234,10 @@ func (p *parser) createRelease() (*CreateRelease, error) {
 	return s, nil
 }
 
-// using parses USING and the name of an algorithm.
+// using parses USING and the name of an algorithm, if they are there.
 func (p *parser) using() (Algorithm, error) {
-	if err := p.expect("USING"); err != nil {
-		return "", err
+	if !p.accept("USING") {
+		return "", nil
 	}
 	switch t := p.peek(); {
 	case p.accept("PROJECTION"):
@@ -256,7 +256,7 @@ func (p *parser) using() (Algorithm, error) {
 // mechanism turns a statement that was parsed as a CREATE RELEASE into a CREATE
 // MECHANISM.
 func mechanism(r *CreateRelease) (Statement, error) {
-	if r.Using != SMW {
+	if r.Using != SMW && r.Using != "" {
 		return nil, sqlerr.New(sqlerr.Unsupported, "a mechanism that uses %s is outside the dialect", strings.ToUpper(string(r.Using))).
 			WithHint("write CREATE RELEASE %s ON … USING %[2]s, or USING SMW", r.Name.Text, strings.ToUpper(string(r.Using))).At(r.Name.Position)
 	}
@@ -264,7 +264,7 @@ func mechanism(r *CreateRelease) (Statement, error) {
 		return nil, sqlerr.New(sqlerr.Unsupported, "a mechanism for each period is outside the dialect").
 			WithHint("a mechanism is about the periods that have begun, or those of WITH (…, period = '2026-01 to 2026-06')").At(r.Name.Position)
 	}
-	return &CreateMechanism{r.Name, r.IfNotExists, r.Table, r.Columns, r.Using, r.Options}, nil
+	return &CreateMechanism{r.Name, r.IfNotExists, r.Table, r.Columns, SMW, r.Options}, nil
 }
 
 // columnDef parses name type [domain].

@@ -79,6 +79,8 @@ func TestStatements(t *testing.T) {
 				Options: []syntax.Option{{Name: syntax.Name{"epsilon", 64}, Value: "1", Kind: syntax.Number, Position: 74}}}}},
 		{"CREATE PUBLIC TABLE IF NOT EXISTS [a b];", &syntax.CreatePublic{Name: syntax.Name{"a b", 35}, IfNotExists: true}},
 		{"CREATE RELEASE r ON t USING PROJECTION", &syntax.CreateRelease{Name: syntax.Name{"r", 16}, Table: syntax.Name{"t", 21}, Using: syntax.Projection}},
+		{"CREATE RELEASE r ON t", &syntax.CreateRelease{Name: syntax.Name{"r", 16}, Table: syntax.Name{"t", 21}}},
+		{"CREATE MECHANISM r ON t", &syntax.CreateMechanism{Name: syntax.Name{"r", 18}, Table: syntax.Name{"t", 23}, Using: syntax.SMW}},
 		{"CREATE RELEASE IF NOT EXISTS r ON t (a, \"b\") USING smw WITH (epsilon = 0.5)", &syntax.CreateRelease{
 			Name: syntax.Name{"r", 30}, IfNotExists: true, Table: syntax.Name{"t", 35}, Columns: []syntax.Name{{"a", 38}, {"b", 41}}, Using: syntax.SMW,
 			Options: []syntax.Option{option("epsilon", 62, "0.5", syntax.Number, 72)}}},

@@ -126,18 +126,18 @@ const (
 	SMW        Algorithm = "smw"
 )
 
-// CreateRelease is CREATE RELEASE … ON table (columns) USING … WITH (…) [EACH PERIOD].
+// CreateRelease is CREATE RELEASE … ON table (columns) [USING …] WITH (…) [EACH PERIOD].
 type CreateRelease struct {
 	Name        Name
 	IfNotExists bool
 	Table       Name
-	Columns     []Name // empty: all; names differ
-	Using       Algorithm
+	Columns     []Name    // empty: all; names differ
+	Using       Algorithm // empty: the engine chooses
 	Options     []Option
 	EachPeriod  bool // it has a part for each period, which REFRESH RELEASE builds
 }
 
-// CreateMechanism is CREATE MECHANISM … ON table (columns) USING SMW WITH (…).
+// CreateMechanism is CREATE MECHANISM … ON table (columns) [USING SMW] WITH (…).
 type CreateMechanism struct {
 	Name        Name
 	IfNotExists bool

@@ -46,6 +46,7 @@ func (s *Statement) Outlook(ctx context.Context, st *syntax.ExplainCreate, v *vi
 	var mechanism *kind.MechanismPlan
 	switch create := st.Create.(type) {
 	case *syntax.CreateRelease:
+		create = Chosen(create, v)
 		o.Name, o.Using = create.Name.Text, string(create.Using)
 		exists, o.Refused = v.NameFree(create.Name, create.IfNotExists, v.Release(create.Name.Text) != nil)
 		if plan, failed := s.PlanRelease(ctx, create, v); failed == nil {

@@ -28,6 +28,7 @@ func (s *Statement) CreateRelease(ctx context.Context, st *syntax.CreateRelease)
 		return nil, err
 	}
 	defer land()
+	st = Chosen(st, v)
 	if r := v.Release(st.Name.Text); r != nil && r.Unfinished() {
 		return s.resume(ctx, st, v, r)
 	}
@@ -38,6 +39,19 @@ func (s *Statement) CreateRelease(ctx context.Context, st *syntax.CreateRelease)
 		return s.createTemplate(ctx, st, v)
 	}
 	return s.build(ctx, st, v)
+}
+
+// Chosen returns the statement with the algorithm that kind.Choose takes, if it names none.
+func Chosen(st *syntax.CreateRelease, v *view.View) *syntax.CreateRelease {
+	if st.Using != "" {
+		return st
+	}
+	own := *st
+	own.Using = syntax.Projection
+	if t, columns, err := v.Target(st.Table, st.Columns); err == nil {
+		own.Using = kind.Choose(t, columns)
+	}
+	return &own
 }
 
 // build builds a release whose name is free. A part of a template is built over a view that has

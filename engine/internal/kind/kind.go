@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -41,6 +42,17 @@ func Of(name string) Kind {
 		}
 	}
 	return kinds[0]
+}
+
+// Choose returns the algorithm of a release whose statement names none: fitted marginals for more cells
+// of three columns and more than a table is fitted to cell by cell, else a projection, which chooses its
+// transform. It goes by declared sizes, and where they are not known by none.
+func Choose(t *view.Table, columns []int) syntax.Algorithm {
+	u := t.Over(columns)
+	if t.Unclear(columns) == "" && len(columns) >= leastFittedColumns && u.WideCoded() && u.Size().Cmp(big.NewInt(mostFitted)) > 0 {
+		return syntax.Marginals
+	}
+	return syntax.Projection
 }
 
 // Request is a CREATE RELEASE or CREATE MECHANISM whose names are resolved.
