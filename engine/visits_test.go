@@ -47,6 +47,7 @@ func inventedVisits(t *testing.T) *engine.Session {
 func TestDatesAndMomentsOfVisits(t *testing.T) {
 	t.Parallel()
 	s := inventedVisits(t)
+	const hourly = `(SELECT date_trunc('hour', seen) AS h, COUNT(*) AS n FROM visits GROUP BY 1) AS q`
 	const monthly, months = `(SELECT date_trunc('month', day) AS m, COUNT(*) AS n FROM visits GROUP BY 1) AS q`, `generate_series('2023-01-01'::timestamp, '2023-04-01'::timestamp, '1 month') AS g(m)`
 	for _, c := range []struct{ text, want string }{
 		{`SELECT COUNT(*) FROM visits WHERE day >= '2023-03-02'::timestamp`, `[[696]]`},
@@ -60,6 +61,17 @@ func TestDatesAndMomentsOfVisits(t *testing.T) {
 		{`SELECT COUNT(*) FROM visits WHERE seen::date >= '2023-01-05'::timestamp`, `[[714]]`},
 		{`SELECT COUNT(*) FROM visits WHERE date_trunc('hour', seen) = '2023-01-05 02:00'`, `[[9]]`},
 		{`SELECT COUNT(*) FROM visits WHERE date_trunc('hour', seen) >= '2023-01-05T10:00:00Z'`, `[[696]]`},
+		{`SELECT COUNT(*) FROM visits WHERE seen >= '2023-01-05 10:00:00+00'`, `[[696]]`},
+		{`SELECT COUNT(*) FROM visits WHERE seen >= '2023-01-05 12:00:00+02'`, `[[696]]`},
+		{`SELECT COUNT(*) FROM visits WHERE seen >= '2023-01-05T10:00:00.000Z'`, `[[696]]`},
+		{`SELECT COUNT(*) FROM visits WHERE seen >= '2023-01-05 10:00:00.000000'::timestamptz`, `[[696]]`},
+		{`SELECT COUNT(*) FROM visits WHERE day BETWEEN '2023-03-01T00:00:00Z' AND '2023-03-31T23:59:59.999Z'`, `[[72]]`},
+		{`SELECT COUNT(*) FROM visits WHERE date_trunc('hour', seen) > '2023-01-05 09:59:59.999'`, `[[696]]`},
+		{`SELECT SUM(CASE WHEN seen >= '2023-01-05T10:00:00.000Z' THEN 1 ELSE 0 END) FROM visits`, `[[696]]`},
+		{`SELECT SUM(n) FROM ` + hourly + ` WHERE h >= '2023-01-05T10:00:00.000Z'`, `[[696]]`},
+		{`SELECT SUM(n) FROM ` + hourly + ` WHERE h >= '2023-01-05 12:00:00+02'`, `[[696]]`},
+		{`SELECT SUM(n) FROM ` + hourly + ` WHERE h > '2023-01-05 09:59:59.999'`, `[[696]]`},
+		{`SELECT SUM(n) FROM ` + hourly + ` WHERE h = '2023-01-05 02:00:00.5'`, `[[<nil>]]`},
 		{`SELECT SUM(n) FROM ` + monthly + ` WHERE m >= '2023-03-01'::timestamp`, `[[696]]`},
 		{`SELECT SUM(n) FROM ` + monthly + ` WHERE '2023-03-01T00:00:00Z' = m`, `[[72]]`},
 		{`SELECT SUM(n) FROM ` + monthly + ` WHERE m IN ('2023-03-01'::timestamp, '2023-01-01')`, `[[156]]`},

@@ -42,8 +42,8 @@ func anyMoment() query.Column {
 
 // readTime reads a constant that is compared with a DATE or a TIMESTAMP, and returns it in
 // the column's steps. With a time of day, it is a fraction of a day. Inside a step of a
-// TIMESTAMP it is refused: whether a row is before it is not known. An argument's value is
-// not shown.
+// TIMESTAMP it is refused: whether a row is before it is not known. A second is not divided: rows
+// have no fractions of it. An argument's value is not shown.
 func readTime(k constant, c query.Column) (constant, error) {
 	name := c.Name + " is " + c.TypeName() + " and is compared with "
 	hint := "write it as '2024-12-31', with four digits of the year and two of month and day"
@@ -53,15 +53,17 @@ func readTime(k constant, c query.Column) (constant, error) {
 	if k.isNumber() {
 		return k, sqlerr.New(sqlerr.Invalid, "%sthe number %s", name, k.label()).WithHint("write it in single quotes, as '2024-12-31'").At(k.source.Position)
 	}
-	moment, ok := calendar.ParseMoment(k.value.Str())
+	moment, fraction, ok := calendar.ReadMoment(k.value.Str())
 	if !ok {
 		return k, sqlerr.New(sqlerr.Invalid, "%s%s, which is not a %s", name, k.label(), syntax.LowerASCII(c.TypeName())).WithHint("%s", hint).At(k.source.Position)
 	}
 	n := c.Form.Floor(moment)
 	k.value, k.real = query.Int(n), nil
-	switch in := big.NewRat(moment, c.Form.Step()); {
+	in, _ := new(big.Rat).SetString("0." + fraction + "0")
+	in.Add(in, new(big.Rat).SetInt64(moment)).Quo(in, new(big.Rat).SetInt64(c.Form.Step()))
+	switch {
 	case in.IsInt():
-	case c.Form.IsDate():
+	case c.Form.IsDate() || c.Form.Step() == 1:
 		k.real = in
 	default:
 		return k, sqlerr.New(sqlerr.Invalid, "%s%s, which lies inside a step", name, k.label()).
@@ -133,10 +135,13 @@ func asMoment(x *expr) *expr {
 // dated returns a constant as a day, or as a moment if it has a time of day. Other constants stay
 // as they are.
 func dated(x *expr) *expr {
-	moment, ok := calendar.ParseMoment(x.full.lo.value.Str())
+	text := x.full.lo.value.Str()
+	moment, fraction, ok := calendar.ReadMoment(text)
 	switch {
 	case !ok:
 		return x
+	case fraction != "":
+		return inTime(isMoment, constantOf(exactly(textOf(calendar.Canonical(text)))))
 	case calendar.DayOf(moment)*86_400 == moment:
 		return dateCall("date", x)
 	}
@@ -228,7 +233,7 @@ func momentOf(args []scalar) (moment int64, other scalar, ok bool) {
 			return 0, refused("a modifier that is no text"), false
 		}
 	}
-	if moment, ok = calendar.ParseMoment(args[0].value.Str()); !ok || !args[0].isText() {
+	if moment, _, ok = calendar.ReadMoment(args[0].value.Str()); !ok || !args[0].isText() {
 		return 0, scalar{}, false
 	}
 	for _, x := range args[1:] {
@@ -248,8 +253,8 @@ func momentOf(args []scalar) (moment int64, other scalar, ok bool) {
 // moments lie between what it makes of the bounds, with that much room.
 func momentsBetween(args []bounds) (lo, hi int64, null, ok bool) {
 	x := args[0]
-	lo, known := calendar.ParseMoment(x.lo.value.Str())
-	hi, also := calendar.ParseMoment(x.hi.value.Str())
+	lo, _, known := calendar.ReadMoment(x.lo.value.Str())
+	hi, _, also := calendar.ReadMoment(x.hi.value.Str())
 	if !known || !also || !x.isText() || !x.hi.isText() {
 		return 0, 0, false, false
 	}
@@ -358,7 +363,7 @@ func (b *binder) dateArguments(name string, e *sqlparser.FuncExpr, args []*expr)
 			args[place] = constantOf(exactly(textOf(b.now())))
 			return args, nil
 		}
-		if _, ok := calendar.ParseMoment(text); ok {
+		if _, _, ok := calendar.ReadMoment(text); ok {
 			return args, nil
 		}
 	}

@@ -276,7 +276,8 @@ func TestDatesAgainstSQLite(t *testing.T) {
 func TestTimestamps(t *testing.T) {
 	t.Parallel()
 	v := declare(t, `CREATE PRIVATE TABLE v (at TIMESTAMP BETWEEN '2024-01-01' AND '2024-12-31 23:00' STEP '1 hour' OR NULL STORED AS unix,
-		d DATE BETWEEN '2024-02-28' AND '2024-03-02', q TIMESTAMP BETWEEN '2024-02-29' AND '2024-02-29 23:45' STEP '15 minutes') FROM raw`)
+		d DATE BETWEEN '2024-02-28' AND '2024-03-02', q TIMESTAMP BETWEEN '2024-02-29' AND '2024-02-29 23:45' STEP '15 minutes',
+		s TIMESTAMP BETWEEN '2024-02-29' AND '2024-02-29 00:00:59' STEP '1 second') FROM raw`)
 	if c := v.u.Columns(); c[0].DomainText() != "BETWEEN '2024-01-01 00:00:00' AND '2024-12-31 23:00:00' STEP '1 hour' OR NULL STORED AS unix" || c[0].TypeName() != "TIMESTAMP" || c[0].Domain.Size() != 366*24+1 {
 		t.Errorf("declared as %s of %d values", c[0].DomainText(), c[0].Domain.Size())
 	}
@@ -294,6 +295,12 @@ func TestTimestamps(t *testing.T) {
 			"datetime(at, '+4 hours') >= '2024-02-29 12:00' AND datetime(at, '+30 minutes') < '2024-02-29 12:00'"}},
 		{steps("q", 900, "2024-02-29 10:30", "2024-02-29 11:15"), []string{"q >= '2024-02-29 10:30' AND q <= '2024-02-29 11:15'", "time(q) BETWEEN '10:30:00' AND '11:15:00'"}},
 		{steps("d", 86_400, "2024-02-29", "2024-03-02"), []string{"d > '2024-02-28 12:00'", "datetime(d) >= '2024-02-29'", "d >= datetime('2024-02-29', '-1 hour')"}},
+		{steps("q", 900, "2024-02-29 10:30", "2024-02-29 11:15"), []string{"q >= '2024-02-29T10:30:00.000Z' AND q <= '2024-02-29 11:15:00+00'", "q BETWEEN '2024-02-29 16:00:00.000000+05:30' AND '2024-02-29 06:15-05'",
+			"CASE WHEN q >= '2024-02-29 12:30+02' AND q <= '2024-02-29 11:15:00.000' THEN 1 ELSE 0 END = 1", "datetime(q) > '2024-02-29 10:15:00.5' AND datetime(q) < '2024-02-29 11:15:00.25Z'"}},
+		{steps("d", 86_400, "2024-02-29", "2024-03-01"), []string{"d BETWEEN '2024-02-28 00:00:00.001' AND '2024-03-01T23:59:59.999Z'", "date(d) > '2024-02-28 23:59:59.9' AND date(d) < '2024-03-01 00:00:00.1'",
+			"d IN ('2024-02-29T00:00:00.000Z', '2024-03-01 01:00:00+01', '2024-03-02 00:00:00.5')"}},
+		{steps("s", 1, "2024-02-29 00:00:10", "2024-02-29 00:00:20"), []string{"s > '2024-02-29 00:00:09.5' AND s < '2024-02-29 00:00:20.000001'", "s BETWEEN '2024-02-29 00:00:09.001' AND '2024-02-29 00:00:20.999Z'",
+			"s <> '2024-02-29 00:00:12.5' AND datetime(s) >= '2024-02-29 00:00:09.9' AND datetime(s) <= '2024-02-29 00:00:20.9'"}},
 		{"0", []string{"at < '2024-01-01'", "at = NULL", "strftime('%M', at) = '30'"}},
 	})
 	checkMeaningless(t, v, []meaningless{
@@ -302,7 +309,9 @@ func TestTimestamps(t *testing.T) {
 		{"CASE WHEN at < '2024-02-29 05:30' THEN 1 END = 1", "which lies inside a step", "'2024-02-29 06:00:00'"},
 		{"at IN ('2024-02-29 05:30')", "which lies inside a step", "'2024-02-29 06:00:00'"},
 		{"at = 'now'", "which is not a timestamp", "23:59:00"},
-		{"at = '2024-02-29 05:00+01:00'", "which is not a timestamp", "23:59:00"},
+		{"at = '2024-02-29 05:00+25:00'", "which is not a timestamp", "23:59:00"},
+		{"at >= '2024-02-29 05:00:00.5'", "which lies inside a step", "'2024-02-29 06:00:00'"},
+		{"at = '2024-02-29 05:00+05:30'", "which lies inside a step", "'2024-02-29 00:00:00'"},
 		{"at > 5", "compared with the number 5", "single quotes"},
 		{"at + 1 > '2024-01-01'", "this arithmetic with a date", "date(x)"},
 		{"datetime(at) = 'x'", "which is not a timestamp", "23:59:00"},

@@ -1,6 +1,7 @@
 // Package calendar computes with days and moments of the proleptic Gregorian calendar, which
 // SQLite and PostgreSQL have too. A day is a number of days since 1970-01-01, and a moment a
-// number of seconds since it began, in UTC. The package knows no time zones and no clock.
+// number of seconds since it began, in UTC. The package knows no time zones but
+// as hours from UTC, and no clock.
 package calendar
 
 import "time"

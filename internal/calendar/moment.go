@@ -17,11 +17,68 @@ const (
 	secondsADay = 86_400
 )
 
-// ParseMoment reads YYYY-MM-DD, or that with HH:MM or HH:MM:SS behind a blank or a T, and
-// Z behind the time or not. It is false for any other text and for a time that does not
-// exist.
+// ParseMoment reads a moment, as ReadMoment does, that has no fraction of a second.
 func ParseMoment(text string) (moment int64, ok bool) {
-	if len(text) < 10 {
+	moment, fraction, ok := ReadMoment(text)
+	return moment, ok && fraction == ""
+}
+
+// ReadMoment reads a moment as statements have it: YYYY-MM-DD, or that with HH:MM or
+// HH:MM:SS behind a blank or a T. Behind the seconds may stand a fraction of them, and behind
+// the time a zone: Z, UTC, or the hours from UTC as +HH, +HH:MM or +HHMM, or with a minus. The fraction
+// is returned as its digits up to the last that is not 0. ok is false for any other text and for a
+// time that does not exist.
+func ReadMoment(text string) (moment int64, fraction string, ok bool) {
+	clock, zone := SplitZone(text)
+	east, ok := offset(zone)
+	if clock, fraction, ok = splitFraction(clock, ok); !ok {
+		return 0, "", false
+	}
+	moment, ok = parsePlain(clock)
+	moment -= east
+	return moment, fraction, ok && FirstMoment <= moment && moment <= LastMoment
+}
+
+// SplitZone splits a text of a moment in front of its zone. One without a time of day has none.
+func SplitZone(text string) (clock, zone string) {
+	const day = len(time.DateOnly)
+	if len(text) <= day {
+		return text, ""
+	}
+	from := day + strings.IndexAny(text[day:], "+-ZzU")
+	if from <= day {
+		return text, ""
+	}
+	return strings.TrimSuffix(text[:from], " "), text[from:]
+}
+
+// splitFraction takes the fraction behind the seconds of a moment, if it has one.
+func splitFraction(text string, ok bool) (clock, fraction string, _ bool) {
+	clock, fraction, found := strings.Cut(text, ".")
+	if !found || !ok {
+		return text, "", ok
+	}
+	_, ok = digits(fraction)
+	return clock, strings.TrimRight(fraction, "0"), ok && fraction != "" && len(clock) == len(time.DateTime)
+}
+
+// offset returns how many seconds a zone is ahead of UTC.
+func offset(zone string) (east int64, ok bool) {
+	if zone == "" || zone == "UTC" || zone == "z" {
+		return 0, true
+	}
+	for _, layout := range []string{"Z07:00", "Z0700", "Z07"} {
+		if t, err := time.Parse(layout, zone); err == nil {
+			_, east := t.Zone()
+			return int64(east), true
+		}
+	}
+	return 0, false
+}
+
+// parsePlain reads a moment without a fraction and without a zone but Z.
+func parsePlain(text string) (moment int64, ok bool) {
+	if len(text) < len(time.DateOnly) {
 		return 0, false
 	}
 	day, ok := Parse(text[:10])
@@ -44,8 +101,8 @@ func ParseMoment(text string) (moment int64, ok bool) {
 	return moment + int64(hour*3600+minute*60+second), ok1 && ok2 && ok3 && hour < 24 && minute < 60 && second < 60
 }
 
-// ParseFraction is ParseMoment of a text that may have a fraction of a second, which is cut
-// off.
+// ParseFraction reads a moment as rows have it: without a zone but Z. A fraction of a second is
+// cut off.
 func ParseFraction(text string) (moment int64, ok bool) {
 	const whole = len("2024-02-29 12:00:00")
 	if len(text) > whole+1 && text[whole] == '.' {
@@ -55,7 +112,7 @@ func ParseFraction(text string) (moment int64, ok bool) {
 		}
 		text = text[:whole]
 	}
-	return ParseMoment(text)
+	return parsePlain(text)
 }
 
 // FormatMoment writes a moment as YYYY-MM-DD HH:MM:SS.
@@ -273,10 +330,15 @@ func (l Layout) Between(lo, hi int64) (least, most string, ok bool) {
 func (l Layout) IsNumber() bool { return len(l) == 1 && l[0].field != 0 }
 
 // Canonical returns the text of a date or a moment as FormatMoment writes it, and any other text
-// as it is. A date is the moment at which its day begins.
+// as it is. A date is the moment at which its day begins. A fraction of a second stays behind it,
+// so that texts have the order of the moments.
 func Canonical(text string) string {
-	if moment, ok := ParseMoment(text); ok {
-		return FormatMoment(moment)
+	moment, fraction, ok := ReadMoment(text)
+	switch {
+	case !ok:
+		return text
+	case fraction != "":
+		return FormatMoment(moment) + "." + fraction
 	}
-	return text
+	return FormatMoment(moment)
 }
