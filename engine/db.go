@@ -164,6 +164,8 @@ type ImportReport struct {
 	Skipped bool // the table existed
 	Columns []Column
 	Dialect ImportDialect // of the text that was read
+	// Warnings say which columns of a Parquet file were left out.
+	Warnings []string
 }
 
 // Import loads a file into a raw table. It loads all of it or nothing. Only a curator may
@@ -182,7 +184,7 @@ func (s *Session) Import(ctx context.Context, im Import) (ImportReport, error) {
 	if err != nil {
 		return ImportReport{}, public(ctx, err)
 	}
-	out := ImportReport{Table: report.Table, Rows: report.Rows, Skipped: report.Skipped, Dialect: report.Dialect}
+	out := ImportReport{Table: report.Table, Rows: report.Rows, Skipped: report.Skipped, Dialect: report.Dialect, Warnings: report.Warnings}
 	for _, c := range report.Columns {
 		out.Columns = append(out.Columns, Column{Name: c.Name, Type: c.Type})
 	}

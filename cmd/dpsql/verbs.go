@@ -183,6 +183,7 @@ func (r *runner) load(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	r.console.warn(report.Warnings)
 	if err := r.console.report(importReport(report)); err != nil || report.Skipped || im.Append || !r.console.outTTY {
 		return err
 	}

@@ -53,6 +53,8 @@ type Report struct {
 	Skipped bool  // the table existed and IfMissing was set
 	Columns []Column
 	Dialect Dialect // of the text that was read
+	// Warnings say which columns of a Parquet file were left out.
+	Warnings []string
 }
 
 // Import adds the rows of the file to the table. It reads a text twice, once for the
@@ -121,8 +123,11 @@ func load(ctx context.Context, db DB, f input, existing []Column, report Report)
 	if err != nil {
 		return report, err
 	}
-	if text, ok := f.(*file); ok {
-		report.Dialect = text.dialect
+	switch f := f.(type) {
+	case *file:
+		report.Dialect = f.dialect
+	case *parquetFile:
+		report.Warnings = f.left
 	}
 	report.Rows, err = insert(ctx, db, f, report.Table, columns)
 	return report, err
