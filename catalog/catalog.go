@@ -171,7 +171,8 @@ func (s *Store) engineError(err error) error {
 	case sqlite3.SQLITE_INTERRUPT:
 		return sqlerr.New(sqlerr.Cancelled, "the statement was cancelled")
 	case sqlite3.SQLITE_NOTADB:
-		return sqlerr.New(sqlerr.Corrupt, "%s is not an SQLite database", s.path)
+		return sqlerr.New(sqlerr.Corrupt, "%s is not an SQLite database", s.path).
+			WithHint("name an SQLite database, or a file that does not exist yet, which is made")
 	case sqlite3.SQLITE_CORRUPT:
 		return sqlerr.New(sqlerr.Corrupt, "the SQLite file %s is damaged", s.path)
 	case sqlite3.SQLITE_FULL:

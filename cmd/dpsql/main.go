@@ -12,12 +12,14 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/mattn/go-isatty"
 
@@ -99,7 +101,7 @@ func work(o options, s streams, c *console) (err error) {
 	}
 	db, err := engine.Open(o.database, engine.Options{Role: o.role, ReadOnly: o.readonly})
 	if err != nil {
-		return err
+		return noDatabase(o.database, err)
 	}
 	defer func() {
 		if cerr := db.Close(); cerr != nil && (err == nil || errors.Is(err, errQuit)) {
@@ -125,6 +127,32 @@ func work(o options, s streams, c *console) (err error) {
 		r.explain = false
 	}
 	return r.batch(ctx, o, in)
+}
+
+// noDatabase says of a file of rows that was named in place of a database what to type instead.
+func noDatabase(path string, err error) error {
+	var e *sqlerr.Error
+	name := strings.TrimSuffix(path, ".gz")
+	ending := filepath.Ext(name)
+	if !errors.As(err, &e) || e.Code != sqlerr.Corrupt || !slices.Contains([]string{".csv", ".tsv", ".txt", ".parquet"}, strings.ToLower(ending)) {
+		return err
+	}
+	stem := strings.TrimSuffix(name, ending)
+	table := strings.Map(func(r rune) rune {
+		if r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return '_'
+	}, filepath.Base(stem))
+	return e.WithHint("its rows can be imported into a database: type dpsql %s, and there .import %s %s", inQuotes(stem+".db"), inQuotes(path), table)
+}
+
+// inQuotes returns a file name as a shell and .import take it.
+func inQuotes(path string) string {
+	if strings.ContainsAny(path, " \"$&();<>|*?`\\") {
+		return "'" + path + "'"
+	}
+	return path
 }
 
 // batch runs a statement or a script.
