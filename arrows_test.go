@@ -33,7 +33,7 @@ var arrows = map[string][]string{
 	"engine/internal/slots":   {"internal/places", "sqlerr"},
 	"engine/internal/view":    {"accounting", "catalog", "internal/released", "internal/period", "query", "source", "sqlerr", "sqlfront/syntax"},
 	"sqlfront":                {"internal/calendar", "internal/period", "sqlfront/post", "query", "sqlerr", "sqlfront/syntax", "sqlfront/types", "internal/sqlvalue"},
-	"sqlfront/syntax":         {"query", "sqlerr"},
+	"sqlfront/syntax":         {"internal/calendar", "query", "sqlerr"},
 	"internal/sqlvalue":       {"query"},
 	"sqlfront/types":          {"query", "sqlfront/syntax", "internal/sqlvalue"},
 	"sqlfront/post":           {"internal/calendar", "query", "internal/sqlvalue"},

@@ -1,9 +1,6 @@
 package syntax
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // This file turns forms of other systems into SQLite's, on the tree of a statement: expressions
 // here, clauses in clauses.go. What a form turns into has SQLite's meaning: docs/sql/forms.md lists
@@ -30,27 +27,14 @@ func (d *desugaring) form(e Expr) Expr {
 		}
 	case *Cast:
 		return m.castOf(e)
+	case *AtZone:
+		return m.inZone(e.X, e.Zone)
 	case *Binary:
 		return m.operation(e)
 	case *Call:
 		return m.function(e)
 	}
 	return e
-}
-
-// typed desugars DATE '2024-01-01' and TIMESTAMP '…'.
-func (m maker) typed(l *Literal) Expr {
-	if l.Type == nil {
-		return l
-	}
-	switch name := UpperASCII(l.Type[0].Text); {
-	case name == "DATE" && isoDate(l.Value), name == "TIMESTAMP" && len(l.Value) >= 10 && isoDate(l.Value[:10]):
-		return m.text(l.Value)
-	case name == "E":
-		m.refuse(l.Pos(), "a text with escapes",
-			"write the text without E: a backslash stands for itself, and '' for a quote")
-	}
-	return l
 }
 
 // castOf desugars a cast by its type. A REAL is made by a product, which has a margin where its
@@ -73,12 +57,12 @@ func (m maker) castOf(c *Cast) Expr {
 		}
 		return m.paren(m.real(c.X))
 	case "DATE":
-		if isText && isoDate(literal) {
-			return m.text(literal)
+		if day, ok := dayText(literal); ok && isText {
+			return m.text(day)
 		}
 		return m.call("date", c.X)
 	case "DATETIME":
-		return m.moment(c.X)
+		return m.moment(c.X, c.Type.Zone == "WITH" || name == "TIMESTAMPTZ")
 	case "TIME":
 		return m.call("time", c.X)
 	case "BOOL":
@@ -88,17 +72,6 @@ func (m maker) castOf(c *Cast) Expr {
 		return counted(m, &Cast{span: c.span, Name: "CAST", X: c.X, Type: c.Type})
 	}
 	return c
-}
-
-func (m maker) moment(x Expr) Expr {
-	literal, isText := textOf(x)
-	switch {
-	case isText && isoDate(literal):
-		return m.text(literal + " 00:00:00")
-	case isText && len(literal) > len("2024-01-01") && isoDate(literal[:10]):
-		return m.text(literal)
-	}
-	return m.call("datetime", x)
 }
 
 func (m maker) truth(x Expr) Expr {
@@ -126,8 +99,11 @@ func (m maker) operation(e *Binary) Expr {
 	case e.Quantifier != "":
 		return m.anyOf(e)
 	case e.Op == "+" || e.Op == "-":
-		if i, ok := e.Y.(*Interval); ok {
-			return m.shifted(e, i)
+		if i, ok := intervalOf(e.Y); ok {
+			return m.shifted(e, e.X, i)
+		}
+		if i, ok := intervalOf(e.X); ok && e.Op == "+" {
+			return m.shifted(e, e.Y, i)
 		}
 	case e.Op == "/":
 		return m.nullIfZero(e)
@@ -227,35 +203,4 @@ func (m maker) anyOf(e *Binary) Expr {
 		return counted(m, &In{span: e.span, X: e.X, Set: list, Not: none, Operator: e.Operator})
 	}
 	return e
-}
-
-// shifted desugars x + INTERVAL '1 month' into datetime(x, '+1 months'), or date(…) where x is a
-// date and the interval is of days.
-func (m maker) shifted(e *Binary, i *Interval) Expr {
-	l, ok := i.Value.(*Literal)
-	if !ok {
-		return e
-	}
-	n, word, whole := strings.Cut(strings.TrimSpace(l.Value), " ")
-	if !whole || l.Kind == KindInteger {
-		word = i.Unit.Text
-	}
-	count, err := strconv.Atoi(n)
-	unit, known := units[unitOf(strings.TrimSpace(word))]
-	if err != nil || !known || count > maxCount || count < -maxCount {
-		m.refuse(i.Pos(), "this interval",
-			"write it as INTERVAL '3 days': a number and one unit, from seconds to years")
-	}
-	if e.Op == "-" {
-		count = -count
-	}
-	function := "datetime"
-	if unit.day && isDate(e.X) {
-		function = "date"
-	}
-	amount := strconv.Itoa(count * unit.factor)
-	if count >= 0 {
-		amount = "+" + amount
-	}
-	return m.call(function, e.X, m.text(amount+" "+unit.word))
 }

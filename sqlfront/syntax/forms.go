@@ -17,6 +17,9 @@ var forms = sync.OnceValue(func() map[string]form {
 		"DATE_PART":        func(m maker, c *Call) Expr { return m.part(c, "") },
 		"DATE_TRUNC":       maker.truncated,
 		"TO_CHAR":          maker.formatted,
+		"TO_TIMESTAMP":     maker.readMoment,
+		"TO_DATE":          maker.readDay,
+		"TIMEZONE":         maker.zoned,
 		"NOW":              maker.now,
 		"COUNTIF":          maker.countIf,
 		"COUNT_IF":         maker.countIf,
@@ -69,7 +72,7 @@ func (m maker) function(c *Call) Expr {
 // fields are the fields of EXTRACT, as formats of strftime.
 var fields = map[string]string{
 	"YEAR": "%Y", "MONTH": "%m", "DAY": "%d", "HOUR": "%H", "MINUTE": "%M", "DOW": "%w", "DOY": "%j",
-	"EPOCH": "%s", "ISODOW": "%u", "WEEK": "%V", "ISOYEAR": "%G", "SECOND": "%S", "DAYOFWEEK": "%w", "DAYOFYEAR": "%j",
+	"ISODOW": "%u", "WEEK": "%V", "ISOYEAR": "%G", "SECOND": "%S", "DAYOFWEEK": "%w", "DAYOFYEAR": "%j",
 }
 
 // field returns a field of a date, or nil if it is not known.
@@ -78,7 +81,11 @@ func (m maker) field(name string, x Expr) Expr {
 	if format, ok := fields[name]; ok {
 		return m.cast(m.call("strftime", m.text(format), x), "INTEGER")
 	}
-	if name != "QUARTER" {
+	switch name {
+	case "EPOCH":
+		return m.call("unixepoch", x)
+	case "QUARTER":
+	default:
 		return nil
 	}
 	month := m.cast(m.call("strftime", m.text("%m"), x), "INTEGER")
@@ -113,6 +120,9 @@ func (m maker) part(c *Call, word string) Expr {
 // truncated desugars DATE_TRUNC('unit', x), and DATE_TRUNC(x, unit) as BigQuery has it. A date is
 // the result where the unit is a day or longer.
 func (m maker) truncated(c *Call) Expr {
+	if len(c.Args) == 3 {
+		c.Args, c.Words = []Expr{c.Args[0], m.inZone(c.Args[1], c.Args[2])}, c.Words[:2]
+	}
 	if len(c.Args) != 2 || c.Words[1] != "" {
 		return c
 	}
@@ -142,9 +152,11 @@ func (m maker) truncated(c *Call) Expr {
 		return m.call("datetime", m.call("strftime", m.text("%Y-%m-%d %H:00:00"), x))
 	case "MINUTE":
 		return m.call("datetime", m.call("strftime", m.text("%Y-%m-%d %H:%M:00"), x))
+	case "SECOND":
+		return m.call("datetime", x)
 	}
 	m.refuse(unit.Pos(), "DATE_TRUNC to "+m.written(unit),
-		"the units are year, quarter, month, week, day, hour and minute")
+		"the units are year, quarter, month, week, day, hour, minute and second")
 	return nil
 }
 

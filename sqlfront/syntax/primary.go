@@ -50,6 +50,9 @@ func (p *queryParser) text() Expr {
 // named reads what begins with a name: a column, a call, a table's star, or a literal with a type.
 func (p *queryParser) named(first Ident) Expr {
 	path := p.pathFrom(first)
+	if p.isZoned(path[len(path)-1]) {
+		path = p.zoned(path)
+	}
 	switch {
 	case p.is("("):
 		return p.call(path)
@@ -69,8 +72,24 @@ func (p *queryParser) isTyped(name Ident) bool {
 	return p.dialect == Postgres || !name.Quoted && typedLiterals[UpperASCII(name.Text)]
 }
 
+// isZoned reports whether WITH TIME ZONE, or WITHOUT, and a text follow TIMESTAMP.
+func (p *queryParser) isZoned(name Ident) bool {
+	return !name.Quoted && UpperASCII(name.Text) == "TIMESTAMP" && (p.is("WITH") || p.is("WITHOUT")) &&
+		p.after(1).Matches("TIME") && p.after(2).Matches("ZONE") && p.after(3).Kind == KindString
+}
+
+// zoned reads WITH TIME ZONE, and returns the name of the type.
+func (p *queryParser) zoned(path []Ident) []Ident {
+	with := p.next().Upper == "WITH"
+	p.expect("TIME", "ZONE")
+	if name := &path[len(path)-1]; with {
+		name.Text = "TIMESTAMPTZ"
+	}
+	return path
+}
+
 // typedLiterals are the types of literals. E is none: it is known so that it can be refused.
-var typedLiterals = words("DATE TIMESTAMP E")
+var typedLiterals = words("DATE TIMESTAMP TIMESTAMPTZ E")
 
 // parenthesis reads a query, a tuple or an expression in parentheses.
 func (p *queryParser) parenthesis() Expr {

@@ -1,0 +1,252 @@
+package syntax
+
+import (
+	"strconv"
+	"strings"
+
+	"dpsql/internal/calendar"
+)
+
+// This file desugars dates, moments, zones and intervals as PostgreSQL's clients write them. A moment
+// is a text in UTC.
+
+// typed desugars DATE '2024-01-01' and TIMESTAMP '…'.
+func (m maker) typed(l *Literal) Expr {
+	if l.Type == nil {
+		return l
+	}
+	name := UpperASCII(l.Type[len(l.Type)-1].Text)
+	text, ok := "", false
+	switch types[name] {
+	case "DATE":
+		text, ok = dayText(l.Value)
+	case "DATETIME":
+		text, ok = momentText(l.Value, name == "TIMESTAMPTZ")
+	}
+	switch {
+	case ok:
+		return m.text(text)
+	case name == "E":
+		m.refuse(l.Pos(), "a text with escapes",
+			"write the text without E: a backslash stands for itself, and '' for a quote")
+	}
+	return l
+}
+
+// dayText returns the day of a date or a moment: as in PostgreSQL the one that is written.
+func dayText(text string) (string, bool) {
+	text = strings.TrimSpace(text)
+	if _, _, ok := calendar.ReadMoment(text); !ok {
+		return "", false
+	}
+	return text[:len("2024-02-29")], true
+}
+
+// momentText returns a moment in UTC. As in PostgreSQL, a timestamp without a time zone is what
+// stands in front of the zone.
+func momentText(text string, zoned bool) (string, bool) {
+	text = strings.TrimSpace(text)
+	_, _, ok := calendar.ReadMoment(text)
+	if !zoned {
+		text, _ = calendar.SplitZone(text)
+	}
+	return calendar.Canonical(text), ok
+}
+
+func (m maker) moment(x Expr, zoned bool) Expr {
+	if literal, ok := textOf(x); ok {
+		if text, ok := momentText(literal, zoned); ok {
+			return m.text(text)
+		}
+	}
+	return m.call("datetime", x)
+}
+
+// utc are the names of UTC, in upper case.
+var utc = words("UTC GMT Z ZULU UCT ETC/UTC ETC/GMT ETC/ZULU ETC/UCT +00 +00:00 -00:00")
+
+// inZone desugars x AT TIME ZONE 'UTC' into x.
+func (m maker) inZone(x, zone Expr) Expr {
+	if name, ok := textOf(zone); !ok || !utc[UpperASCII(name)] {
+		m.refuse(zone.Pos(), "the time zone "+m.written(zone),
+			"moments are in UTC: write AT TIME ZONE 'UTC', and compare with moments such as '2024-12-31 23:59:00+01'")
+	}
+	if _, ok := x.(*Literal); ok {
+		return x
+	}
+	return m.paren(x)
+}
+
+// zoned desugars TIMEZONE('UTC', x).
+func (m maker) zoned(c *Call) Expr {
+	if !c.named("TIMEZONE", 2) {
+		return c
+	}
+	return m.inZone(c.Args[1], c.Args[0])
+}
+
+// readMoment desugars TO_TIMESTAMP('2024-12-31', 'YYYY-MM-DD') and TO_TIMESTAMP(seconds).
+func (m maker) readMoment(c *Call) Expr {
+	if l, ok := secondsOf(c); ok {
+		seconds, err := strconv.ParseInt(l.Value, 10, 64)
+		if err == nil && calendar.FirstMoment <= seconds && seconds <= calendar.LastMoment {
+			return m.text(calendar.FormatMoment(seconds))
+		}
+	}
+	return m.read(c, calendar.Canonical)
+}
+
+func secondsOf(c *Call) (*Literal, bool) {
+	if !c.named("TO_TIMESTAMP", 1) {
+		return nil, false
+	}
+	l, ok := c.Args[0].(*Literal)
+	return l, ok && l.Kind == KindInteger
+}
+
+// readDay desugars TO_DATE('2024-12-31', 'YYYY-MM-DD').
+func (m maker) readDay(c *Call) Expr {
+	return m.read(c, func(text string) string { return text[:len("2024-12-31")] })
+}
+
+// read reads the text of a call by its format.
+func (m maker) read(c *Call, shown func(moment string) string) Expr {
+	if len(c.Args) != 2 {
+		return c
+	}
+	name := UpperASCII(c.Path[0].Text)
+	text, ok := textOf(c.Args[0])
+	format, also := textOf(c.Args[1])
+	if !ok || !also {
+		m.refuse(c.Pos(), name+" of what is no text", "it takes two texts: "+name+"('31.12.2024', 'DD.MM.YYYY')")
+	}
+	moment, known, matches := byFormat(text, format)
+	if !known {
+		m.refuse(c.Args[1].Pos(), "this format of "+name,
+			"it is made of YYYY, MM, DD, HH24, MI, SS, MS, US and - / . : T and blanks between them")
+	}
+	if _, _, ok := calendar.ReadMoment(moment); !matches || !ok {
+		m.refuse(c.Args[0].Pos(), "a text that is no moment in the format of "+name, "write the moment as the format has it, or as '2024-12-31 23:59:00'")
+	}
+	return m.text(shown(moment))
+}
+
+// writtenFields are the fields of the formats of TO_TIMESTAMP with their digits, longer names first.
+var writtenFields = []struct {
+	name   string
+	digits int
+}{{"YYYY", 4}, {"HH24", 2}, {"MM", 2}, {"DD", 2}, {"MI", 2}, {"SS", 2}, {"MS", 3}, {"US", 6}}
+
+// byFormat reads a text by a format of TO_TIMESTAMP. It is not known if it has another field.
+func byFormat(text, format string) (moment string, known, matches bool) {
+	fields := map[string]string{"MM": "01", "DD": "01", "HH24": "00", "MI": "00", "SS": "00"}
+	format, matches = strings.ReplaceAll(UpperASCII(format), `"T"`, "T"), true
+next:
+	for format != "" {
+		for _, f := range writtenFields {
+			if rest, ok := strings.CutPrefix(format, f.name); ok {
+				n := min(f.digits, len(text))
+				fields[f.name], text, format = text[:n], text[n:], rest
+				continue next
+			}
+		}
+		if !strings.ContainsRune("-/.,: T", rune(format[0])) {
+			return "", false, false
+		}
+		matches = matches && text != "" && UpperASCII(text[:1]) == format[:1]
+		text, format = text[min(1, len(text)):], format[1:]
+	}
+	moment = fields["YYYY"] + "-" + fields["MM"] + "-" + fields["DD"] + " " + fields["HH24"] + ":" + fields["MI"] + ":" + fields["SS"]
+	if fraction := fields["MS"] + fields["US"]; fraction != "" {
+		moment += "." + fraction
+	}
+	return moment, true, matches && text == ""
+}
+
+// intervalOf returns the interval that an expression is: INTERVAL '1 day', or '1 day'::interval.
+func intervalOf(e Expr) (*Interval, bool) {
+	switch e := Inside(e).(type) {
+	case *Interval:
+		return e, true
+	case *Cast:
+		_, ok := textOf(e.X)
+		return &Interval{span: e.span, Value: e.X}, ok && UpperASCII(e.Type.Path[len(e.Type.Path)-1].Text) == "INTERVAL"
+	}
+	return nil, false
+}
+
+// shifted desugars e, which is x + INTERVAL '1 month', into datetime(x, '+1 months'), or date(…) where x is a
+// date and the interval is of days.
+func (m maker) shifted(e *Binary, x Expr, i *Interval) Expr {
+	l, ok := i.Value.(*Literal)
+	if !ok {
+		return e
+	}
+	text := l.Value
+	if i.Unit.Text != "" {
+		text += " " + i.Unit.Text
+	}
+	parts, days, ok := modifiers(text, e.Op == "-")
+	if !ok {
+		m.refuse(i.Pos(), "this interval",
+			"write it as INTERVAL '3 days': numbers and units, from seconds to years, or hours and minutes as 12:30")
+	}
+	function := "datetime"
+	if days && isDate(x) {
+		function = "date"
+	}
+	args := []Expr{x}
+	for _, p := range parts {
+		args = append(args, m.text(p))
+	}
+	return m.call(function, args...)
+}
+
+// modifiers returns what '1 month 2 days' and '1 day 12:30' are to SQLite, and whether all units are
+// days or longer.
+func modifiers(interval string, back bool) (list []string, days, ok bool) {
+	words := strings.Fields(interval)
+	days = true
+	for len(words) > 0 {
+		count, word, used := 0, "second", 1
+		var err error
+		if strings.Contains(words[0], ":") {
+			count, err = clockSeconds(words[0])
+		} else if len(words) > 1 {
+			word, used = words[1], 2
+			count, err = strconv.Atoi(words[0])
+		} else {
+			return nil, false, false
+		}
+		unit, known := units[unitOf(word)]
+		if err != nil || !known || count > maxCount || count < -maxCount {
+			return nil, false, false
+		}
+		if back {
+			count = -count
+		}
+		amount := strconv.Itoa(count * unit.factor)
+		if count >= 0 {
+			amount = "+" + amount
+		}
+		list, days, words = append(list, amount+" "+unit.word), days && unit.day, words[used:]
+	}
+	return list, days, len(list) > 0
+}
+
+// clockSeconds reads HH:MM or HH:MM:SS.
+func clockSeconds(text string) (int, error) {
+	parts := append(strings.Split(text, ":"), "0")
+	if len(parts) > 4 {
+		return 0, strconv.ErrSyntax
+	}
+	seconds := 0
+	for i, unit := range []int{3600, 60, 1} {
+		n, err := strconv.ParseUint(parts[i], 10, 16)
+		if err != nil {
+			return 0, err
+		}
+		seconds += int(n) * unit
+	}
+	return seconds, nil
+}
