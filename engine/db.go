@@ -164,6 +164,7 @@ type ImportReport struct {
 	Skipped bool // the table existed
 	Columns []Column
 	Dialect ImportDialect // of the text that was read
+	Notes   []string      // what else was decided about it
 	// Warnings say which columns of a Parquet file were left out.
 	Warnings []string
 }
@@ -184,7 +185,7 @@ func (s *Session) Import(ctx context.Context, im Import) (ImportReport, error) {
 	if err != nil {
 		return ImportReport{}, public(ctx, err)
 	}
-	out := ImportReport{Table: report.Table, Rows: report.Rows, Skipped: report.Skipped, Dialect: report.Dialect, Warnings: report.Warnings}
+	out := ImportReport{Table: report.Table, Rows: report.Rows, Skipped: report.Skipped, Dialect: report.Dialect, Notes: report.Notes, Warnings: report.Warnings}
 	for _, c := range report.Columns {
 		out.Columns = append(out.Columns, Column{Name: c.Name, Type: c.Type})
 	}

@@ -40,7 +40,7 @@ func commands() []command {
 			run: (*runner).export},
 		{name: ".headers", args: "on|off", least: 1, most: 1, help: "write the names of columns above results in csv", run: (*runner).headers},
 		{name: ".help", help: "list these commands", run: (*runner).help},
-		{name: ".import", args: "[--csv|--tsv|--separator C] … FILE TABLE", least: 2, most: 13, curator: true, acts: true,
+		{name: ".import", args: "[--csv|--tsv|--separator C] … FILE TABLE", least: 2, most: math.MaxInt, curator: true, acts: true,
 			help: "load a CSV, TSV or Parquet file into a table", run: (*runner).load},
 		{name: ".ledger", help: "list every charge", run: listing("SHOW LEDGER")},
 		{name: ".mode", args: "table|csv|json|markdown", most: 1, help: "write results in another format", run: (*runner).mode},

@@ -95,8 +95,12 @@ func TestImportSwitches(t *testing.T) {
 		{".import a.tsv t --if-missing --tsv", "t exists: nothing imported\n", engine.Import{Path: "a.tsv", Table: "t", IfMissing: true, Dialect: engine.ImportDialect{Comma: '\t'}}},
 		{`.import --separator ';' --quote "'" --decimal , a.csv t`, "imported 1 row into t (a INTEGER, b TEXT)\n",
 			engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Comma: ';', Quote: '\'', Decimal: ','}}},
-		{`.import --null '' a.csv t`, "imported 1 row into t (a INTEGER, b TEXT)\n", engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{HasNull: true}}},
-		{`.import a.csv --null NA t`, "imported 1 row into t (a INTEGER, b TEXT)\n", engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{HasNull: true, Null: "NA"}}},
+		{`.import --null '' a.csv t`, "imported 1 row into t (a INTEGER, b TEXT)\n", engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Nulls: []string{""}}}},
+		{`.import a.csv --null NA t`, "imported 1 row into t (a INTEGER, b TEXT)\n", engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Nulls: []string{"NA"}}}},
+		{`.import --null NA --null - a.csv t --quote ''`, "imported 1 row into t (a INTEGER, b TEXT)\n",
+			engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Nulls: []string{"NA", "-"}, NoQuote: true}}},
+		{`.import --skip 2 --encoding windows-1252 a.csv t`, "imported 1 row into t (a INTEGER, b TEXT)\n",
+			engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Skip: 2, HasSkip: true, Encoding: "windows-1252"}}},
 		{`.import --separator \t a.csv t`, "imported 1 row into t (a INTEGER, b TEXT)\n", engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Comma: '\t'}}},
 	}
 	for _, test := range tests {

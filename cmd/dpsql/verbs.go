@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -218,8 +219,14 @@ func importReport(r engine.ImportReport) string {
 	if r.Dialect.Decimal == ',' {
 		text += "; fractions have a decimal comma"
 	}
-	if r.Dialect.HasNull {
-		text += fmt.Sprintf("; %q is NULL", r.Dialect.Null)
+	if r.Dialect.NoQuote {
+		text += "; quotes are characters"
+	}
+	for _, null := range r.Dialect.Nulls {
+		text += fmt.Sprintf("; %q is NULL", null)
+	}
+	for _, note := range r.Notes {
+		text += "; " + note
 	}
 	return text
 }
@@ -230,54 +237,93 @@ func parseImport(args []string) (engine.Import, error) {
 	var im engine.Import
 	var words []string
 	for i := 0; i < len(args); i++ {
-		arg := args[i]
-		if !strings.HasPrefix(arg, "-") {
-			words = append(words, arg)
+		name, dashed := strings.CutPrefix(args[i], "-")
+		if !dashed {
+			words = append(words, args[i])
 			continue
 		}
-		switch name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"); name {
-		case "append":
-			im.Append = true
-		case "if-missing":
-			im.IfMissing = true
-		case "csv":
-			im.Dialect.Comma = ','
-		case "tsv":
-			im.Dialect.Comma = '\t'
-		case "null":
-			if i++; i == len(args) {
-				return im, sqlerr.New(sqlerr.Invalid, "--null takes a text").WithHint("as in .import --null '' FILE TABLE")
+		name = strings.TrimPrefix(name, "-")
+		example, takes := importValues[name]
+		if !takes {
+			if err := importSwitch(&im, name); err != nil {
+				return im, err
 			}
-			im.Dialect.Null, im.Dialect.HasNull = args[i], true
-		case "separator", "quote", "decimal":
-			if i++; i == len(args) || utf8.RuneCountInString(args[i]) != 1 && args[i] != `\t` {
-				return im, sqlerr.New(sqlerr.Invalid, "--%s takes one character", name).WithHint("as in .import --separator ';' FILE TABLE")
-			}
-			sign, _ := utf8.DecodeRuneInString(args[i])
-			if args[i] == `\t` {
-				sign = '\t'
-			}
-			switch {
-			case name == "separator":
-				im.Dialect.Comma = sign
-			case sign >= utf8.RuneSelf:
-				return im, sqlerr.New(sqlerr.Invalid, "--%s takes an ASCII character", name)
-			case name == "quote":
-				im.Dialect.Quote = byte(sign)
-			default:
-				im.Dialect.Decimal = byte(sign)
-			}
-		default:
-			return im, sqlerr.New(sqlerr.Invalid, ".import has no switch %s", arg).
-				WithHint("the switches are --csv, --tsv, --separator, --quote, --decimal, --null, --append and --if-missing")
+			continue
+		}
+		if i++; i == len(args) {
+			return im, sqlerr.New(sqlerr.Invalid, "--%s takes a value", name).WithHint("as in .import --%s %s FILE TABLE", name, example)
+		}
+		if err := importValue(&im.Dialect, name, args[i]); err != nil {
+			return im, err
 		}
 	}
 	if len(words) != 2 {
 		return im, sqlerr.New(sqlerr.Invalid, ".import takes a file and a table").
-			WithHint(".import [--csv|--tsv|--separator C] [--quote C] [--decimal C] [--null TEXT] [--append] [--if-missing] FILE TABLE")
+			WithHint(".import [--csv|--tsv|--separator C] [--quote C] [--decimal C] [--null TEXT] [--skip N] [--encoding NAME] [--append] [--if-missing] FILE TABLE")
 	}
 	im.Path, im.Table = words[0], words[1]
 	return im, nil
+}
+
+// importValues are the switches of .import that take a value, with examples.
+var importValues = map[string]string{"separator": "';'", "quote": "''", "decimal": ",", "null": "NA", "skip": "2", "encoding": "windows-1252"}
+
+// importSwitch sets a switch without a value.
+func importSwitch(im *engine.Import, name string) error {
+	switch name {
+	case "append":
+		im.Append = true
+	case "if-missing":
+		im.IfMissing = true
+	case "csv":
+		im.Dialect.Comma = ','
+	case "tsv":
+		im.Dialect.Comma = '\t'
+	default:
+		return sqlerr.New(sqlerr.Invalid, ".import has no switch --%s", name).
+			WithHint("the switches are --csv, --tsv, --separator, --quote, --decimal, --null, --skip, --encoding, --append and --if-missing")
+	}
+	return nil
+}
+
+// importValue sets a switch with a value.
+func importValue(d *engine.ImportDialect, name, value string) error {
+	switch name {
+	case "null":
+		d.Nulls = append(d.Nulls, value)
+		return nil
+	case "encoding":
+		d.Encoding = value
+		return nil
+	case "skip":
+		n, err := strconv.ParseUint(value, 10, 31)
+		if err != nil {
+			return sqlerr.New(sqlerr.Invalid, "--skip takes a number of lines").WithHint("as in .import --skip 2 FILE TABLE")
+		}
+		d.Skip, d.HasSkip = int(n), true
+		return nil
+	}
+	if name == "quote" && value == "" {
+		d.NoQuote = true
+		return nil
+	}
+	sign, size := utf8.DecodeRuneInString(value)
+	if value == `\t` {
+		sign, size = '\t', len(value)
+	}
+	switch {
+	case size == 0 || size != len(value):
+		return sqlerr.New(sqlerr.Invalid, "--%s takes one character", name).WithHint("as in .import --separator ';' FILE TABLE")
+	case name == "separator":
+		d.Comma = sign
+	case sign >= utf8.RuneSelf:
+		return sqlerr.New(sqlerr.Invalid, "--%s takes an ASCII character", name)
+	case name == "quote":
+		d.Quote = byte(sign)
+	default:
+		d.Decimal = byte(sign)
+	}
+	return nil
 }
 
 // chart draws the last answer on the screen.

@@ -1,8 +1,8 @@
 package importer
 
 import (
-	"bufio"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -11,16 +11,25 @@ import (
 
 // Dialect says how a text is written. What is 0 is found out from the file.
 type Dialect struct {
+	Encoding string // a name such as windows-1252; UTF-8 if "". A byte order mark goes before it
+	HasSkip  bool   // the names stand below the first Skip lines, whatever these look like
+	Skip     int    // without HasSkip, the lines above the names that were left out
+
 	Comma   rune // between fields: in .tsv and .tab files a tab, else the one of , ; tab | that the first line has most of
 	Quote   byte // around fields; ' if the first line quotes all names so, else "
+	NoQuote bool // quotes are characters like others
 	Decimal byte // '.' or ','; a comma if semicolons separate the fields and no column has fractions with a point
 
-	HasNull bool   // a field that reads Null is NULL in every column
-	Null    string // without HasNull empty fields are NULL, in INTEGER and REAL columns alone
+	Nulls []string // a field that reads so is NULL in every column; if nil, an empty field is NULL among numbers alone
 }
 
 // isNull reports whether a field is NULL whatever its column.
-func (d Dialect) isNull(field string) bool { return d.HasNull && field == d.Null }
+func (d Dialect) isNull(field string) bool {
+	return d.Nulls != nil && (slices.Contains(d.Nulls, field) || slices.Contains(d.Nulls, strings.TrimSpace(field)))
+}
+
+// unquoted stands for a quote that no UTF-8 text has.
+const unquoted = 0xff
 
 func (d Dialect) check() error {
 	switch {
@@ -30,8 +39,8 @@ func (d Dialect) check() error {
 		return sqlerr.New(sqlerr.Invalid, "the quote must be one ASCII character other than the field separator")
 	case d.Decimal != 0 && d.Decimal != '.' && d.Decimal != ',':
 		return sqlerr.New(sqlerr.Invalid, "the decimal mark must be a point or a comma")
-	case d.Decimal == ',' && d.Comma == ',':
-		return sqlerr.New(sqlerr.Invalid, "fields and fractions cannot both have commas").WithHint("name the field separator, too")
+	case d.Skip < 0:
+		return sqlerr.New(sqlerr.Invalid, "a number of lines is not below 0")
 	}
 	return nil
 }
@@ -39,13 +48,8 @@ func (d Dialect) check() error {
 // separators are those that are looked for, the likeliest first.
 const separators = ",;\t|"
 
-// mostNames bounds the part of the first line that is looked at.
-const mostNames = 1 << 16
-
-// sniff completes a dialect from the first line of a text, but for the decimal mark.
-func (d Dialect) sniff(text io.Reader) Dialect {
-	line, _ := bufio.NewReader(io.LimitReader(text, mostNames)).ReadString('\n')
-	line = strings.TrimRight(strings.TrimPrefix(line, "\ufeff"), "\r\n")
+// sniff completes a dialect from the line of the names, but for the decimal mark.
+func (d Dialect) sniff(line string) Dialect {
 	if d.Quote == 0 {
 		if d.Quote = '"'; strings.HasPrefix(line, "'") && strings.HasSuffix(line, "'") && len(line) > 1 && !strings.Contains(line, `"`) {
 			d.Quote = '\''
@@ -54,25 +58,31 @@ func (d Dialect) sniff(text io.Reader) Dialect {
 	if d.Comma != 0 {
 		return d
 	}
-	counts, quoted := make(map[rune]int), false
-	for _, r := range line {
-		if r == rune(d.Quote) {
-			quoted = !quoted
-		} else if !quoted {
-			counts[r]++
-		}
-	}
 	candidates := separators
 	if d.Decimal == ',' {
-		candidates = candidates[1:]
+		candidates = ";\t|,"
 	}
 	d.Comma = rune(candidates[0])
 	for _, r := range candidates {
-		if counts[r] > counts[d.Comma] && r != rune(d.Quote) {
+		if d.count(line, r) > d.count(line, d.Comma) && r != rune(d.Quote) {
 			d.Comma = r
 		}
 	}
 	return d
+}
+
+// count counts a separator outside quotes.
+func (d Dialect) count(line string, separator rune) (n int) {
+	quoted := false
+	for _, r := range line {
+		switch {
+		case r == rune(d.Quote) && !d.NoQuote:
+			quoted = !quoted
+		case r == separator && !quoted:
+			n++
+		}
+	}
+	return n
 }
 
 // swapped exchanges a quote with ", which is the one that encoding/csv knows.

@@ -1,23 +1,37 @@
 package importer
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"io"
 	"os"
 	"strings"
 
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+
 	"dpsql/sqlerr"
 )
 
 // file is an input that can be read from the start more than once.
 type file struct {
-	path    string
-	dialect Dialect
-	from    io.ReadSeeker
-	disk    *os.File
-	gz      bool
-	meter   meter
+	path     string
+	dialect  Dialect
+	from     io.ReadSeeker
+	disk     *os.File
+	gz       bool
+	meter    meter
+	charset  encoding.Encoding // nil for UTF-8
+	mac      bool              // lines end in CR
+	comma    rune              // 0 if the first line was to show it
+	numbered bool              // the first row begins with "1" in quotes
+	below    int               // the line below which a full line of names seems to stand, or 0
+
+	fields []string // the first record
+	kept   []int    // the fields that are columns
+	notes  []string // what was decided, for the report
 }
 
 // open opens the file. It holds a pipe in memory, because a pipe cannot be read twice.
@@ -25,11 +39,15 @@ func open(o Options) (*file, error) {
 	if err := o.Dialect.check(); err != nil {
 		return nil, err
 	}
+	charset, err := charsetOf(o.Dialect.Encoding)
+	if err != nil {
+		return nil, err
+	}
 	disk, err := os.Open(o.Path)
 	if err != nil {
 		return nil, unreadable(o.Path, err)
 	}
-	f := &file{path: o.Path, disk: disk, from: disk, dialect: o.Dialect, meter: meter{report: o.Progress}}
+	f := &file{path: o.Path, disk: disk, from: disk, dialect: o.Dialect, charset: charset, meter: meter{report: o.Progress}}
 	info, err := disk.Stat()
 	if err == nil && info.IsDir() {
 		disk.Close()
@@ -51,13 +69,7 @@ func open(o Options) (*file, error) {
 	if f.dialect.Comma == 0 && (strings.HasSuffix(name, ".tsv") || strings.HasSuffix(name, ".tab")) {
 		f.dialect.Comma = '\t'
 	}
-	text, err := f.text(f.from)
-	if err != nil {
-		disk.Close()
-		return nil, err
-	}
-	f.dialect = f.dialect.sniff(text)
-	if err := f.dialect.check(); err != nil {
+	if err := f.begin(); err != nil {
 		disk.Close()
 		return nil, err
 	}
@@ -72,23 +84,52 @@ func (f *file) start() (io.Reader, error) {
 		return nil, unreadable(f.path, err)
 	}
 	text, err := f.text(io.TeeReader(f.from, &f.meter))
-	if err != nil || f.dialect.Quote == '"' {
-		return text, err
+	if err != nil {
+		return nil, err
 	}
-	return swapped{text, f.dialect.Quote}, nil
+	buffered := bufio.NewReaderSize(text, 1<<16)
+	for range f.dialect.Skip {
+		if err := skipLine(buffered); err != nil {
+			return nil, f.unreadable(err)
+		}
+	}
+	if f.quote() == '"' {
+		return buffered, nil
+	}
+	return swapped{buffered, f.quote()}, nil
 }
 
-// text returns a reader of what the bytes of the file are.
-func (f *file) text(from io.Reader) (io.Reader, error) {
-	if !f.gz {
-		return from, nil
+// quote returns the byte that is exchanged with ".
+func (f *file) quote() byte {
+	if f.dialect.NoQuote {
+		return unquoted
 	}
-	z, err := gzip.NewReader(from)
-	if err != nil {
-		return nil, unreadable(f.path, err)
-	}
-	return z, nil
+	return f.dialect.Quote
 }
+
+// text returns a reader of what the bytes of the file are, in UTF-8 and with LF at the
+// ends of lines. A byte order mark says in which encoding they are.
+func (f *file) text(from io.Reader) (io.Reader, error) {
+	if f.gz {
+		z, err := gzip.NewReader(from)
+		if err != nil {
+			return nil, unreadable(f.path, err)
+		}
+		from = z
+	}
+	text := decoded(bufio.NewReader(from), f.charset)
+	if f.mac {
+		text = transform.NewReader(text, runes.Map(func(r rune) rune {
+			if r == '\r' {
+				return '\n'
+			}
+			return r
+		}))
+	}
+	return text, nil
+}
+
+func (f *file) unreadable(err error) error { return unreadable(f.path, err) }
 
 // unreadable describes an error of the file without quoting its content.
 func unreadable(path string, err error) error {

@@ -52,7 +52,8 @@ type Report struct {
 	Rows    int64 // rows added
 	Skipped bool  // the table existed and IfMissing was set
 	Columns []Column
-	Dialect Dialect // of the text that was read
+	Dialect Dialect  // of the text that was read
+	Notes   []string // what else was decided about it
 	// Warnings say which columns of a Parquet file were left out.
 	Warnings []string
 }
@@ -125,7 +126,7 @@ func load(ctx context.Context, db DB, f input, existing []Column, report Report)
 	}
 	switch f := f.(type) {
 	case *file:
-		report.Dialect = f.dialect
+		report.Dialect, report.Notes = f.dialect, f.notes
 	case *parquetFile:
 		report.Warnings = f.left
 	}

@@ -89,17 +89,19 @@ func (b *batch) rest(ctx context.Context) error {
 // value returns a field as a column of the type stores it. detect has found that it
 // fits.
 func value(field, typ string) any {
-	switch {
-	case typ == typeText:
+	if typ == typeText {
 		return field
-	case field == "":
+	}
+	number := strings.TrimSpace(field)
+	switch {
+	case number == "":
 		return nil
 	case typ == typeInteger:
-		if n, ok := integer(field); ok {
+		if n, ok := integer(number); ok {
 			return n
 		}
 	default:
-		if x, err := strconv.ParseFloat(field, 64); err == nil {
+		if x, err := strconv.ParseFloat(number, 64); err == nil {
 			return x
 		}
 	}

@@ -1,6 +1,8 @@
 package importer
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"dpsql/sqlerr"
@@ -28,3 +30,91 @@ func checkNames(path string, names []string) error {
 }
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
+
+// namedColumns returns the columns of a text: all fields but those without a name and
+// without a value. It finds a name for those that have none of their own.
+func (f *file) namedColumns(kinds []seen) (names []string, of []seen, err error) {
+	if err := f.untitled(kinds); err != nil {
+		return nil, nil, err
+	}
+	taken := make(map[string]bool)
+	for _, name := range f.fields {
+		taken[folded(name)] = true
+	}
+	met := make(map[string]bool)
+	for i, name := range f.fields {
+		own := name
+		switch {
+		case name == "" && kinds[i] == seen{}:
+			f.note("column %d has no name and no value, and is left out", i+1)
+			continue
+		case name == "":
+			own = unused(fmt.Sprintf("column_%d", i+1), taken)
+			f.note("column %d has no name, and is called %s", i+1, own)
+		case met[folded(name)]:
+			own = unused(name, taken)
+			f.note("column %d has the name of another, and is called %s", i+1, own)
+		}
+		met[folded(own)], taken[folded(own)] = true, true
+		names, of, f.kept = append(names, own), append(of, kinds[i]), append(f.kept, i)
+	}
+	return names, of, nil
+}
+
+// untitled refuses a first line that names few of the columns with values, or none.
+func (f *file) untitled(kinds []seen) error {
+	named, nameless := 0, 0
+	for i, name := range f.fields {
+		if name != "" {
+			named++
+		} else if (kinds[i] != seen{}) {
+			nameless++
+		}
+	}
+	if named == 0 && nameless == 0 {
+		return f.noNames("names no column", f.below)
+	}
+	if !f.dialect.HasSkip && (named == 0 || f.fields[0] != "" && nameless >= named) {
+		return f.noNames("names "+plural(named, "column")+fmt.Sprintf(" of %d, and may be a title above the names", len(f.fields)), f.below)
+	}
+	return nil
+}
+
+// unused returns the name, or the first of name_2, name_3 … that is not taken.
+func unused(name string, taken map[string]bool) string {
+	own := name
+	for n := 2; taken[folded(own)]; n++ {
+		own = fmt.Sprintf("%s_%d", name, n)
+	}
+	return own
+}
+
+func (f *file) note(format string, args ...any) {
+	f.notes = append(f.notes, fmt.Sprintf(format, args...))
+}
+
+// cleaned returns the names of the columns as they can stand in one line.
+func cleaned(fields []string) []string {
+	names := make([]string, len(fields))
+	for i, field := range fields {
+		if strings.ContainsFunc(field, isControl) {
+			field = strings.Join(strings.FieldsFunc(field, func(r rune) bool { return r == ' ' || isControl(r) }), " ")
+		}
+		names[i] = strings.TrimSpace(field)
+	}
+	return names
+}
+
+// widened returns the names for rows of one field more: an empty last one, as of lines
+// that end in a separator, or the first, if it numbers the rows as R does.
+func (f *file) widened(names, row []string) []string {
+	switch {
+	case len(row) != len(names)+1:
+		return names
+	case strings.TrimSpace(row[len(names)]) == "":
+		return append(names, "")
+	case row[0] == "1" && f.numbered:
+		return slices.Insert(names, 0, "")
+	}
+	return names
+}

@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"bufio"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -15,24 +14,22 @@ import (
 
 // records reads the records after the header.
 type records struct {
-	file *file
-	csv  *csv.Reader
-	read int64
+	file  *file
+	csv   *csv.Reader
+	read  int64
+	first []string // the first record after the header, if it was not returned yet
+	err   error    // in its place
 }
 
-// records starts over and returns the names of the columns.
+// records starts over and returns the names of the fields.
 func (f *file) records() (*records, []string, error) {
 	text, err := f.start()
 	if err != nil {
 		return nil, nil, err
 	}
-	buffered := bufio.NewReaderSize(text, 1<<16)
-	if mark, _ := buffered.Peek(3); string(mark) == "\ufeff" {
-		buffered.Discard(3)
-	}
-	r := &records{file: f, csv: csv.NewReader(buffered)}
+	r := &records{file: f, csv: csv.NewReader(text)}
 	r.csv.Comma = f.dialect.Comma
-	r.csv.ReuseRecord = true
+	r.csv.FieldsPerRecord = -1
 	names, err := r.header()
 	return r, names, err
 }
@@ -45,11 +42,19 @@ func (r *records) header() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(fields))
-	for i, field := range fields {
-		names[i] = strings.TrimSpace(field)
+	names := cleaned(fields)
+	first, err := r.next(context.Background())
+	names = r.file.widened(names, first)
+	if len(names) > maxColumns {
+		return nil, sqlerr.New(sqlerr.Invalid, "file %s has %d columns; a table has at most %d", r.file.path, len(names), maxColumns)
 	}
-	return names, checkNames(r.file.path, names)
+	if r.first, r.err = first, err; err == nil && len(first) != len(names) {
+		line, _ := r.csv.FieldPos(0)
+		r.err = r.failure(&csv.ParseError{StartLine: line, Err: csv.ErrFieldCount})
+	}
+	r.csv.FieldsPerRecord = len(names)
+	r.csv.ReuseRecord = true
+	return names, nil
 }
 
 // next returns the fields of the next record, valid until the next call, or io.EOF. It
@@ -58,21 +63,36 @@ func (r *records) next(ctx context.Context) ([]string, error) {
 	if r.read++; r.read&0xfff == 0 && ctx.Err() != nil {
 		return nil, cancelled(r.file.path)
 	}
+	if r.first != nil || r.err != nil {
+		fields, err := r.first, r.err
+		r.first, r.err = nil, nil
+		return fields, err
+	}
 	fields, err := r.csv.Read()
 	if err != nil {
 		return nil, r.failure(err)
 	}
 	for i, field := range fields {
-		if !utf8.ValidString(field) {
-			line, _ := r.csv.FieldPos(i)
-			return nil, sqlerr.New(sqlerr.Invalid, "line %d of file %s is not valid UTF-8", line, r.file.path).
-				WithHint("convert the file to UTF-8 first")
+		if quote := r.file.quote(); quote != '"' {
+			field = swapBack(field, quote)
+			fields[i] = field
 		}
-		if quote := r.file.dialect.Quote; quote != '"' {
-			fields[i] = swapBack(field, quote)
+		if !utf8.ValidString(field) || r.file.charset != nil && strings.ContainsRune(field, utf8.RuneError) {
+			line, _ := r.csv.FieldPos(i)
+			return nil, r.notText(r.file.dialect.Skip + line)
 		}
 	}
 	return fields, nil
+}
+
+// notText refuses a text in another encoding than was said.
+func (r *records) notText(line int) error {
+	named := "UTF-8"
+	if r.file.charset != nil {
+		named = r.file.dialect.Encoding
+	}
+	return sqlerr.New(sqlerr.Invalid, "line %d of file %s is not valid %s", line, r.file.path, named).
+		WithHint("say what it is: .import --encoding windows-1252 FILE TABLE; macintosh, cp850, utf-16le and others are known, too")
 }
 
 // failure describes an error by its line number and never quotes the line.
@@ -84,30 +104,34 @@ func (r *records) failure(err error) error {
 	if !errors.As(err, &at) {
 		return unreadable(r.file.path, err)
 	}
-	what := "is not valid CSV"
+	what, hint := "is not valid CSV", ""
 	switch at.Err {
 	case csv.ErrFieldCount:
 		what = "does not have as many fields as the header"
+		hint = ".import --skip N leaves out N lines above the names; --separator and --quote say how fields are written"
 	case csv.ErrBareQuote:
 		what = "has a quote inside an unquoted field"
 	case csv.ErrQuote:
 		what = "has a quoted field that does not end as it should"
 	}
-	return sqlerr.New(sqlerr.Invalid, "line %d of file %s %s", at.StartLine, r.file.path, what)
+	if hint == "" {
+		hint = "if quotes mean nothing in this file: .import --quote '' FILE TABLE"
+	}
+	return sqlerr.New(sqlerr.Invalid, "line %d of file %s %s", r.file.dialect.Skip+at.StartLine, r.file.path, what).WithHint("%s", hint)
 }
 
 // detect reads the file once and returns its columns and the kinds of values they hold.
 func (f *file) detect(ctx context.Context) (names []string, kinds []seen, err error) {
-	r, names, err := f.records()
+	r, fields, err := f.records()
 	if err != nil {
 		return nil, nil, err
 	}
-	kinds = make([]seen, len(names))
+	f.fields, kinds = fields, make([]seen, len(fields))
 	for {
 		fields, err := r.next(ctx)
 		if err == io.EOF {
 			f.decide(kinds)
-			return names, kinds, nil
+			return f.namedColumns(kinds)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -142,21 +166,29 @@ func (f *file) rows(columns []Column) (func(context.Context) ([]any, error), err
 	if err != nil {
 		return nil, err
 	}
-	if !slices.EqualFunc(names, columns, func(name string, c Column) bool { return name == c.Name }) {
+	if !slices.Equal(names, f.fields) {
 		return nil, sqlerr.New(sqlerr.IO, "file %s changed while it was read", f.path)
 	}
 	row := make([]any, len(columns))
 	return func(ctx context.Context) ([]any, error) {
 		fields, err := r.next(ctx)
-		for i, field := range fields {
-			null := f.dialect.isNull(field)
-			if f.dialect.Decimal == ',' && columns[i].Type == typeReal {
-				field = strings.Replace(field, ",", ".", 1)
-			}
-			if row[i] = nil; !null {
-				row[i] = value(field, columns[i].Type)
-			}
+		if err != nil {
+			return nil, err
 		}
-		return row, err
+		for i, at := range f.kept {
+			row[i] = f.value(fields[at], columns[i].Type)
+		}
+		return row, nil
 	}, nil
+}
+
+// value returns a field as a column of the type stores it.
+func (f *file) value(field, typ string) any {
+	if f.dialect.isNull(field) {
+		return nil
+	}
+	if f.dialect.Decimal == ',' && typ == typeReal {
+		field = strings.Replace(field, ",", ".", 1)
+	}
+	return value(field, typ)
 }

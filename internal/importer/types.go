@@ -23,7 +23,7 @@ type seen struct {
 const maxExact = 1 << 53
 
 func (s *seen) add(field string) {
-	if s.text || field == "" {
+	if field = strings.TrimSpace(field); s.text || field == "" {
 		return
 	}
 	if n, ok := integer(field); ok {

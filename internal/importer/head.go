@@ -1,0 +1,191 @@
+package importer
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"dpsql/sqlerr"
+)
+
+// mostHead bounds the part of a text that is looked at for its dialect.
+const mostHead = 1 << 16
+
+// begin looks at the first lines: where the names stand, and what separates them.
+func (f *file) begin() error {
+	lines, err := f.head()
+	if err != nil {
+		return err
+	}
+	f.separatorLine(lines[0])
+	if !f.dialect.HasSkip {
+		if err := f.comments(lines); err != nil {
+			return err
+		}
+	}
+	rest := lines[min(f.dialect.Skip, len(lines)):]
+	rest = slices.DeleteFunc(slices.Clone(rest), func(line string) bool { return line == "" })
+	first := strings.Join(rest[:min(1, len(rest))], "")
+	f.comma = f.dialect.Comma
+	f.dialect = f.dialect.sniff(first)
+	if err := f.dialect.check(); err != nil {
+		return err
+	}
+	f.numbered = len(rest) > 1 && strings.HasPrefix(rest[1], `"1"`+string(f.dialect.Comma))
+	f.below = f.fullLine(lines)
+	if !f.dialect.HasSkip && f.comma == 0 {
+		return f.title(lines, first)
+	}
+	return nil
+}
+
+// head returns the first lines, at least one.
+func (f *file) head() ([]string, error) {
+	text, err := f.text(f.from)
+	if err != nil {
+		return nil, err
+	}
+	bytes, err := io.ReadAll(io.LimitReader(text, mostHead))
+	if err != nil && len(bytes) == 0 {
+		return nil, f.unreadable(err)
+	}
+	all := string(bytes)
+	if strings.Contains(all, "\r") && !strings.Contains(all, "\n") {
+		f.mac = true
+		f.notes = append(f.notes, "lines end in CR")
+		all = strings.ReplaceAll(all, "\r", "\n")
+	}
+	lines := strings.Split(all, "\n")
+	if len(bytes) == mostHead && len(lines) > 1 {
+		lines = lines[:len(lines)-1]
+	}
+	for i, line := range lines {
+		lines[i] = strings.TrimSuffix(line, "\r")
+	}
+	return lines, nil
+}
+
+// separator is the first line of a file of Excel's that says what separates fields.
+var separator = regexp.MustCompile(`^"?(?i:sep)=(.)"?$`)
+
+func (f *file) separatorLine(line string) {
+	m := separator.FindStringSubmatch(line)
+	if m == nil {
+		return
+	}
+	f.dialect.Skip = max(f.dialect.Skip, 1)
+	if f.dialect.Comma == 0 {
+		f.dialect.Comma, _ = utf8.DecodeRuneInString(m[1])
+	}
+}
+
+// comments leaves out lines above the names that begin with #. It refuses one that may
+// have the names.
+func (f *file) comments(lines []string) error {
+	begin := f.dialect.Skip
+	last, next := 0, begin
+	for next < len(lines) && (lines[next] == "" || lines[next][0] == '#') {
+		if next++; lines[next-1] != "" {
+			last = next
+		}
+	}
+	if last == 0 || next == len(lines) {
+		return nil
+	}
+	for _, r := range separators {
+		if n := f.dialect.count(lines[next], r); n > 0 && n == f.dialect.count(lines[last-1], r) {
+			return sqlerr.New(sqlerr.Invalid, "line %d of file %s begins with #, and may be a comment or the names", last, f.path).
+				WithHint(".import --skip %d takes it for the names, --skip %d leaves it out", last-1, last)
+		}
+	}
+	f.dialect.Skip = last
+	f.notes = append(f.notes, fmt.Sprintf("%s with # left out above the names", plural(last-begin, "line")))
+	return nil
+}
+
+// title refuses a first line without a separator above lines that all have one.
+func (f *file) title(lines []string, first string) error {
+	for _, r := range separators {
+		if f.dialect.count(first, r) > 0 {
+			return nil
+		}
+	}
+	for _, r := range separators {
+		if at := f.table(lines, r); at > 0 {
+			return f.noNames("has no separator, and may be a title above the names", at)
+		}
+	}
+	return nil
+}
+
+// table returns the index of the line from which on all lines have as many separators, or
+// 0 if that is fewer than two lines.
+func (f *file) table(lines []string, separator rune) int {
+	at, n, rows := 0, 0, 0
+	for i := len(lines) - 1; i > f.dialect.Skip; i-- {
+		if lines[i] == "" {
+			continue
+		}
+		m := f.dialect.count(lines[i], separator)
+		if rows > 0 && m != n {
+			break
+		}
+		at, n, rows = i, m, rows+1
+	}
+	if n == 0 || rows < 2 {
+		return 0
+	}
+	return at
+}
+
+// fullLine returns the index of the first line with a text in every field.
+func (f *file) fullLine(lines []string) int {
+	for i, line := range lines {
+		if fields := strings.Split(line, string(f.dialect.Comma)); i > f.dialect.Skip && len(fields) > 1 && !containsBlank(fields) {
+			return i
+		}
+	}
+	return 0
+}
+
+func containsBlank(fields []string) bool {
+	for _, field := range fields {
+		if strings.Trim(field, ` "`) == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// noNames refuses the line of the names. The names seem to stand below another line.
+func (f *file) noNames(why string, below int) error {
+	err := sqlerr.New(sqlerr.Invalid, "line %d of file %s %s", f.dialect.Skip+1, f.path, why)
+	if below == 0 {
+		return err.WithHint(".import --skip N leaves out the first N lines; --skip %d takes this one for the names", f.dialect.Skip)
+	}
+	return err.WithHint(".import --skip %d takes line %d for the names, --skip %d this one", below, below+1, f.dialect.Skip)
+}
+
+// skipLine reads to the end of a line, or of the text.
+func skipLine(text *bufio.Reader) error {
+	for {
+		_, err := text.ReadSlice('\n')
+		if err == nil || err == io.EOF {
+			return nil
+		}
+		if err != bufio.ErrBufferFull {
+			return err
+		}
+	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,116 @@
+package importer_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"dpsql/internal/importer"
+	"dpsql/sqlerr"
+)
+
+// TestReports imports files as programs write them: what comes out, and what is said.
+func TestReports(t *testing.T) {
+	tests := []struct {
+		file    string
+		dialect importer.Dialect
+		columns string
+		rows    []string
+		notes   string
+	}{
+		{"blank.csv", importer.Dialect{Nulls: []string{""}}, "id INTEGER, sex TEXT, age INTEGER", []string{"0 'f' NULL", "1 'm' 31", "2 NULL 32"}, ""},
+		{"comment.csv", importer.Dialect{}, "ward TEXT, age INTEGER", []string{"'north' 34", "'south' 51"}, "2 lines with # left out above the names"},
+		{"cp1252.csv", importer.Dialect{Encoding: "windows-1252"}, "ward TEXT, age INTEGER", []string{"'Köln' 34", "'O’Brien' 51"}, ""},
+		{"cr.csv", importer.Dialect{}, "ward TEXT, age INTEGER", []string{"'north' 34", "'south' 51"}, "lines end in CR"},
+		{"duplicate.csv", importer.Dialect{}, "ward TEXT, score INTEGER, score_2 INTEGER", []string{"'north' 3 4", "'south' 5 6"}, "column 3 has the name of another, and is called score_2"},
+		{"index.csv", importer.Dialect{}, "column_1 INTEGER, ward TEXT, age INTEGER", []string{"0 'north' 34", "1 'south' 51", "2 'north' 28"}, "column 1 has no name, and is called column_1"},
+		{"markers.csv", importer.Dialect{Nulls: []string{"NA", "-", "n/a"}}, "ward TEXT, age INTEGER, days INTEGER", []string{"'north' 34 2", "'south' NULL 7", "'north' NULL 3", "'east' 28 NULL"}, ""},
+		{"money.csv", importer.Dialect{}, "ward TEXT, fee TEXT, share TEXT", []string{"'north' '$1,250.00' '12%'", "'south' '$980.50' '7%'", "'east' '$12,000.00' '81%'"}, ""},
+		{"quotes.tsv", importer.Dialect{NoQuote: true}, "note TEXT, age INTEGER", []string{`'12" pipe' 34`, `'"so-called" cure' 51`, `'"open' 28`}, ""},
+		{"sep.csv", importer.Dialect{}, "ward TEXT, fee REAL", []string{"'north' 12.5", "'south' 8.0"}, ""},
+		{"space.csv", importer.Dialect{}, "ward TEXT, age INTEGER", []string{"'north' 34", "'south' 51"}, ""},
+		{"title.csv", importer.Dialect{HasSkip: true, Skip: 2}, "ward TEXT, age INTEGER, days INTEGER", []string{"'north' 34 2", "'south' 51 7"}, ""},
+		{"trailing.csv", importer.Dialect{}, "ward TEXT, age INTEGER", []string{"'north' 34", "'south' 51", "'north' 28"}, "column 3 has no name and no value, and is left out"},
+		{"utf16.txt", importer.Dialect{}, "ward TEXT, age INTEGER", []string{"'Köln' 34", "'Łódź' 51"}, ""},
+	}
+	for _, test := range tests {
+		db := memory(t)
+		r, err := imported(t, db, importer.Options{Path: filepath.Join("..", "..", "testdata", "reports", "csv", test.file), Table: "t", Dialect: test.dialect})
+		if err != nil {
+			t.Errorf("%s: %v", test.file, err)
+			continue
+		}
+		rows := contents(t, db, "t", r.Columns)
+		if got := describe(r.Columns); got != test.columns || !slices.Equal(rows[:min(len(rows), len(test.rows))], test.rows) || r.Rows != int64(len(rows)) {
+			t.Errorf("%s: %s %q, want %s %q", test.file, got, rows, test.columns, test.rows)
+		}
+		if got := strings.Join(r.Notes, "; "); got != test.notes {
+			t.Errorf("%s: notes %q, want %q", test.file, got, test.notes)
+		}
+	}
+}
+
+// TestOtherFiles imports texts of the same kinds.
+func TestOtherFiles(t *testing.T) {
+	tests := []struct {
+		name, text, columns string
+		rows                []string
+		notes               int
+	}{
+		{"names that are taken", "a,,A,a_2,a\n1,2,3,4,5\n", "a INTEGER, column_2 INTEGER, A_3 INTEGER, a_2 INTEGER, a_4 INTEGER", []string{"1 2 3 4 5"}, 3},
+		{"a name like a given one", ",column_1\n1,2\n", "column_1_2 INTEGER, column_1 INTEGER", []string{"1 2"}, 1},
+		{"line end in a name", "a,\"b\nc\"\n1,2\n", "a INTEGER, b c INTEGER", []string{"1 2"}, 0},
+		{"a last column without a name", "a,b,\n1,2,3\n", "a INTEGER, b INTEGER, column_3 INTEGER", []string{"1 2 3"}, 1},
+		{"empty columns of a sheet", "a,b,,,\n1,2,,,\n", "a INTEGER, b INTEGER", []string{"1 2"}, 3},
+		{"rows that end in a separator", "a,b\n1,2,\n3,4,\n", "a INTEGER, b INTEGER", []string{"1 2", "3 4"}, 1},
+		{"numbered rows", "\"a\",\"b\"\n\"1\",\"x\",2\n\"2\",\"y\",4\n", "column_1 INTEGER, a TEXT, b INTEGER", []string{"1 'x' 2", "2 'y' 4"}, 1},
+		{"sep of tabs", "\"SEP=\t\"\r\na\tb,c\r\n1\t2\r\n", "a INTEGER, b,c INTEGER", []string{"1 2"}, 0},
+		{"mark before sep", "\ufeffsep=|\na|b\n1|2\n", "a INTEGER, b INTEGER", []string{"1 2"}, 0},
+		{"big-endian", "\xfe\xff\x00a\x00\n\x01\x41\x00\n", "a TEXT", []string{"'Ł'"}, 0},
+		{"CR and quotes", "a,b\r\"x,y\",2\r", "a TEXT, b INTEGER", []string{"'x,y' 2"}, 1},
+		{"a comment and a blank line", "# x, y\n\na,b,c\n1,2,3\n", "a INTEGER, b INTEGER, c INTEGER", []string{"1 2 3"}, 1},
+		{"blank lines first", "\n\na;b\n1;2\n", "a INTEGER, b INTEGER", []string{"1 2"}, 0},
+		{"blanks behind numbers", "a,b\n1 , 2.5 \n , \n", "a INTEGER, b REAL", []string{"1 2.5", "NULL NULL"}, 0},
+	}
+	for _, test := range tests {
+		db := memory(t)
+		r, err := imported(t, db, importer.Options{Path: write(t, "x.csv", test.text), Table: "t"})
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		if got, rows := describe(r.Columns), contents(t, db, "t", r.Columns); got != test.columns || !slices.Equal(rows, test.rows) || len(r.Notes) != test.notes {
+			t.Errorf("%s: %s %q %q, want %s %q", test.name, got, rows, r.Notes, test.columns, test.rows)
+		}
+	}
+}
+
+// TestHints: what is refused says what to type.
+func TestHints(t *testing.T) {
+	tests := []struct {
+		name, text, hint string
+		dialect          importer.Dialect
+	}{
+		{"padded title", "Admissions,,\n,,\nward,age,days\nx,1,2\n", "--skip 2 ", importer.Dialect{}},
+		{"title", "Admissions\n\nward;age\nx;1\ny;2\n", "--skip 2 ", importer.Dialect{}},
+		{"title with a separator", "A, B\nward;age\nx;1\n", "--skip N ", importer.Dialect{}},
+		{"padded above", ",,\na,b,c\n1,2,3\n", "--skip 1 ", importer.Dialect{}},
+		{"names behind #", "#a,b\n1,2\n", "--skip 0 ", importer.Dialect{}},
+		{"another encoding", "a\nK\xf6ln\n", "--encoding windows-1252", importer.Dialect{}},
+		{"not that encoding", "a\n\x81\n", "--encoding", importer.Dialect{Encoding: "shift_jis"}},
+		{"bare quotes", "a\tb\n12\" pipe\t3\n", "--quote ''", importer.Dialect{}},
+		{"open quotes", "a,b\n\"open,3\n", "--quote ''", importer.Dialect{}},
+	}
+	for _, test := range tests {
+		_, err := imported(t, memory(t), importer.Options{Path: write(t, "x.csv", test.text), Table: "t", Dialect: test.dialect})
+		if e, ok := err.(*sqlerr.Error); !ok || e.Code != sqlerr.Invalid || !strings.Contains(e.Hint, test.hint) {
+			t.Errorf("%s: %v, want a hint of %q", test.name, err, test.hint)
+		}
+	}
+	for text, d := range map[string]importer.Dialect{"#a,b\n1,2\n": {HasSkip: true}, "a\nx;1\ny;2\n": {HasSkip: true}, "a,,\n1,2,3\n": {HasSkip: true}} {
+		if _, err := imported(t, memory(t), importer.Options{Path: write(t, "x.csv", text), Table: "t", Dialect: d}); err != nil {
+			t.Errorf("%q as it stands: %v", text, err)
+		}
+	}
+}
