@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -35,6 +36,7 @@ type console struct {
 	pager    pager      // of long results; nil for none
 	meter    *meter     // of the running statement; nil for none
 	file     *redirect  // where results go instead; nil for standard output
+	next     *redirect  // where the next result goes; nil for where the others go
 }
 
 // pager shows a text if it is longer than the terminal, and reports whether it
@@ -57,6 +59,11 @@ func newConsole(s streams, f render.Format) *console {
 // result writes the result of a statement, through the pager if it is longer than
 // the terminal. A result without rows is confirmed by the statement's first words.
 func (c *console) result(statement string, r *engine.Result) error {
+	if c.next != nil && len(r.Columns) > 0 {
+		c.swap()
+		err := c.write(statement, r)
+		return cmp.Or(err, c.restore())
+	}
 	if c.pager == nil || c.file != nil {
 		return c.write(statement, r)
 	}
@@ -83,25 +90,21 @@ func (c *console) write(statement string, r *engine.Result) error {
 		return c.flush()
 	}
 	c.separate()
-	format := c.format
-	if c.file != nil && c.file.parquet {
-		format = render.Parquet
-	}
-	if err := c.rows(format, r); err != nil {
+	if err := c.rows(c.format, r); err != nil {
 		return cannotWrite(err)
 	}
-	if r.Note != "" && format.ForPeople() {
+	if r.Note != "" && c.format.ForPeople() {
 		c.line(r.Note)
 	}
-	if r.Answer != nil && format.ForPeople() {
+	if r.Answer != nil && c.format.ForPeople() {
 		c.line(render.Footer(r, r.Elapsed))
 	} else if c.timer && r.Elapsed > 0 {
 		c.notice("time " + render.Duration(r.Elapsed))
 	}
-	if format != render.JSON { // JSON has them in the result
+	if c.format != render.JSON { // JSON has them in the result
 		c.warn(r.Warnings)
 	}
-	if r.Answer != nil && (format == render.CSV || format == render.Parquet) {
+	if r.Answer != nil && (c.format == render.CSV || c.format == render.Parquet) {
 		for _, note := range render.Notes(r.Answer) {
 			c.notice("note: " + note)
 		}
@@ -229,7 +232,11 @@ func (c *console) print(text string) error {
 // fail writes an error to standard error, after everything that came before.
 func (c *console) fail(err error) {
 	c.out.Flush()
-	style := render.ErrorStyle{Format: c.format, Terminal: c.errTTY, Color: c.color, Width: c.errWidth()}
+	format := c.format
+	if c.file != nil {
+		format = c.file.format // not that of the results
+	}
+	style := render.ErrorStyle{Format: format, Terminal: c.errTTY, Color: c.color, Width: c.errWidth()}
 	style.Write(c.err, err)
 }
 
@@ -247,40 +254,60 @@ func cannotWrite(err error) error {
 
 // redirect is a file that results go to in place of standard output.
 type redirect struct {
-	file    *os.File
-	once    bool // for one statement
-	parquet bool // in place of the console's format
+	file *os.File
 
-	// The console's fields before.
+	// The console's fields: those of the file, and where it is used those before.
 	out    *bufio.Writer
+	format render.Format
 	outTTY bool
 	width  func() int
 	wrote  bool
 }
 
-// redirect sends the result of the next statement, or all further results, to a
-// file. It overwrites an existing file, as sqlite3 does. One result alone may go to a file
+// redirect sends the next result, or all further ones, to a file, in the format of the file's ending
+// if it has one. It overwrites an existing file, as sqlite3 does. One result alone may go to a file
 // of Parquet.
 func (c *console) redirect(path string, once bool) error {
 	if err := c.restore(); err != nil {
 		return err
 	}
-	parquet := strings.HasSuffix(strings.ToLower(path), ".parquet")
-	if parquet && !once {
+	format := render.OfFile(path, c.format)
+	if format == render.Parquet && !once {
 		return sqlerr.New(sqlerr.Invalid, "a Parquet file has one result").WithHint(".once FILE.parquet writes the next one")
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return cannotOpen(path, err)
 	}
-	c.file = &redirect{file: f, once: once, parquet: parquet, out: c.out, outTTY: c.outTTY, width: c.width, wrote: c.wrote}
-	c.out, c.outTTY, c.width, c.wrote = bufio.NewWriter(f), false, func() int { return 0 }, false
+	c.next = &redirect{file: f, out: bufio.NewWriter(f), format: format, width: func() int { return 0 }}
+	if !once {
+		c.swap()
+	}
 	return nil
+}
+
+// swap begins to use the file that is next.
+func (c *console) swap() {
+	c.file, c.next = c.next, nil
+	c.exchange()
+}
+
+// exchange swaps the console's fields and those of its file.
+func (c *console) exchange() {
+	f := c.file
+	c.out, f.out = f.out, c.out
+	c.format, f.format = f.format, c.format
+	c.outTTY, f.outTTY = f.outTTY, c.outTTY
+	c.width, f.width = f.width, c.width
+	c.wrote, f.wrote = f.wrote, c.wrote
 }
 
 // restore sends results to standard output again. Its error is that of the last
 // write to the file.
 func (c *console) restore() error {
+	if c.next != nil { // no result came for it
+		c.swap()
+	}
 	if c.file == nil {
 		return nil
 	}
@@ -288,20 +315,12 @@ func (c *console) restore() error {
 	if cerr := c.file.file.Close(); err == nil {
 		err = cerr
 	}
-	c.out, c.outTTY, c.width, c.wrote = c.file.out, c.file.outTTY, c.file.width, c.file.wrote
+	c.exchange()
 	c.file = nil
 	if err != nil {
 		return cannotWrite(err)
 	}
 	return nil
-}
-
-// endOnce ends a redirection that was for one statement.
-func (c *console) endOnce() error {
-	if c.file == nil || !c.file.once {
-		return nil
-	}
-	return c.restore()
 }
 
 // writeFile makes a file and calls write to fill it.

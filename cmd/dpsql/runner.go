@@ -90,10 +90,7 @@ func (r *runner) exec(ctx context.Context, text string) error {
 	if result.Answer != nil {
 		r.last = result
 	}
-	if err := r.console.result(text, result); err != nil {
-		return err
-	}
-	return r.console.endOnce()
+	return r.console.result(text, result)
 }
 
 // withProgress runs a statement and shows its progress.

@@ -385,14 +385,14 @@ func TestRedirection(t *testing.T) {
 	r, session, out, _ := testRunner(render.CSV)
 	r.dir = t.TempDir()
 	session.results = map[string]*engine.Result{"SELECT 1": ints("one", int64(1)), "SELECT 2": ints("two", int64(2))}
-	script := ".once a.csv\nSELECT 1;\nSELECT 2;\n.output b.csv\nSELECT 1;\nSELECT 2;\n.output\nSELECT 1;\n"
+	script := ".once a.csv\nSET x = 1;\nSELECT 1;\nSELECT 2;\n.output b.csv\nSELECT 1;\nSELECT 2;\n.output\n.once c.json\nSELECT 1;\nSELECT 1;\n"
 	if err := r.script(context.Background(), "", strings.NewReader(script)); err != nil {
 		t.Fatal(err)
 	}
 	if want := "two\n2\none\n1\n"; out.String() != want {
 		t.Errorf("on the screen %q, want %q", out, want)
 	}
-	for name, want := range map[string]string{"a.csv": "one\n1\n", "b.csv": "one\n1\ntwo\n2\n"} {
+	for name, want := range map[string]string{"a.csv": "one\n1\n", "b.csv": "one\n1\ntwo\n2\n", "c.json": `{"columns":["one"],"rows":[[1]]}` + "\n"} {
 		if got, err := os.ReadFile(filepath.Join(r.dir, name)); err != nil || string(got) != want {
 			t.Errorf("%s holds %q, %v; want %q", name, got, err, want)
 		}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -50,6 +51,21 @@ func ParseFormat(name string) (Format, error) {
 	}
 	return "", sqlerr.New(sqlerr.Invalid, "there is no format %q", name).
 		WithHint("the formats are %s", strings.Join(names, ", "))
+}
+
+// OfFile returns the format that a file's ending names, or otherwise the given one.
+func OfFile(path string, otherwise Format) Format {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".csv":
+		return CSV
+	case ".json", ".jsonl", ".ndjson":
+		return JSON
+	case ".md":
+		return Markdown
+	case ".parquet":
+		return Parquet
+	}
+	return otherwise
 }
 
 // ForPeople reports whether people read the format. They see footers and
