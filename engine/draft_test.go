@@ -2,10 +2,12 @@ package engine_test
 
 import (
 	"context"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"dpsql/catalog"
 	"dpsql/engine"
 	"dpsql/sqlerr"
 )
@@ -45,8 +47,8 @@ CREATE PRIVATE TABLE stays (
     year INTEGER BETWEEN 1990 AND 2030, -- rounded: give the bounds that can occur
     kind INTEGER IN (1, 900), -- each in 10 rows or more: list all that can occur
     came DATE BETWEEN '2021-01-01' AND '2023-12-31', -- whole years
-    cost REAL BETWEEN 0 AND 200 STEP 1, -- rounded; counts of values by steps
-    small REAL BETWEEN -0.3 AND 0.4 STEP 0.001, -- rounded; counts of values by steps
+    cost REAL BETWEEN 0 AND 200 STEP 0.01, -- rounded: a row counts as the middle of its step, so that a sum may be off by half a step a row
+    small REAL BETWEEN -0.3 AND 0.4 STEP 0.00001, -- rounded: a row counts as the middle of its step, so that a sum may be off by half a step a row
     zip TEXT -- any text; list values to count by them, or publish keys
 ) FROM raw_stays WITH (
     epsilon = 1, -- of everything that is ever answered: choose it before anyone asks
@@ -73,5 +75,73 @@ CREATE PRIVATE TABLE stays (
 	fill(t, empty, `CREATE TABLE raw (a INTEGER)`)
 	if text, err := empty.Draft(context.Background(), "raw"); err != nil || !strings.Contains(text, "No column can be declared") {
 		t.Errorf("of an empty table: %s, %v", text, err)
+	}
+}
+
+// TestDraftRunsAsItStands drafts tables as people bring them and runs each draft. At an ε so
+// large that there is no noise the averages of numbers are those of the rows, but for half a
+// step where the draft says that it rounds.
+func TestDraftRunsAsItStands(t *testing.T) {
+	t.Parallel()
+	const rows = `WITH RECURSIVE i (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM i WHERE i < 999) SELECT `
+	for _, test := range []struct {
+		name, file, values string // values make a column x
+		domain             string // in the draft
+		average            string // the column whose average is compared
+		off                float64
+	}{
+		{name: "a digit behind the point", file: "rain.csv", domain: "NUMERIC(10, 1) BETWEEN 0 AND 200", average: "rain"},
+		{name: "negative numbers", file: "temperature.csv", domain: "NUMERIC(10, 1) BETWEEN -10 AND 30", average: "temperature"},
+		{name: "a long name", file: "long.csv", domain: "-- No column can be declared as it is."},
+		{name: "OTHER", file: "other.csv", domain: "origin TEXT IN ('HOME', 'WORK') OR OTHER"},
+		{name: "many columns", file: "wide.csv", domain: "--   c1039: a table has at most 1000 columns"},
+		{name: "quarters", values: "i % 37 * 0.25", domain: "NUMERIC(10, 2) BETWEEN 0 AND 9", average: "x"},
+		{name: "cents", values: "(i * 7919 % 12345 - 3000) / 100.0", domain: "NUMERIC(10, 2) BETWEEN -100 AND 100", average: "x"},
+		{name: "thousandths", values: "iif(i % 10, i % 7 / 1000.0, NULL)", domain: "NUMERIC(10, 3) BETWEEN 0 AND 0.006 OR NULL", average: "x"},
+		{name: "whole floats", values: "CAST(i % 90 AS REAL)", domain: "NUMERIC(10, 0) BETWEEN 0 AND 90", average: "x"},
+		{name: "one fraction", values: "0.5", domain: "NUMERIC(10, 1) BETWEEN 0.5 AND 0.5", average: "x"},
+		{name: "a long range", values: "iif(i % 4, i * 7919 % 60000 + 0.37, 0.0)", domain: "REAL BETWEEN 0 AND 60000 STEP 1, -- rounded: a row counts as the middle of its step, " +
+			"so that a sum may be off by half a step a row; 0 has the first step: < 1 selects it", average: "x", off: 0.5},
+		{name: "thirds", values: "i / 3.0", domain: "REAL BETWEEN 0 AND 400 STEP 0.01", average: "x", off: 0.005},
+		{name: "long whole numbers", values: "i / 2 * 7919", domain: "REAL BETWEEN 0 AND 4000000 STEP 100", average: "x", off: 50},
+		{name: "large numbers that differ little", values: "1e12 + i % 10 + 0.5", domain: "--   x: has numbers that differ little for their size"},
+		{name: "a text with a comment", values: "iif(i % 2, ', -- ', 'b')", domain: "x TEXT IN (', -- ', 'b') OR OTHER,"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			s := open(t, filepath.Join(t.TempDir(), "draft.db"), engine.Options{}).NewSession()
+			if test.file != "" {
+				path := filepath.Join("..", "testdata", "reports", "drafts", test.file)
+				if _, err := s.Import(ctx, engine.Import{Path: path, Table: "raw_t"}); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				fill(t, s, `CREATE TABLE raw_t AS `+rows+test.values+` AS x, i % 2 AS y FROM i`)
+			}
+			text, err := s.Draft(ctx, "raw_t")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(text, test.domain) {
+				t.Errorf("the draft has no %s:\n%.2000s", test.domain, text)
+			}
+			if !strings.Contains(text, "CREATE PRIVATE TABLE") {
+				return
+			}
+			must(t, s, strings.Replace(text, "epsilon = 1,", "epsilon = 200,", 1))
+			if test.average == "" {
+				return
+			}
+			must(t, s, `CREATE RELEASE r ON t (`+test.average+`) USING PROJECTION WITH (epsilon = 60)`)
+			got := must(t, s, `SELECT AVG(`+test.average+`) FROM t`).Rows[0][0].(float64)
+			var want float64
+			err = s.DB().Store().Write(ctx, func(tx *catalog.Tx) error {
+				return tx.SQL().QueryRowContext(ctx, `SELECT AVG(`+test.average+`) FROM raw_t`).Scan(&want)
+			})
+			if err != nil || math.Abs(got-want) > test.off+1e-9*math.Abs(want) {
+				t.Errorf("the average is %v, %v; want %v", got, err, want)
+			}
+		})
 	}
 }

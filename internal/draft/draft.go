@@ -33,6 +33,17 @@ const (
 	leastRows = 10
 	// mostLooked is the largest public column that values are looked up in.
 	mostLooked = 100_000
+	// mostSummed is the largest number of values that dpsql adds up.
+	mostSummed = 1 << 20
+	// farthest is the largest number of steps between 0 and a bound.
+	farthest = 1e9
+	// mostDigits is the largest number of digits behind the point that are looked for.
+	mostDigits = 6
+	// mostColumns, longestName and longestText are limits of a declaration. The text leaves
+	// room for what stands around the columns.
+	mostColumns = 1000
+	longestName = 256
+	longestText = 250 << 10
 )
 
 // Of returns the draft of a declaration of a table or view of the file. publics are the
@@ -52,18 +63,35 @@ func Of(ctx context.Context, q Querier, table string, publics []string) (string,
 	}
 	var kept []column
 	var left []string
+	size := 0
 	for _, name := range names {
 		c, err := d.column(name)
 		if err != nil {
 			return "", err
 		}
-		if c.domain == "" {
-			left = append(left, fmt.Sprintf("--   %s: %s", syntax.WriteName(name), c.note))
-		} else {
+		switch line := c.line(","); {
+		case c.domain != "" && len(kept) == mostColumns:
+			c = column{name: name, note: fmt.Sprintf("a table has at most %d columns: declare others of the source as another table", mostColumns)}
+		case c.domain != "" && size+len(line) > longestText:
+			c = column{name: name, note: "the statement would be too long: keep the values in a public table"}
+		case c.domain != "":
+			size += len(line)
 			kept = append(kept, c)
+			continue
 		}
+		left = append(left, fmt.Sprintf("--   %s: %s", visible(syntax.WriteName(name)), c.note))
 	}
 	return d.text(table, kept, left), nil
+}
+
+// visible keeps a name on the line of its comment.
+func visible(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?'
+		}
+		return r
+	}, name)
 }
 
 // drafter writes one draft.
@@ -83,19 +111,26 @@ type lookup struct{ table, column string }
 // note.
 type column struct{ name, domain, note string }
 
+func (c column) line(comma string) string {
+	return fmt.Sprintf("    %s %s%s -- %s\n", syntax.WriteName(c.name), c.domain, comma, c.note)
+}
+
 // facts are what the rows say of a column.
 type facts struct {
-	rows, values, nulls, integers, reals, texts, dates, blobs int64
-	least, most                                               any
+	rows, values, nulls, integers, reals, texts, dates, blobs, zeros int64
+	least, most                                                      any
 }
 
 func (d *drafter) column(name string) (column, error) {
+	if len(name) > longestName || strings.ContainsRune(name, 0) {
+		return column{name: name, note: fmt.Sprintf("a statement writes names of at most %d bytes: give it a shorter one in a view", longestName)}, nil
+	}
 	var f facts
 	at := "r." + query.Quoted(name)
 	err := d.q.QueryRowContext(d.ctx, strings.ReplaceAll(`SELECT COUNT(*), COUNT(DISTINCT ?), COALESCE(SUM(? IS NULL), 0),
 		COALESCE(SUM(typeof(?) = 'integer'), 0), COALESCE(SUM(typeof(?) = 'real'), 0), COALESCE(SUM(typeof(?) = 'text'), 0),
-		COALESCE(SUM(typeof(?) = 'text' AND length(?) = 10 AND date(?) IS ?), 0), COALESCE(SUM(typeof(?) = 'blob'), 0), MIN(?), MAX(?) FROM `, "?", at)+d.from).
-		Scan(&f.rows, &f.values, &f.nulls, &f.integers, &f.reals, &f.texts, &f.dates, &f.blobs, &f.least, &f.most)
+		COALESCE(SUM(typeof(?) = 'text' AND length(?) = 10 AND date(?) IS ?), 0), COALESCE(SUM(typeof(?) = 'blob'), 0), COALESCE(SUM(? = 0), 0), MIN(?), MAX(?) FROM `, "?", at)+d.from).
+		Scan(&f.rows, &f.values, &f.nulls, &f.integers, &f.reals, &f.texts, &f.dates, &f.blobs, &f.zeros, &f.least, &f.most)
 	if err != nil {
 		return column{}, d.failure(err)
 	}
@@ -121,7 +156,7 @@ func (d *drafter) column(name string) (column, error) {
 	case f.texts == present:
 		err = d.textual(&c, at, f)
 	case f.integers+f.reals == present:
-		fractions(&c, f)
+		err = d.fractions(&c, at, f)
 	default:
 		c.note = "has values of several types: a view can make one of them"
 	}
@@ -166,12 +201,46 @@ func (d *drafter) integers(c *column, at string, f facts) error {
 		c.note = "has numbers of any size; bin it in a view"
 		return nil
 	}
+	if high-low >= mostSummed {
+		stepped(c, f)
+		return nil
+	}
 	c.domain, c.note = fmt.Sprintf("INTEGER BETWEEN %d AND %d", low, high), "rounded: give the bounds that can occur"
 	return nil
 }
 
-// fractions proposes steps of a hundredth of the range, or a little less.
-func fractions(c *column, f facts) {
+// fractions proposes the multiples of a decimal unit, if all numbers are multiples of it and
+// dpsql can add them up. Others go in steps.
+func (d *drafter) fractions(c *column, at string, f facts) error {
+	var digits sql.NullInt64
+	test := "CASE"
+	for n := range mostDigits + 1 {
+		test += fmt.Sprintf(" WHEN MIN(ROUND(%s, %d) = %s) THEN %d", at, n, at, n)
+	}
+	if err := d.q.QueryRowContext(d.ctx, `SELECT `+test+` END FROM `+d.from+` WHERE `+at+` IS NOT NULL`).Scan(&digits); err != nil {
+		return d.failure(err)
+	}
+	scale := int(digits.Int64)
+	unit := math.Pow10(scale)
+	least, most := math.Round(number(f.least)*unit), math.Round(number(f.most)*unit)
+	if !digits.Valid || math.Abs(least) > farthest || math.Abs(most) > farthest {
+		stepped(c, f)
+		return nil
+	}
+	low, high, ok := rounded(int64(least), int64(most))
+	if !ok || high-low >= mostSummed || low < -farthest || high > farthest {
+		stepped(c, f)
+		return nil
+	}
+	bound := func(n int64) string { return query.Decimal(big.NewRat(n, int64(unit))) }
+	c.domain = fmt.Sprintf("NUMERIC(10, %d) BETWEEN %s AND %s", scale, bound(low), bound(high))
+	c.note = "exact; rounded: give the bounds that can occur"
+	return nil
+}
+
+// stepped proposes steps of a ten-thousandth of the range, or a little less: so fine that no
+// sum shows the rounding.
+func stepped(c *column, f facts) {
 	least, most := number(f.least), number(f.most)
 	span := most - least
 	if !(span > 0) || math.Abs(least) > 1e15 || math.Abs(most) > 1e15 || span < 1e-9 {
@@ -189,8 +258,16 @@ func fractions(c *column, f facts) {
 	if least >= 0 && least <= span {
 		low = 0
 	}
-	c.domain = fmt.Sprintf("REAL BETWEEN %s AND %s STEP %s", times(low), times(math.Ceil(most/size)), query.Decimal(new(big.Rat).Quo(unit, big.NewRat(100, 1))))
-	c.note = "rounded; counts of values by steps"
+	if math.Max(math.Abs(least), math.Abs(most)) > size*farthest/10_000-size {
+		c.note = "has numbers that differ little for their size: subtract the least that can occur in a view"
+		return
+	}
+	step := query.Decimal(new(big.Rat).Quo(unit, big.NewRat(10_000, 1)))
+	c.domain = fmt.Sprintf("REAL BETWEEN %s AND %s STEP %s", times(low), times(math.Ceil(most/size)), step)
+	c.note = "rounded: a row counts as the middle of its step, so that a sum may be off by half a step a row"
+	if low == 0 && f.zeros >= leastRows && f.zeros*20 >= f.rows {
+		c.note += "; 0 has the first step: < " + step + " selects it"
+	}
 }
 
 // number returns a number as SQLite stores it.
@@ -232,7 +309,7 @@ func (d *drafter) textual(c *column, at string, f facts) error {
 		if err := d.list(c, "TEXT", at); err != nil || c.domain == "" {
 			return err
 		}
-		c.domain += " OR OTHER"
+		c.domain += " OR " + query.Other
 	}
 	return nil
 }
@@ -244,6 +321,7 @@ func (d *drafter) list(c *column, typ, at string) error {
 		return err
 	}
 	values = slices.DeleteFunc(values, func(v string) bool { return strings.ContainsFunc(v, unicode.IsControl) })
+	values = slices.DeleteFunc(values, func(v string) bool { return v == "'"+query.Other+"'" })
 	if len(values) == 0 {
 		c.note = fmt.Sprintf("no value has %d rows; list those that can occur", leastRows)
 		return nil
@@ -309,7 +387,7 @@ func (d *drafter) text(table string, kept []column, left []string) string {
 		if i == len(kept)-1 {
 			comma = ""
 		}
-		fmt.Fprintf(&b, "    %s %s%s -- %s\n", syntax.WriteName(c.name), c.domain, comma, c.note)
+		b.WriteString(c.line(comma))
 	}
 	fmt.Fprintf(&b, ") FROM %s WITH (\n", syntax.WriteName(table))
 	b.WriteString("    epsilon = 1, -- of everything that is ever answered: choose it before anyone asks\n")
