@@ -367,7 +367,12 @@ func (b *binder) dateArguments(name string, e *sqlparser.FuncExpr, args []*expr)
 			return args, nil
 		}
 	}
-	return nil, b.g.FirstToken(e).Unsupported(name + "() of what is no date").
+	at := b.g.FirstToken(e)
+	what := name + "()"
+	if at.End-at.Position != len(name) { // a form is written in its place, as x::date
+		what = "the date or the moment"
+	}
+	return nil, at.Unsupported(what + " of what is no date").
 		WithHint("it takes a column declared DATE, a date as '2024-12-31', 'now', and what such a function makes of them")
 }
 

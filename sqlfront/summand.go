@@ -20,6 +20,8 @@ type summand struct {
 	unit    *big.Rat       // nil: 1, and the values are INTEGER; else they are REAL
 }
 
+const inAggregate = " inside an aggregate"
+
 const sumHint = "SUM and AVG take integer, REAL and NUMERIC columns, numbers, + - * / % and CASE; divide the aggregate instead of its argument"
 
 // summand compiles the argument of an aggregate.
@@ -64,11 +66,11 @@ func integerResult(x scalar) (int64, error) {
 	case math.Abs(x.value.Float()) >= 1<<63:
 		return 0, errOverflow()
 	}
-	return 0, errFraction()
+	return 0, errFraction(inAggregate, sumHint)
 }
 
-func errFraction() *sqlerr.Error {
-	return sqlerr.New(sqlerr.Unsupported, "a number with a fraction inside an aggregate is outside the dialect").WithHint("%s", sumHint)
+func errFraction(where, hint string) *sqlerr.Error {
+	return sqlerr.New(sqlerr.Unsupported, "a number with a fraction%s is outside the dialect", where).WithHint("%s", hint)
 }
 
 func errOverflow() error {
@@ -100,6 +102,14 @@ func (b *binder) columnSummand(e *sqlparser.ColName) (summand, error) {
 		x.unit = steps.Step()
 	}
 	return x, b.placedAt(err, e)
+}
+
+// counting says where an expression stands that is counted in units, and what people can write there.
+func (b *binder) counting() (where, hint string) {
+	if b.summing {
+		return inAggregate, sumHint
+	}
+	return " in a key of GROUP BY", binHint
 }
 
 // worth returns the number that a value of 1 stands for.
@@ -175,7 +185,8 @@ func (b *binder) amount(e sqlparser.Expr) (x *expr, unit *big.Rat, err error) {
 	case *sqlparser.FuncExpr:
 		if !b.isFunction(e) {
 			construct, _ := b.construct(e)
-			return nil, nil, b.g.StartToken(e).Unsupported(construct+" inside an aggregate").WithHint("%s", sumHint)
+			where, hint := b.counting()
+			return nil, nil, b.g.StartToken(e).Unsupported(construct+where).WithHint("%s", hint)
 		}
 	}
 	x, err = b.expr(e)
@@ -225,9 +236,10 @@ func (b *binder) numberAmount(e sqlparser.Expr) (*expr, *big.Rat, error) {
 // refuseAmount refuses a compiled operand of arithmetic that is no number.
 func (b *binder) refuseAmount(x *expr, e sqlparser.Expr) error {
 	if x.literal != nil && x.literal.real != nil {
-		return errFraction().At(b.g.FirstToken(e).Position)
+		return errFraction(b.counting()).At(b.g.FirstToken(e).Position)
 	}
-	return b.refuseText(x, e, "a text inside an aggregate", sumHint)
+	where, hint := b.counting()
+	return b.refuseText(x, e, "a text"+where, hint)
 }
 
 func (b *binder) binaryAmount(e *sqlparser.BinaryExpr) (*expr, *big.Rat, error) {
@@ -270,7 +282,11 @@ func (b *binder) binaryAmount(e *sqlparser.BinaryExpr) (*expr, *big.Rat, error) 
 			return x, by.Quo(worth(unitX), by), nil
 		}
 	}
-	return nil, nil, b.g.FirstToken(e).Unsupported("dividing by this inside an aggregate").WithHint("divide the aggregate instead")
+	where, hint := b.counting()
+	if b.summing {
+		hint = "divide the aggregate instead"
+	}
+	return nil, nil, b.g.FirstToken(e).Unsupported("dividing by this"+where).WithHint("%s", hint)
 }
 
 // notIntegral refuses operands that cannot be counted in units.
@@ -280,10 +296,11 @@ func (b *binder) notIntegral(operands ...*expr) error {
 			return b.undefined(x.full.lo)
 		}
 		if !x.full.isNumber() {
-			return sqlerr.New(sqlerr.Unsupported, "a text inside an aggregate is outside the dialect").WithHint("%s", sumHint)
+			where, hint := b.counting()
+			return sqlerr.New(sqlerr.Unsupported, "a text%s is outside the dialect", where).WithHint("%s", hint)
 		}
 	}
-	return errFraction()
+	return errFraction(b.counting())
 }
 
 // caseAmount compiles a CASE. It converts the results to one unit: the largest that
