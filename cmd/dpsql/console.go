@@ -209,6 +209,18 @@ func (c *console) notice(text string) {
 	fmt.Fprintln(c.err, text)
 }
 
+// tell writes a line about what was done: for programs, to standard error.
+func (c *console) tell(text string) {
+	if c.format != render.JSON {
+		c.notice(render.Visible(text))
+		return
+	}
+	c.flush()
+	render.JSONLine(c.err, struct {
+		Notice string `json:"notice"`
+	}{text})
+}
+
 // warn writes warnings beside a result.
 func (c *console) warn(warnings []string) {
 	for _, w := range warnings {

@@ -185,7 +185,11 @@ func (r *runner) load(ctx context.Context, args []string) error {
 		return err
 	}
 	r.console.warn(report.Warnings)
-	if err := r.console.report(importReport(report)); err != nil || report.Skipped || im.Append || !r.console.outTTY {
+	r.console.tell(importReport(report))
+	for _, note := range report.Notes {
+		r.console.tell(note)
+	}
+	if err := r.console.flush(); err != nil || report.Skipped || im.Append || !r.console.outTTY {
 		return err
 	}
 	return r.console.report("declare its columns: .draft " + syntax.WriteName(report.Table) + " writes a first declaration")
@@ -225,9 +229,6 @@ func importReport(r engine.ImportReport) string {
 	for _, null := range r.Dialect.Nulls {
 		text += fmt.Sprintf("; %q is NULL", null)
 	}
-	for _, note := range r.Notes {
-		text += "; " + note
-	}
 	return text
 }
 
@@ -259,7 +260,7 @@ func parseImport(args []string) (engine.Import, error) {
 	}
 	if len(words) != 2 {
 		return im, sqlerr.New(sqlerr.Invalid, ".import takes a file and a table").
-			WithHint(".import [--csv|--tsv|--separator C] [--quote C] [--decimal C] [--null TEXT] [--skip N] [--encoding NAME] [--append] [--if-missing] FILE TABLE")
+			WithHint(".import [--csv|--tsv|--separator C] [--quote C] [--decimal C] [--null TEXT] [--skip N] [--encoding NAME] [--numbers] [--append] [--if-missing] FILE TABLE")
 	}
 	im.Path, im.Table = words[0], words[1]
 	return im, nil
@@ -271,6 +272,8 @@ var importValues = map[string]string{"separator": "';'", "quote": "''", "decimal
 // importSwitch sets a switch without a value.
 func importSwitch(im *engine.Import, name string) error {
 	switch name {
+	case "numbers":
+		im.Dialect.Numbers = true
 	case "append":
 		im.Append = true
 	case "if-missing":
@@ -281,7 +284,7 @@ func importSwitch(im *engine.Import, name string) error {
 		im.Dialect.Comma = '\t'
 	default:
 		return sqlerr.New(sqlerr.Invalid, ".import has no switch --%s", name).
-			WithHint("the switches are --csv, --tsv, --separator, --quote, --decimal, --null, --skip, --encoding, --append and --if-missing")
+			WithHint("the switches are --csv, --tsv, --separator, --quote, --decimal, --null, --skip, --encoding, --numbers, --append and --if-missing")
 	}
 	return nil
 }

@@ -126,20 +126,36 @@ func (f *file) detect(ctx context.Context) (names []string, kinds []seen, err er
 	if err != nil {
 		return nil, nil, err
 	}
+	tallies := make([]tally, len(fields))
 	f.fields, kinds = fields, make([]seen, len(fields))
 	for {
 		fields, err := r.next(ctx)
 		if err == io.EOF {
 			f.decide(kinds)
-			return f.namedColumns(kinds)
+			names, of, err := f.namedColumns(kinds)
+			f.noticed(names, of, tallies)
+			return names, of, err
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 		for i, field := range fields {
-			if !f.dialect.isNull(field) {
-				kinds[i].add(field)
+			if f.dialect.isNull(field) {
+				continue
 			}
+			if f.dialect.Numbers {
+				field = plain(field, f.dialect.Decimal)
+			}
+			tallies[i].see(&kinds[i], field)
+		}
+	}
+}
+
+// noticed says what was noticed of the columns of texts.
+func (f *file) noticed(names []string, kinds []seen, tallies []tally) {
+	for i, name := range names {
+		if text := tallies[f.kept[i]].notice(name); text != "" && kinds[i].typ() == typeText {
+			f.notes = append(f.notes, text)
 		}
 	}
 }
@@ -186,6 +202,9 @@ func (f *file) rows(columns []Column) (func(context.Context) ([]any, error), err
 func (f *file) value(field, typ string) any {
 	if f.dialect.isNull(field) {
 		return nil
+	}
+	if f.dialect.Numbers && typ != typeText {
+		field = plain(field, f.dialect.Decimal)
 	}
 	if f.dialect.Decimal == ',' && typ == typeReal {
 		field = strings.Replace(field, ",", ".", 1)

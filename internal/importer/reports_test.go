@@ -26,7 +26,12 @@ func TestReports(t *testing.T) {
 		{"duplicate.csv", importer.Dialect{}, "ward TEXT, score INTEGER, score_2 INTEGER", []string{"'north' 3 4", "'south' 5 6"}, "column 3 has the name of another, and is called score_2"},
 		{"index.csv", importer.Dialect{}, "column_1 INTEGER, ward TEXT, age INTEGER", []string{"0 'north' 34", "1 'south' 51", "2 'north' 28"}, "column 1 has no name, and is called column_1"},
 		{"markers.csv", importer.Dialect{Nulls: []string{"NA", "-", "n/a"}}, "ward TEXT, age INTEGER, days INTEGER", []string{"'north' 34 2", "'south' NULL 7", "'north' NULL 3", "'east' 28 NULL"}, ""},
-		{"money.csv", importer.Dialect{}, "ward TEXT, fee TEXT, share TEXT", []string{"'north' '$1,250.00' '12%'", "'south' '$980.50' '7%'", "'east' '$12,000.00' '81%'"}, ""},
+		{"money.csv", importer.Dialect{}, "ward TEXT, fee TEXT, share TEXT", []string{"'north' '$1,250.00' '12%'", "'south' '$980.50' '7%'", "'east' '$12,000.00' '81%'"},
+			"`fee`: numbers but for signs of money, percent or thousands in 3 rows: --numbers; `share`: numbers but for signs of money, percent or thousands in 3 rows: --numbers"},
+		{"money.csv", importer.Dialect{Numbers: true}, "ward TEXT, fee REAL, share INTEGER", []string{"'north' 1250.0 12", "'south' 980.5 7", "'east' 12000.0 81"}, ""},
+		{"markers.csv", importer.Dialect{}, "ward TEXT, age TEXT, days TEXT", []string{"'north' '34' '2'"},
+			"`age`: numbers but for `-` in 1 row, `NA` in 1 row: --null - --null NA; `days`: numbers but for `n/a` in 1 row: --null n/a"},
+		{"blank.csv", importer.Dialect{}, "id INTEGER, sex TEXT, age INTEGER", []string{"0 'f' NULL"}, "`sex`: the empty text in 30 rows: --null '' makes it NULL"},
 		{"quotes.tsv", importer.Dialect{NoQuote: true}, "note TEXT, age INTEGER", []string{`'12" pipe' 34`, `'"so-called" cure' 51`, `'"open' 28`}, ""},
 		{"sep.csv", importer.Dialect{}, "ward TEXT, fee REAL", []string{"'north' 12.5", "'south' 8.0"}, ""},
 		{"space.csv", importer.Dialect{}, "ward TEXT, age INTEGER", []string{"'north' 34", "'south' 51"}, ""},
@@ -71,6 +76,7 @@ func TestOtherFiles(t *testing.T) {
 		{"CR and quotes", "a,b\r\"x,y\",2\r", "a TEXT, b INTEGER", []string{"'x,y' 2"}, 1},
 		{"a comment and a blank line", "# x, y\n\na,b,c\n1,2,3\n", "a INTEGER, b INTEGER, c INTEGER", []string{"1 2 3"}, 1},
 		{"blank lines first", "\n\na;b\n1;2\n", "a INTEGER, b INTEGER", []string{"1 2"}, 0},
+		{"decimal commas", "a,b\nx,\"1,5\"\ny,\"2,25\"\n", "a TEXT, b TEXT", []string{"'x' '1,5'", "'y' '2,25'"}, 1},
 		{"blanks behind numbers", "a,b\n1 , 2.5 \n , \n", "a INTEGER, b REAL", []string{"1 2.5", "NULL NULL"}, 0},
 	}
 	for _, test := range tests {

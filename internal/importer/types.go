@@ -41,6 +41,12 @@ func (s *seen) add(field string) {
 	}
 }
 
+// join adds what other fields were.
+func (s *seen) join(o seen) {
+	s.integer, s.large = s.integer || o.integer, s.large || o.large
+	s.point, s.comma, s.text = s.point || o.point, s.comma || o.comma, s.text || o.text
+}
+
 // with takes the fractions with one decimal mark for numbers, and those with the other for
 // texts.
 func (s seen) with(decimal byte) seen {
