@@ -105,6 +105,8 @@ func TestDraftRunsAsItStands(t *testing.T) {
 		{name: "thirds", values: "i / 3.0", domain: "REAL BETWEEN 0 AND 400 STEP 0.01", average: "x", off: 0.005},
 		{name: "long whole numbers", values: "i / 2 * 7919", domain: "REAL BETWEEN 0 AND 4000000 STEP 100", average: "x", off: 50},
 		{name: "large numbers that differ little", values: "1e12 + i % 10 + 0.5", domain: "--   x: has numbers that differ little for their size"},
+		{name: "no person", values: "i % 3", domain: "-- who is a person? unit = column"},
+		{name: "a person by the name", values: "i / 3 AS VisitorId, i % 5", domain: "unit = VisitorId, max_rows = 3"},
 		{name: "a text with a comment", values: "iif(i % 2, ', -- ', 'b')", domain: "x TEXT IN (', -- ', 'b') OR OTHER,"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -167,7 +167,7 @@ func (d *drafter) column(name string) (column, error) {
 }
 
 // namesRows matches names of columns that tell persons and things apart.
-var namesRows = regexp.MustCompile(`(?i)(^|_)(id|uuid|person|patient|customer|user|client|household|passenger|member|employee|student|subscriber)(_?(id|no|nr|number|key))?$`)
+var namesRows = regexp.MustCompile(`[a-z](Id|ID|Uuid|UUID)$|(?i)(^|_)(id|visitor|uuid|person|patient|customer|user|client|household|passenger|member|employee|student|subscriber)(_?(id|no|nr|number|key))?$`)
 
 // unit proposes a column as the unit.
 func (d *drafter) unit(c *column, at string, f facts) error {
@@ -392,6 +392,9 @@ func (d *drafter) text(table string, kept []column, left []string) string {
 	fmt.Fprintf(&b, ") FROM %s WITH (\n", syntax.WriteName(table))
 	b.WriteString("    epsilon = 1, -- of everything that is ever answered: choose it before anyone asks\n")
 	b.WriteString("    delta = 1e-6 -- far below 1 / rows\n")
+	if len(d.units) == 0 {
+		b.WriteString("    -- who is a person? unit = column, max_rows = n, if one can have several rows\n")
+	}
 	for _, unit := range d.units {
 		b.WriteString(unit + "\n")
 	}
