@@ -82,7 +82,7 @@ func (c *conn) parseAll(text string) ([]parsedStatement, *misplaced) {
 		switch {
 		case err != nil:
 		case in.Command:
-			err = dotted(1)
+			err = commanded(in)
 		default:
 			c.passing += weight(in.Text)
 			if err = c.keep("", 0); err == nil {
@@ -157,7 +157,7 @@ func oneStatement(text string) (string, error) {
 	case err != nil:
 		return "", err
 	case first.Command:
-		return "", dotted(1)
+		return "", commanded(first)
 	}
 	if _, err := scanner.Next(); !errors.Is(err, io.EOF) {
 		return "", failure("42601", "a prepared statement cannot have several statements")

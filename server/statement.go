@@ -172,6 +172,7 @@ func moved(err error, v *verb) error {
 	return sqlerr.Move(err, at)
 }
 
-func dotted(position int) error {
-	return failure("42601", `syntax error at "."`).at(position).withHint("commands that begin with a point belong to the dpsql shell")
+// commanded refuses a command of a shell.
+func commanded(in engine.Input) error {
+	return failure("42601", `syntax error at "%s"`, in.Text[:1]).at(1).withHint("lines that begin with a point or a backslash are commands of a shell")
 }

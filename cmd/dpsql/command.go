@@ -119,10 +119,20 @@ func findCommand(word string) (command, error) {
 		return found[0], nil
 	}
 	err := sqlerr.New(sqlerr.Unknown, "there is no command %s", word)
+	if ours := ofPsql[word]; ours != "" {
+		return command{}, err.WithHint("what psql's %s does is %s here", word, ours)
+	}
 	if near := sqlerr.Closest(word, slices.Values(commandNames())); near != "" {
 		return command{}, err.WithHint("did you mean %s?", near)
 	}
 	return command{}, err.WithHint(".help lists the commands")
+}
+
+// ofPsql has the commands that people know from psql, and what does the same here.
+var ofPsql = map[string]string{
+	`\d`: ".tables, or .schema TABLE", `\d+`: ".schema TABLE", `\dt`: ".tables", `\du`: "SHOW USERS", `\h`: ".help", `\?`: ".help", `\q`: ".quit",
+	`\i`: ".read FILE", `\o`: ".output FILE", `\g`: "a semicolon", `\set`: ".parameter set NAME VALUE", `\timing`: ".timer on", `\x`: ".mode", `\echo`: ".print TEXT",
+	`\copy`: ".import FILE TABLE",
 }
 
 func commandNames() []string {

@@ -12,7 +12,7 @@ import (
 // Input is one statement or dot-command of a script.
 type Input struct {
 	Text    string // from its first character through its semicolon, if it has one
-	Command bool   // it is a dot-command: a line that starts with a point
+	Command bool   // it is a dot-command: a line that starts with a point, or with a backslash as psql's do
 	Line    int    // 1-based line of the first character
 	Column  int    // 1-based character in that line
 }
@@ -61,7 +61,7 @@ func (s *Scanner) Next() (Input, error) {
 			return s.finish(err)
 		}
 		if s.startsCommand(b) {
-			return s.command()
+			return s.command(b)
 		}
 		if s.take(b) {
 			return s.statement(), nil
@@ -75,8 +75,11 @@ func (s *Scanner) Next() (Input, error) {
 }
 
 func (s *Scanner) startsCommand(b byte) bool {
-	return b == '.' && s.fresh && s.split == (splitter{})
+	return beginsCommand(b) && s.fresh && s.split == (splitter{})
 }
+
+// beginsCommand reports whether a line that starts with the character is a command.
+func beginsCommand(b byte) bool { return b == '.' || b == '\\' }
 
 // take adds one byte and reports whether it completes a statement.
 func (s *Scanner) take(b byte) bool {
@@ -137,10 +140,10 @@ func (s *Scanner) statement() Input {
 	return s.in
 }
 
-// command reads a dot-command to the end of its line.
-func (s *Scanner) command() (Input, error) {
+// command reads a dot-command, of which it is given the first character, to the end of its line.
+func (s *Scanner) command(first byte) (Input, error) {
 	s.in = Input{Command: true, Line: s.line, Column: s.column}
-	s.text = append(s.text[:0], '.')
+	s.text = append(s.text[:0], first)
 	for {
 		b, err := s.r.ReadByte()
 		if err != nil && err != io.EOF {
@@ -274,7 +277,7 @@ func (s *splitter) pending() bool {
 // it has: a statement lacks its semicolon, or a string, quoted name or comment
 // its end. A dot-command and a text without a statement are complete.
 func Incomplete(text string) bool {
-	if strings.HasPrefix(strings.TrimLeft(text, blanks), ".") {
+	if first := strings.TrimLeft(text, blanks); first != "" && beginsCommand(first[0]) {
 		return false
 	}
 	var s splitter

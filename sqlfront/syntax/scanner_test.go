@@ -48,6 +48,7 @@ func TestScanner(t *testing.T) {
 		{"commands", ".help\na;\n  .import 'x;y' t -- z  \r\nb;", []Input{
 			{".help", true, 1, 1}, {"a;", false, 2, 1}, {".import 'x;y' t -- z", true, 3, 3}, {"b;", false, 4, 1}}},
 		{"a command at the end", ".quit", []Input{{".quit", true, 1, 1}}},
+		{"of psql", "\\d t\nSELECT\n\\d;", []Input{{`\d t`, true, 1, 1}, {"SELECT\n\\d;", false, 2, 1}}},
 		{"points inside", "SELECT a\n.b;c; .d", []Input{{"SELECT a\n.b;", false, 1, 1}, {"c;", false, 2, 4}, {".d", false, 2, 7}}},
 		{"a point in a comment", "/* \n.x */a;", []Input{{"a;", false, 2, 6}}},
 		{"unterminated string", "a 'b;\n", []Input{{"a 'b;", false, 1, 1}}},
@@ -145,7 +146,7 @@ func TestIncomplete(t *testing.T) {
 		{"", false}, {" \n", false}, {"-- x", false}, {"/* x */", false}, {";", false}, {"SELECT 1;", false}, {"SELECT 1; -- x", false},
 		{"SELECT 1; SELECT", true}, {"SELECT", true}, {"SELECT 1", true}, {"SELECT ';", true}, {"SELECT ';'", true}, {"SELECT ';';", false},
 		{"SELECT \";", true}, {"SELECT [;", true}, {"SELECT `;", true}, {"SELECT 1 -- ;", true}, {"SELECT 1 /* ;", true}, {"/* ", true},
-		{"SELECT 1; /*", true}, {"-", true}, {".tables", false}, {"  .import 'x", false}, {"SELECT 'it''s';", false}, {`SELECT '\';`, false},
+		{"SELECT 1; /*", true}, {"-", true}, {".tables", false}, {"  .import 'x", false}, {`\d people`, false}, {`SELECT \d`, true}, {"SELECT 'it''s';", false}, {`SELECT '\';`, false},
 	}
 	for _, c := range cases {
 		if got := Incomplete(c.text); got != c.want {
