@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // markers are words that programs write for a value that is not there. No other word of
@@ -52,8 +53,10 @@ func (t *tally) see(column *seen, field string) {
 
 var (
 	thousands = regexp.MustCompile(`^-?\d{1,3}(,\d{3})+$`)
-	dress     = map[byte]*regexp.Regexp{'.': dressOf(`,`, `\.`), ',': dressOf(`\.`, `,`)}
-	groups    = strings.NewReplacer(",", "", ".", "", "'", "", "’", "", "\u00a0", "", "\u202f", "")
+	dress     = sync.OnceValue(func() map[byte]*regexp.Regexp { // by the decimal mark
+		return map[byte]*regexp.Regexp{'.': dressOf(`,`, `\.`), ',': dressOf(`\.`, `,`)}
+	})
+	groups = strings.NewReplacer(",", "", ".", "", "'", "", "’", "", "\u00a0", "", "\u202f", "")
 )
 
 // dressOf matches a number with signs of money, a percent sign or groups of thousands.
@@ -63,7 +66,7 @@ func dressOf(group, mark string) *regexp.Regexp {
 }
 
 func dressed(field string) bool {
-	return dress['.'].MatchString(field) || dress[','].MatchString(field)
+	return dress()['.'].MatchString(field) || dress()[','].MatchString(field)
 }
 
 // plain returns a number without its dress, and any other field as it is.
@@ -71,7 +74,7 @@ func plain(field string, decimal byte) string {
 	if decimal != ',' {
 		decimal = '.'
 	}
-	m := dress[decimal].FindStringSubmatch(strings.TrimSpace(field))
+	m := dress()[decimal].FindStringSubmatch(strings.TrimSpace(field))
 	if m == nil {
 		return field
 	}
