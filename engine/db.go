@@ -325,12 +325,17 @@ func prepare(text string) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
+	return prepared(read)
+}
+
+// prepared prepares a statement that was read.
+func prepared(read *syntax.Reading) (*Prepared, error) {
 	p := &Prepared{read: read, around: sync.OnceValues(func() (*around.Statement, error) { return around.Of(read) })}
-	if _, err = p.settings(released.DefaultSettings()); err != nil {
+	if _, err := p.settings(released.DefaultSettings()); err != nil {
 		return nil, err
 	}
 	if p.read.Why != nil {
-		if _, err = p.around(); err != nil {
+		if _, err := p.around(); err != nil {
 			return nil, p.refusal(err)
 		}
 	}
@@ -351,6 +356,22 @@ func (p *Prepared) settings(s Settings) (Settings, error) {
 // Parameters returns the names of the statement's arguments, in order. An argument without
 // a name is "".
 func (p *Prepared) Parameters() []string { return p.read.Parameters }
+
+// Shapes returns what the parameters stand for; nil if each is a value.
+func (p *Prepared) Shapes() []syntax.Shape { return p.read.Shapes }
+
+// Give returns the statement given the arguments that are more than values, see syntax.Given. A statement that has such
+// runs only so; without them its columns and parameters may be asked for, those of a list having its elements' type.
+func (p *Prepared) Give(given []syntax.Given) (*Prepared, error) {
+	read, err := p.read.Give(given)
+	if err == nil {
+		p, err = prepared(read)
+	}
+	if err != nil {
+		return nil, public(context.Background(), err)
+	}
+	return p, nil
+}
 
 // Exec prepares a statement and runs it, see ExecPrepared.
 func (s *Session) Exec(ctx context.Context, text string, args []query.Value) (*Result, error) {
@@ -393,6 +414,9 @@ func (s *Session) exec(ctx context.Context, p *Prepared, args []query.Value) (r 
 		}
 	}
 	if p.read.Query != nil {
+		if err = p.read.Open(); err != nil {
+			return nil, err
+		}
 		return s.query(ctx, p, args)
 	}
 	if create, ok := p.read.Statement.(*syntax.CreatePublic); ok && create.As > 0 && create.Keys == nil && len(args) == 0 {

@@ -165,8 +165,9 @@ type asked struct {
 // arguments are the values of a statement's parameters: those of the engine as it takes them, and
 // those of a question about the catalog as the client sent them.
 type arguments struct {
-	values []query.Value
-	sent   []any // nil, a string in text form or []byte in binary form
+	prepared *engine.Prepared // the statement, given these
+	values   []query.Value
+	sent     []any // nil, a string in text form or []byte in binary form
 }
 
 // portal is a statement with its arguments. It runs when its first row is asked for, once.

@@ -111,7 +111,7 @@ func (c *conn) describe(m *pgproto3.Describe) error {
 	if err := c.admitted(st); err != nil {
 		return err
 	}
-	columns, err := c.columnsOf(st, nil)
+	columns, err := c.columnsOf(st, arguments{})
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (c *conn) describeNow() error {
 	if err := c.admitted(p.statement); err != nil {
 		return err
 	}
-	columns, err := c.columnsOf(p.statement, p.args.values)
+	columns, err := c.columnsOf(p.statement, p.args)
 	if err != nil {
 		return err
 	}

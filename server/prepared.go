@@ -112,7 +112,7 @@ func (c *conn) executeNamed(v *verb) (*output, error) {
 // namedColumns returns the columns of what EXECUTE executes.
 func (c *conn) namedColumns(v *verb) ([]column, error) {
 	if st := c.statements[v.name]; st != nil {
-		return c.columnsOf(st, nil)
+		return c.columnsOf(st, arguments{})
 	}
 	return nil, nil
 }

@@ -35,12 +35,13 @@ func (c *conn) run(st *statement, args arguments) (*output, error) {
 			return err
 		}
 		c.session.SetFree(c.readOnly())
-		r, err = c.session.ExecPrepared(ctx, st.prepared, args.values)
+		r, err = c.session.ExecPrepared(ctx, cmp.Or(args.prepared, st.prepared), args.values)
 		return err
 	})
 	c.audit(st, r, err)
 	if err == nil && st.asked == nil {
 		out = c.outputOf(st, r)
+		err = c.asDescribed(st, out.columns)
 	}
 	return out, err
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -17,13 +18,40 @@ func (st *statement) arguments(sent []any) (a arguments, err error) {
 	if st.asked != nil {
 		return arguments{sent: sent}, nil
 	}
-	a.values = make([]query.Value, len(sent))
+	a.prepared, a.values = st.prepared, make([]query.Value, len(sent))
+	given := make([]syntax.Given, len(sent))
 	for i, v := range sent {
-		if a.values[i], err = decode(st.types[i], v); err != nil {
+		switch st.shape(i) {
+		case syntax.ArrayShape:
+			var list []query.Value
+			if list, err = decodeArray(st.types[i], v); len(list) > 0 {
+				a.values[i] = list[0]
+				a.values = append(a.values, list[1:]...)
+			}
+			given[i].Length = len(list)
+		default:
+			a.values[i], err = decode(st.types[i], v)
+			given[i].Unit = a.values[i].Str()
+		}
+		if err != nil {
 			return a, failure("22P02", "parameter $%d: %v", i+1, err)
 		}
 	}
-	return a, nil
+	if st.shaped() {
+		a.prepared, err = st.prepared.Give(given)
+	}
+	return a, err
+}
+
+// shaped reports whether a parameter is more than a value.
+func (st *statement) shaped() bool { return st.prepared != nil && st.prepared.Shapes() != nil }
+
+// shape returns what a parameter stands for.
+func (st *statement) shape(parameter int) syntax.ShapeKind {
+	if !st.shaped() {
+		return syntax.ValueShape
+	}
+	return st.prepared.Shapes()[parameter].Kind
 }
 
 // newStatement parses a statement. types are those that the client gave for the parameters; 0
@@ -101,12 +129,16 @@ func (c *conn) learnTypes(ctx context.Context, st *statement, types []uint32) er
 		return failure("08P01", "types are given for %d parameters, and the statement has %d", len(types), len(st.types))
 	}
 	for i := range st.types {
-		if st.types[i] = oids[inferred[i]]; i < len(types) && types[i] != 0 && types[i] != oidUnknown {
+		list := st.shape(i) == syntax.ArrayShape
+		if st.types[i] = oids[inferred[i]]; list {
+			st.types[i] = arrayOf[st.types[i]]
+		}
+		if i < len(types) && types[i] != 0 && types[i] != oidUnknown {
 			st.types[i] = types[i]
 		}
-		if !known(st.types[i]) {
+		if one := elementOf(st.types[i]); !list && !known(st.types[i]) || list && !known(one) {
 			return failure("0A000", "parameter $%d has type %d, which is not taken", i+1, st.types[i]).
-				withHint("the types are int2, int4, int8, float4, float8, numeric, text, varchar, bool, date and timestamp")
+				withHint("the types are int2, int4, int8, float4, float8, numeric, text, varchar, bool, date, timestamp and timestamptz, and behind = ANY arrays of these")
 		}
 	}
 	return nil
@@ -122,7 +154,7 @@ func unknownSetting(st *statement, err error) error {
 }
 
 // columnsOf returns the columns that a statement will have, none if it has no rows.
-func (c *conn) columnsOf(st *statement, args []query.Value) ([]column, error) {
+func (c *conn) columnsOf(st *statement, args arguments) ([]column, error) {
 	switch {
 	case st.empty():
 		return nil, nil
@@ -135,10 +167,29 @@ func (c *conn) columnsOf(st *statement, args []query.Value) ([]column, error) {
 	}
 	var columns []engine.Column
 	err := c.work(func(ctx context.Context) (err error) {
-		columns, err = c.session.Columns(ctx, st.prepared, args)
+		columns, err = c.session.Columns(ctx, cmp.Or(args.prepared, st.prepared), args.values)
 		return err
 	})
-	return columnsFor(columns), err
+	out := columnsFor(columns)
+	if err == nil && args.prepared != nil {
+		err = c.asDescribed(st, out)
+	}
+	return out, err
+}
+
+// asDescribed makes columns of dates those of timestamps where a unit that is an argument decides which they are: the
+// client may have been told so before it gave the argument.
+func (c *conn) asDescribed(st *statement, columns []column) error {
+	if !st.shaped() {
+		return nil
+	}
+	described, err := c.columnsOf(st, arguments{})
+	for i := range described {
+		if described[i].oid == oidTimestamp && columns[i].oid == oidDate {
+			columns[i] = described[i]
+		}
+	}
+	return err
 }
 
 // queryIn returns the query inside a statement, which has rows and no parameters.
@@ -150,7 +201,7 @@ func (c *conn) queryIn(v *verb, what string) (*statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	columns, err := c.columnsOf(st, nil)
+	columns, err := c.columnsOf(st, arguments{})
 	if err == nil && len(columns) == 0 {
 		err = failure("42601", "%s needs a query", what)
 	}

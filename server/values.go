@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"dpsql/engine"
+	"dpsql/internal/calendar"
 	"dpsql/query"
 	"dpsql/server/pgcatalog"
 )
@@ -33,7 +36,23 @@ const (
 	oidDate      = 1082
 	oidTimestamp = 1114
 	oidNumeric   = 1700
+
+	oidTimestampTZ = 1184
 )
+
+// arrayOf are the array types by their elements'.
+var arrayOf = map[uint32]uint32{oidBool: 1000, oidName: 1003, oidInt2: 1005, oidInt4: 1007, oidText: 1009, oidBpchar: 1014, oidVarchar: 1015, oidInt8: 1016, oidFloat4: 1021,
+	oidFloat8: 1022, oidOID: 1028, oidTimestamp: 1115, oidDate: 1182, oidTimestampTZ: 1185, oidNumeric: 1231}
+
+// elementOf returns the type of an array type's elements, 0 for other types.
+func elementOf(array uint32) uint32 {
+	for element, of := range arrayOf {
+		if of == array {
+			return element
+		}
+	}
+	return 0
+}
 
 // oids are the types of the engine.
 var oids = map[engine.Type]uint32{
@@ -76,7 +95,7 @@ func sizeOf(oid uint32) int16 {
 		return 2
 	case oidInt4, oidOID, oidFloat4, oidDate:
 		return 4
-	case oidInt8, oidFloat8, oidTimestamp:
+	case oidInt8, oidFloat8, oidTimestamp, oidTimestampTZ:
 		return 8
 	case oidName:
 		return 64
@@ -87,7 +106,7 @@ func sizeOf(oid uint32) int16 {
 // known reports whether parameters of a type are taken.
 func known(oid uint32) bool {
 	switch oid {
-	case oidBool, oidName, oidInt8, oidInt2, oidInt4, oidText, oidOID, oidFloat4, oidFloat8, oidUnknown, oidBpchar, oidVarchar, oidDate, oidTimestamp, oidNumeric:
+	case oidBool, oidName, oidInt8, oidInt2, oidInt4, oidText, oidOID, oidFloat4, oidFloat8, oidUnknown, oidBpchar, oidVarchar, oidDate, oidTimestamp, oidTimestampTZ, oidNumeric:
 		return true
 	}
 	return false
@@ -108,6 +127,40 @@ func decode(oid uint32, sent any) (query.Value, error) {
 	return query.Null(), nil
 }
 
+// decodeArray returns the elements of a parameter that is an array; those of NULL are one NULL.
+func decodeArray(oid uint32, sent any) ([]query.Value, error) {
+	var elements pgtype.FlatArray[pgtype.UndecodedBytes]
+	var err error
+	switch x := sent.(type) {
+	case nil:
+		elements = append(elements, nil)
+	case string:
+		err = arrayTypes().Scan(oid, pgproto3.TextFormat, []byte(x), &elements)
+	case []byte:
+		err = arrayTypes().Scan(oid, pgproto3.BinaryFormat, x, &elements)
+	}
+	if err != nil {
+		return nil, errors.New("the array is malformed")
+	}
+	values := make([]query.Value, len(elements))
+	for i, e := range elements {
+		var one any
+		switch _, binary := sent.([]byte); {
+		case e == nil:
+		case binary:
+			one = []byte(e)
+		default:
+			one = string(e)
+		}
+		if values[i], err = decode(elementOf(oid), one); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+var arrayTypes = sync.OnceValue(pgtype.NewMap)
+
 // typeOf returns the engine's type for one of PostgreSQL's.
 func typeOf(oid uint32) engine.Type {
 	switch oid {
@@ -121,7 +174,7 @@ func typeOf(oid uint32) engine.Type {
 		return engine.Bool
 	case oidDate:
 		return engine.Date
-	case oidTimestamp:
+	case oidTimestamp, oidTimestampTZ:
 		return engine.Timestamp
 	}
 	return engine.Text
@@ -131,7 +184,22 @@ func decodeText(oid uint32, text string) (query.Value, error) {
 	if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
 		return query.Value{}, errors.New("the text is not UTF-8")
 	}
+	if oid == oidTimestampTZ {
+		return decodeInstant(text)
+	}
 	return typeOf(oid).Parse(text)
+}
+
+// decodeInstant reads a moment with its zone, which may stand behind a date too, and returns it in UTC.
+func decodeInstant(text string) (query.Value, error) {
+	const day = len(time.DateOnly)
+	if len(text) > day+1 && text[day] == ' ' && strings.ContainsRune("+-", rune(text[day+1])) {
+		text = text[:day] + " 00:00:00" + text[day+1:]
+	}
+	if moment, ok := calendar.ParseMoment(text); ok {
+		text = calendar.FormatMoment(moment)
+	}
+	return engine.Timestamp.Parse(text)
 }
 
 func decodeBinary(oid uint32, raw []byte) (query.Value, error) {
@@ -152,7 +220,7 @@ func decodeBinary(oid uint32, raw []byte) (query.Value, error) {
 			return query.Value{}, errors.New("the date is not finite")
 		}
 		return query.Text(epoch.AddDate(0, 0, int(days)).Format(time.DateOnly)), nil
-	case oidTimestamp:
+	case oidTimestamp, oidTimestampTZ:
 		micros := int64(binary.BigEndian.Uint64(raw))
 		if micros == math.MaxInt64 || micros == math.MinInt64 {
 			return query.Value{}, errors.New("the timestamp is not finite")

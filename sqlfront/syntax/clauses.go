@@ -14,6 +14,7 @@ func (d *desugaring) desugar(q *Query) error {
 	return caught(func() {
 		d.clauses(q)
 		Replace(q, d.expr)
+		d.check(d.tokens)
 	})
 }
 

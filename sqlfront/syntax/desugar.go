@@ -177,30 +177,41 @@ func wildcards(pattern, any, one string) (string, bool) {
 }
 
 // anyOf desugars x = ANY (ARRAY['a', 'b']) into x IN ('a', 'b'), and x <> ALL (ARRAY[…]) into
-// NOT IN.
+// NOT IN. The array may be an argument.
 func (m maker) anyOf(e *Binary) Expr {
 	none := e.Quantifier == "ALL"
 	if !(e.Op == "=" && !none || (e.Op == "<>" || e.Op == "!=") && none) {
 		return e
 	}
-	switch y := Inside(e.Y).(type) {
-	case *Parameter:
-		m.refuse(y.Pos(), "an array as an argument", "give each value an argument of its own: x IN ($1, $2)")
-	case *Array:
-		if y.Query != nil {
-			return e
-		}
-		parameters := false
-		Walk(y, func(n Node) bool {
-			_, parameter := n.(*Parameter)
-			parameters = parameters || parameter
-			return true
-		})
-		if parameters || len(y.Items) == 0 {
-			m.refuse(m.tokens[m.token(y.Pos())+1].Position, "this array", "list the values: x IN ('a', 'b')")
-		}
-		list := counted(m, &Tuple{span: y.span, Items: y.Items})
-		return counted(m, &In{span: e.span, X: e.X, Set: list, Not: none, Operator: e.Operator})
+	if p := parameterOf(e.Y); p != nil {
+		return m.among(e, p.span, m.values(p))
 	}
-	return e
+	y, ok := Inside(e.Y).(*Array)
+	if !ok || y.Query != nil {
+		return e
+	}
+	parameters := false
+	Walk(y, func(n Node) bool {
+		_, parameter := n.(*Parameter)
+		parameters = parameters || parameter
+		return true
+	})
+	if parameters || len(y.Items) == 0 {
+		m.refuse(m.tokens[m.token(y.Pos())+1].Position, "this array", "list the values: x IN ('a', 'b')")
+	}
+	return m.among(e, y.span, y.Items)
+}
+
+// among returns x IN (…), or x NOT IN (…) for ALL. Without values it is FALSE, or TRUE.
+func (m maker) among(e *Binary, at span, values []Expr) Expr {
+	none := e.Quantifier == "ALL"
+	if len(values) == 0 {
+		op := "<>"
+		if none {
+			op = "="
+		}
+		return m.paren(m.binary(m.number("0"), op, m.number("0")))
+	}
+	list := counted(m, &Tuple{span: at, Items: values})
+	return counted(m, &In{span: e.span, X: e.X, Set: list, Not: none, Operator: e.Operator})
 }

@@ -105,7 +105,7 @@ func (m maker) part(c *Call, word string) Expr {
 	if len(c.Args) != 2 || c.Words[1] != word {
 		return c
 	}
-	name, ok := wordOf(c.Args[0])
+	name, ok := m.unit(c.Args[0])
 	if !ok {
 		return c
 	}
@@ -127,10 +127,10 @@ func (m maker) truncated(c *Call) Expr {
 		return c
 	}
 	unit, x := c.Args[0], c.Args[1]
-	if _, ok := textOf(unit); !ok {
+	if _, ok := textOf(unit); !ok && parameterOf(unit) == nil {
 		unit, x = x, unit
 	}
-	name, ok := wordOf(unit)
+	name, ok := m.unit(unit)
 	if !ok {
 		return c
 	}

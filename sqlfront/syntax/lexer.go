@@ -241,12 +241,12 @@ func (l *lexer) word() (Token, error) {
 	return t, nil
 }
 
-// bracket reads a bracket of an array, which stands behind ARRAY and inside another; else a name.
+// bracket reads a bracket of an array, which stands behind ARRAY and inside another, or the two of an array's type; else a name.
 func (l *lexer) bracket(open bool) (Token, error) {
 	switch {
 	case !open && l.open > 0:
 		l.open--
-	case open && (l.open > 0 || len(l.tokens) > 0 && l.tokens[len(l.tokens)-1].Matches("ARRAY")):
+	case open && (l.open > 0 || strings.HasPrefix(l.text[l.offset:], "[]") || len(l.tokens) > 0 && l.tokens[len(l.tokens)-1].Matches("ARRAY")):
 		l.open++
 	case open:
 		return l.quoted(KindQuoted, 0, ']')

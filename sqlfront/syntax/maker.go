@@ -13,6 +13,7 @@ type desugaring struct {
 	text   string
 	count  int // of the forms so far
 	made   int // of the nodes that were made for them
+	shapes
 }
 
 // The bounds of what forms turn into. Some need an operand twice: a statement of 256 KiB would

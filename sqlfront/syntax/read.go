@@ -20,12 +20,18 @@ type Reading struct {
 	Tokens        []Token
 	Explain, Full bool
 	Settings      []Option // those that the statement has for itself, in the order of the text
+	Shapes        []Shape  // of the parameters; nil if all are values
+
+	given bool // the arguments, by Give
 }
 
 // Read reads exactly one statement, with or without its semicolon. Forms of other systems are turned
 // into SQLite's. What has no place in any query is refused; a query that is outside the dialect of
 // private aggregates is not: the SQL around them may take it.
-func Read(text string) (*Reading, error) {
+func Read(text string) (*Reading, error) { return read(text, nil) }
+
+// read is Read, given the arguments, or without them.
+func read(text string, given []Given) (*Reading, error) {
 	tokens, hints, err := lexOne(text)
 	if err != nil {
 		return nil, err
@@ -45,7 +51,7 @@ func Read(text string) (*Reading, error) {
 				return nil, err
 			}
 		}
-		return r, r.query()
+		return r, r.query(given)
 	}
 	r.Statement, err = (&parser{text: text, tokens: tokens}).statement()
 	return r, err
@@ -63,7 +69,7 @@ func Parse(text string) (Statement, error) {
 }
 
 // query reads the query that the tokens are.
-func (r *Reading) query() (err error) {
+func (r *Reading) query(given []Given) (err error) {
 	p := &queryParser{tokens: r.Tokens, dialect: Native}
 	if r.Query, err = p.parse(); err != nil {
 		if p.certain || p.formed || r.Tokens[0].Matches("VALUES") {
@@ -79,8 +85,7 @@ func (r *Reading) query() (err error) {
 		q.Settings, q.to = nil, r.Tokens[i-1].End
 	}
 	if formed(r.Tokens) {
-		d := &desugaring{tokens: r.Tokens, text: r.Text}
-		if err = d.desugar(r.Query); err != nil {
+		if err = r.desugar(given); err != nil {
 			return err
 		}
 		switch depth := nesting(r.Query); {
@@ -95,10 +100,26 @@ func (r *Reading) query() (err error) {
 	return nil
 }
 
+// desugar turns the forms in the query into SQLite's, given the arguments of its parameters or not.
+func (r *Reading) desugar(given []Given) error {
+	n := len(r.Parameters)
+	d := &desugaring{tokens: r.Tokens, text: r.Text, shapes: shapesOf(n, given)}
+	if err := d.desugar(r.Query); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(d.of, func(s Shape) bool { return s.Kind != ValueShape }) {
+		r.Shapes, r.given = d.of, given != nil
+	}
+	for _, g := range given {
+		r.Parameters = append(r.Parameters, make([]string, max(g.Length-1, 0))...)
+	}
+	return nil
+}
+
 // formWords are the words that the forms of other systems begin with, or have in them.
 var formWords = words(`CAST EXTRACT DATE_TRUNC DATE_PART ILIKE INTERVAL DATE TIMESTAMP NOW FETCH OFFSET ALL TOP LOCALTIMESTAMP
 	PUBLIC GREATEST LEAST COUNTIF COUNT_IF SAFE_DIVIDE DIV0NULL IF IFF ISNULL COUNT_BIG NVL LEFT RIGHT POSITION SUBSTRING TO_CHAR
-	CHAR_LENGTH CHARACTER_LENGTH YEAR MONTH DAY QUARTER NULLIF WITHIN QUANTILE_CONT QUANTILE_DISC E ANY QUALIFY GENERATE_SERIES
+	CHAR_LENGTH CHARACTER_LENGTH YEAR MONTH DAY QUARTER NULLIF WITHIN QUANTILE_CONT QUANTILE_DISC E ANY SOME QUALIFY GENERATE_SERIES
 	RATIO_TO_REPORT STDEV STDEVP VARP TIMESTAMPTZ AT TIMEZONE TO_TIMESTAMP TO_DATE`)
 
 // formed reports whether a query may have a form of another system. Most have none.
