@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"dpsql/internal/calendar"
 	"dpsql/sqlerr"
@@ -153,6 +154,20 @@ func (typ SQLType) Parse(text string) (Value, error) {
 		return Text(calendar.FormatMoment(moment)), typ.unless(ok, text)
 	}
 	return Text(text), nil
+}
+
+// ParseInstant reads a timestamp with time zone, whose zone may stand behind a date, too, and returns the
+// moment in UTC.
+func ParseInstant(text string) (Value, error) {
+	const day = len(time.DateOnly)
+	zoned := text
+	if len(text) > day+1 && text[day] == ' ' && (text[day+1] == '+' || text[day+1] == '-') {
+		zoned = text[:day] + " 00:00:00" + text[day+1:]
+	}
+	if moment, ok := calendar.ParseMoment(zoned); ok {
+		return Text(calendar.FormatMoment(moment)), nil
+	}
+	return SQLTimestamp.Parse(text)
 }
 
 func isRange(err error) bool {

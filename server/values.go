@@ -14,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"dpsql/engine"
-	"dpsql/internal/calendar"
 	"dpsql/query"
 	"dpsql/server/pgcatalog"
 )
@@ -185,21 +184,9 @@ func decodeText(oid uint32, text string) (query.Value, error) {
 		return query.Value{}, errors.New("the text is not UTF-8")
 	}
 	if oid == oidTimestampTZ {
-		return decodeInstant(text)
+		return query.ParseInstant(text)
 	}
 	return typeOf(oid).Parse(text)
-}
-
-// decodeInstant reads a moment with its zone, which may stand behind a date too, and returns it in UTC.
-func decodeInstant(text string) (query.Value, error) {
-	const day = len(time.DateOnly)
-	if len(text) > day+1 && text[day] == ' ' && strings.ContainsRune("+-", rune(text[day+1])) {
-		text = text[:day] + " 00:00:00" + text[day+1:]
-	}
-	if moment, ok := calendar.ParseMoment(text); ok {
-		text = calendar.FormatMoment(moment)
-	}
-	return engine.Timestamp.Parse(text)
 }
 
 func decodeBinary(oid uint32, raw []byte) (query.Value, error) {
