@@ -61,6 +61,8 @@ const (
 	entry   = 256 // bytes of an entry in a map, with its name
 	perByte = 250 // bytes of a parsed statement with its tokens and trees, for each of its text, if it has many short expressions
 	perText = 2 << 10
+
+	perValue = 400 // of each value of an array that is an argument, with what the statement has of it
 )
 
 // keeps returns about how many bytes the connection keeps now.

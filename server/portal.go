@@ -87,6 +87,9 @@ func (c *conn) bind(m *pgproto3.Bind) error {
 		return err
 	}
 	p.bytes = weight(st.text) + 2*len(p.formats) + 2*rowWeight(sent) // sent and decoded
+	if st.shaped() {
+		p.bytes += weight(st.text) + perValue*len(p.args.values) // read again
+	}
 	if err := c.keep(p.name, p.bytes); err != nil {
 		return err
 	}

@@ -128,6 +128,24 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// TestSystemColumns: each table of the catalog has the columns that JetBrains' tools read of all of them before they show
+// anything, and they are constants.
+func TestSystemColumns(t *testing.T) {
+	c := catalog(t)
+	for sql, want := range map[string]string{
+		"SELECT DISTINCT N.xmin, N.cmin, N.xmax, N.cmax, N.ctid FROM pg_catalog.pg_namespace N":                           "1|0|0|0|(0,1)",
+		"SELECT DISTINCT xmin, tableoid = 'pg_class'::regclass FROM pg_class":                                             "1|t",
+		"SELECT DISTINCT D.xmin::text::bigint FROM pg_database D":                                                         "1",
+		"SELECT DISTINCT xmin = '1', xmin::text <> '0' FROM pg_attribute WHERE attrelid = 'visits'::regclass":             "t|t",
+		"SELECT d.xmin FROM pg_class c LEFT JOIN pg_description d ON d.objoid = c.oid AND 1 = 2 WHERE relname = 'visits'": "NULL",
+		"SELECT xmin FROM (SELECT oid AS xmin FROM pg_am WHERE amname = 'heap') AS q":                                     "2",
+	} {
+		if got := strings.Join(table(t, c, sql), " "); got != want {
+			t.Errorf("%s\ngives %s, want %s", sql, got, want)
+		}
+	}
+}
+
 // TestPicture: what a picture says of tables is what clients see.
 func TestPicture(t *testing.T) {
 	c, err := New(Picture{Database: "d", User: "Bo b", Version: "v", Tables: []Table{{Name: "Odd \"name\"", Comment: "all of them",
@@ -175,7 +193,7 @@ func TestOIDs(t *testing.T) {
 func TestBinary(t *testing.T) {
 	c, m := catalog(t), pgtype.NewMap()
 	s, err := c.Prepare(`SELECT true, 7::int2, -7::int4, 1::int8 << 40, 26::oid, 1.5::float4, -2.25::float8, 'text'::text, 'name'::name, 'c'::"char", 'v'::varchar,
-		ARRAY[1, NULL, 3], '{a,b}'::text[], '{}'::int8[], ARRAY[true, false], 12345.678::numeric, 0::numeric, -0.001::numeric, 'pg_class'::regclass, NULL::int4, '2024-02-29'::date, '1999-12-31'::date, '2024-02-29 12:30:01.5'::timestamp`, nil)
+		ARRAY[1, NULL, 3], '{a,b}'::text[], '{}'::int8[], ARRAY[true, false], 12345.678::numeric, 0::numeric, -0.001::numeric, 'pg_class'::regclass, NULL::int4, '2024-02-29'::date, '1999-12-31'::date, '2024-02-29 12:30:01.5'::timestamp, xmin FROM pg_am LIMIT 1`, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -116,8 +116,8 @@ func (b *binder) columnIn(s *scope, table, name string, c columnRef) (found expr
 			}
 			found, ok = src.column(j), true
 		}
-		if !ok && name == "tableoid" && src.relation != nil && (table != "" || len(s.sources) == 1) {
-			found, ok = expr{typ: oidOID, sql: src.present(itoa(int(src.relation.oid)))}, true
+		if !ok && src.relation != nil && (table != "" || len(s.sources) == 1) {
+			found, ok = src.system(name)
 		}
 	}
 	if ok || table != "" {
@@ -129,6 +129,27 @@ func (b *binder) columnIn(s *scope, table, name string, c columnRef) (found expr
 		}
 	}
 	return found, false
+}
+
+// system returns a column that each table of PostgreSQL has. A row has no place, and no transaction made it: but for the
+// table, these are constants.
+func (src *fromItem) system(name string) (found expr, ok bool) {
+	for _, col := range hidden {
+		if col.name != name {
+			continue
+		}
+		value := "0"
+		switch name {
+		case "ctid":
+			value = "'(0,1)'"
+		case "xmin":
+			value = "1"
+		case "tableoid":
+			value = itoa(int(src.relation.oid))
+		}
+		return expr{typ: col.typ, sql: src.present(value)}, true
+	}
+	return expr{}, false
 }
 
 // present is a value that is NULL where an outer join found no row.
