@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"dpsql/engine"
@@ -31,8 +32,9 @@ func (st *statement) arguments(sent []any) (a arguments, err error) {
 			given[i].Length = len(list)
 		default:
 			a.values[i], err = decode(st.types[i], v)
-			given[i].Unit = a.values[i].Str()
+			given[i].Text = a.values[i].Str()
 		}
+		given[i].Interval = st.shape(i) == syntax.IntervalShape
 		if err != nil {
 			return a, failure("22P02", "parameter $%d: %v", i+1, err)
 		}
@@ -85,10 +87,26 @@ func (c *conn) readStatement(ctx context.Context, text string, types []uint32) (
 			return st, err
 		}
 	}
-	if st.prepared, err = engine.Prepare(text); err != nil {
+	if st.prepared, err = engine.Prepare(text); err == nil {
+		err = st.takeIntervals(types)
+	}
+	if err != nil {
 		return nil, unknownSetting(st, err)
 	}
 	return st, c.learnTypes(ctx, st, types)
+}
+
+// takeIntervals reads a statement again where a parameter's type says that it is an interval, and its text does not.
+func (st *statement) takeIntervals(types []uint32) (err error) {
+	given := make([]syntax.Given, len(st.prepared.Parameters()))
+	if !slices.Contains(types, oidInterval) || len(types) > len(given) {
+		return nil
+	}
+	for i, t := range types {
+		given[i] = syntax.Given{Text: "24 hours", Interval: t == oidInterval}
+	}
+	st.prepared, err = st.prepared.Give(given)
+	return err
 }
 
 // readQuestion reads a question about the catalog, or about the columns of a table. It is not done
@@ -130,15 +148,18 @@ func (c *conn) learnTypes(ctx context.Context, st *statement, types []uint32) er
 	}
 	for i := range st.types {
 		list := st.shape(i) == syntax.ArrayShape
-		if st.types[i] = oids[inferred[i]]; list {
+		switch st.types[i] = oids[inferred[i]]; {
+		case list:
 			st.types[i] = arrayOf[st.types[i]]
+		case st.shape(i) == syntax.IntervalShape:
+			st.types[i] = oidInterval
 		}
 		if i < len(types) && types[i] != 0 && types[i] != oidUnknown {
 			st.types[i] = types[i]
 		}
 		if one := elementOf(st.types[i]); !list && !known(st.types[i]) || list && !known(one) {
 			return failure("0A000", "parameter $%d has type %d, which is not taken", i+1, st.types[i]).
-				withHint("the types are int2, int4, int8, float4, float8, numeric, text, varchar, bool, date, timestamp and timestamptz, and behind = ANY arrays of these")
+				withHint("the types are int2, int4, int8, float4, float8, numeric, text, varchar, bool, date, timestamp, timestamptz and interval, and behind = ANY arrays of these")
 		}
 	}
 	return nil

@@ -37,6 +37,7 @@ const (
 	oidNumeric   = 1700
 
 	oidTimestampTZ = 1184
+	oidInterval    = 1186
 )
 
 // arrayOf are the array types by their elements'.
@@ -96,6 +97,8 @@ func sizeOf(oid uint32) int16 {
 		return 4
 	case oidInt8, oidFloat8, oidTimestamp, oidTimestampTZ:
 		return 8
+	case oidInterval:
+		return 16
 	case oidName:
 		return 64
 	}
@@ -105,7 +108,7 @@ func sizeOf(oid uint32) int16 {
 // known reports whether parameters of a type are taken.
 func known(oid uint32) bool {
 	switch oid {
-	case oidBool, oidName, oidInt8, oidInt2, oidInt4, oidText, oidOID, oidFloat4, oidFloat8, oidUnknown, oidBpchar, oidVarchar, oidDate, oidTimestamp, oidTimestampTZ, oidNumeric:
+	case oidBool, oidName, oidInt8, oidInt2, oidInt4, oidText, oidOID, oidFloat4, oidFloat8, oidUnknown, oidBpchar, oidVarchar, oidDate, oidTimestamp, oidTimestampTZ, oidInterval, oidNumeric:
 		return true
 	}
 	return false
@@ -214,10 +217,23 @@ func decodeBinary(oid uint32, raw []byte) (query.Value, error) {
 		}
 		at := time.Unix(epoch.Unix()+micros/1e6, micros%1e6*1000).UTC()
 		return engine.Timestamp.Parse(at.Format("2006-01-02 15:04:05.999999"))
+	case oidInterval:
+		return decodeInterval(raw), nil
 	case oidNumeric:
 		return decodeNumeric(raw)
 	}
 	return decodeText(oidText, string(raw))
+}
+
+// decodeInterval returns the text of a binary interval, which is microseconds, days and months.
+func decodeInterval(raw []byte) query.Value {
+	micros, days, months := int64(binary.BigEndian.Uint64(raw)), int32(binary.BigEndian.Uint32(raw[8:])), int32(binary.BigEndian.Uint32(raw[12:]))
+	seconds, micros := micros/1e6, micros%1e6
+	text := fmt.Sprintf("%d months %d days %d hours %d seconds", months, days, seconds/3600, seconds%3600)
+	if micros != 0 {
+		text += fmt.Sprintf(" %d microseconds", micros)
+	}
+	return query.Text(text)
 }
 
 // decodeNumeric reads a binary numeric: digits of base 10,000 with a weight, a sign and a scale.

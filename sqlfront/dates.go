@@ -78,7 +78,9 @@ func (b *binder) timeConstant(x *expr, other sqlparser.Expr) constant {
 	if x.literal != nil {
 		return *x.literal
 	}
-	return constant{value: query.Text(x.full.lo.value.Str()), source: b.g.StartToken(other)}
+	computed := b.g.StartToken(other)
+	computed.Kind, computed.Text = syntax.KindWord, "a computed date"
+	return constant{value: query.Text(x.full.lo.value.Str()), source: computed}
 }
 
 // alignTimes prepares two expressions for a comparison, one of which is a date or a moment. They

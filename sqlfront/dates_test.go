@@ -312,6 +312,7 @@ func TestTimestamps(t *testing.T) {
 		{"at = '2024-02-29 05:00+25:00'", "which is not a timestamp", "23:59:00"},
 		{"at >= '2024-02-29 05:00:00.5'", "which lies inside a step", "'2024-02-29 06:00:00'"},
 		{"at = '2024-02-29 05:00+05:30'", "which lies inside a step", "'2024-02-29 00:00:00'"},
+		{"at >= datetime('2024-02-29', '+30 minutes')", "compared with a computed date, which lies inside a step", "'2024-02-29 01:00:00'"},
 		{"at > 5", "compared with the number 5", "single quotes"},
 		{"at + 1 > '2024-01-01'", "this arithmetic with a date", "date(x)"},
 		{"datetime(at) = 'x'", "which is not a timestamp", "23:59:00"},

@@ -5,13 +5,13 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // A value is nil for NULL, bool, int64 (of all integers, oid and the reg types), float64 (of
@@ -247,39 +247,18 @@ func (c *Catalog) arrayInput(s string, t uint32) any {
 		}
 		return a
 	}
-	rest := strings.TrimSpace(s)
-	ok := strings.HasPrefix(rest, "{") && strings.HasSuffix(rest, "}") && element != 0
-	a := &array{lower: 1}
-	if ok {
-		rest = strings.TrimSpace(rest[1 : len(rest)-1])
-	}
-	for more := rest != ""; ok && more; {
-		var m []string
-		if m = arrayItem.FindStringSubmatch(rest); m == nil {
-			ok = false
-			break
-		}
-		rest, more = rest[len(m[0]):], m[3] != ""
-		switch item := strings.TrimSpace(m[2]); {
-		case m[1] != "":
-			a.elements = append(a.elements, c.input(escaped.ReplaceAllString(m[1][1:len(m[1])-1], "$1"), element))
-		case strings.EqualFold(item, "null"):
-			a.elements = append(a.elements, nil)
-		default:
-			a.elements = append(a.elements, c.input(item, element))
-		}
-	}
-	if !ok {
+	items, ok := syntax.Elements(s)
+	if !ok || element == 0 {
 		fail(sqlerr.New(sqlerr.Invalid, "malformed array literal: %s", strconv.Quote(excerpt(s))))
+	}
+	a := &array{make([]any, len(items)), 1}
+	for i, item := range items {
+		if item.Kind == syntax.KindString {
+			a.elements[i] = c.input(item.Value, element)
+		}
 	}
 	return a
 }
-
-// arrayItem is an item of an array in text: in quotes or as it is, and the comma behind it.
-var (
-	arrayItem = regexp.MustCompile(`^\s*(?:("(?s:[^"\\]|\\.)*")|([^\s",{}](?:[^",{}]*[^\s",{}])?))\s*(?:(,)|$)`)
-	escaped   = regexp.MustCompile(`\\(?s:(.))`)
-)
 
 // output returns the text of a value that is not NULL.
 func (c *Catalog) output(v any, t uint32) string { return string(c.AppendText(nil, t, v)) }

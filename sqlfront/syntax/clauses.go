@@ -336,21 +336,18 @@ func (m maker) step(c *Call) (value, next func(x Expr) Expr, within string) {
 		return value, plus("+", "1"), "<="
 	}
 	by := Inside(c.Args[2])
-	switch x := by.(type) {
-	case *Cast: // of '1 day'::interval
-		by = x.X
-	case *Interval:
-		by = x.Value
-	case *Unary:
-		if l, ok := x.X.(*Literal); ok && x.Op == "-" && l.Kind == KindInteger && l.Value != "0" {
+	if x, ok := by.(*Unary); ok && x.Op == "-" {
+		if l, ok := x.X.(*Literal); ok && l.Kind == KindInteger && l.Value != "0" {
 			return value, plus("-", l.Value), ">="
 		}
 	}
-	l, ok := by.(*Literal)
-	if ok && l.Kind == KindInteger && l.Value != "0" {
+	if l, ok := by.(*Literal); ok && l.Kind == KindInteger && l.Value != "0" {
 		return value, plus("+", l.Value), "<="
 	}
-	text, ok := textOf(by)
+	text, ok := m.interval(by)
+	if !ok {
+		text, ok = textOf(by)
+	}
 	n, word, _ := strings.Cut(strings.TrimSpace(text), " ")
 	count, err := strconv.Atoi(n)
 	unit, known := units[unitOf(strings.TrimSpace(word))]

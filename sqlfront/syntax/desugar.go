@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"regexp"
 	"strings"
 
 	"dpsql/sqlerr"
@@ -103,11 +104,14 @@ func (m maker) operation(e *Binary) Expr {
 	case e.Quantifier != "":
 		return m.anyOf(e)
 	case e.Op == "+" || e.Op == "-":
-		if i, ok := intervalOf(e.Y); ok {
-			return m.shifted(e, e.X, i)
+		if i, ok := m.interval(e.Y); ok {
+			return m.shifted(e, e.X, e.Y, i)
 		}
-		if i, ok := intervalOf(e.X); ok && e.Op == "+" {
-			return m.shifted(e, e.Y, i)
+		if e.Op == "-" {
+			return e
+		}
+		if i, ok := m.interval(e.X); ok {
+			return m.shifted(e, e.Y, e.X, i)
 		}
 	case e.Op == "/":
 		return m.nullIfZero(e)
@@ -190,21 +194,59 @@ func (m maker) anyOf(e *Binary) Expr {
 	if p := parameterOf(e.Y); p != nil {
 		return m.among(e, p.span, m.values(p))
 	}
-	y, ok := Inside(e.Y).(*Array)
-	if !ok || y.Query != nil {
+	y := Inside(e.Y)
+	if list, ok := y.(*Array); ok && list.Query == nil {
+		return m.among(e, list.span, list.Items)
+	}
+	if c, ok := y.(*Cast); ok { // '{a,b}'::text[]
+		y = Inside(c.X)
+	}
+	text, ok := textOf(y)
+	if !ok {
 		return e
 	}
-	parameters := false
-	Walk(y, func(n Node) bool {
-		_, parameter := n.(*Parameter)
-		parameters = parameters || parameter
-		return true
-	})
-	if parameters || len(y.Items) == 0 {
-		m.refuse(m.tokens[m.token(y.Pos())+1].Position, "this array", "list the values: x IN ('a', 'b')")
+	values, ok := Elements(text)
+	if !ok {
+		m.refuse(y.Pos(), "this array", "list the values: x IN ('a', 'b')")
 	}
-	return m.among(e, y.span, y.Items)
+	list := make([]Expr, len(values))
+	for i, v := range values {
+		v.span = m.at
+		list[i] = counted(m, &v)
+	}
+	return m.among(e, span{y.Pos(), y.End()}, list)
 }
+
+// Elements returns the items of an array in PostgreSQL's form, such as {a,"b c",NULL}: texts and NULLs. It is not ok where the
+// form is wrong, or an item an array.
+func Elements(array string) (items []Literal, ok bool) {
+	opened, ok := strings.CutPrefix(strings.TrimSpace(array), "{")
+	rest, closed := strings.CutSuffix(opened, "}")
+	if ok = ok && closed; !ok || strings.TrimSpace(rest) == "" {
+		return nil, ok
+	}
+	for more := true; more; {
+		m := arrayItem.FindStringSubmatch(rest)
+		if m == nil {
+			return nil, false
+		}
+		item := Literal{Kind: KindString, Value: m[2]}
+		switch {
+		case m[1] != "":
+			item.Value = escaped.ReplaceAllString(m[1][1:len(m[1])-1], "$1")
+		case UpperASCII(m[2]) == "NULL":
+			item = Literal{Kind: KindWord, Value: "NULL"}
+		}
+		items, rest, more = append(items, item), rest[len(m[0]):], m[3] != ""
+	}
+	return items, true
+}
+
+// arrayItem is an item of an array in text: in quotes or as it is, and the comma behind it.
+var (
+	arrayItem = regexp.MustCompile(`^\s*(?:("(?s:[^"\\]|\\.)*")|([^\s",{}](?:[^",{}]*[^\s",{}])?))\s*(?:(,)|$)`)
+	escaped   = regexp.MustCompile(`\\(?s:(.))`)
+)
 
 // among returns x IN (…), or x NOT IN (…) for ALL. Without values it is FALSE, or TRUE.
 func (m maker) among(e *Binary, at span, values []Expr) Expr {
@@ -231,18 +273,22 @@ type Shape struct {
 // ShapeKind says which arguments a parameter takes.
 type ShapeKind int
 
-// The kinds. One of ArrayShape is behind ANY or ALL, and one of UnitShape is the unit of DATE_TRUNC or the field of DATE_PART.
+// The kinds. One of ArrayShape is behind ANY or ALL, one of UnitShape is the unit of DATE_TRUNC or the field of DATE_PART, and
+// one of IntervalShape is $1::interval, or has this type from the client.
 const (
 	ValueShape ShapeKind = iota
 	ArrayShape
 	UnitShape
+	IntervalShape
 )
 
-// Given is what must be known of an argument: the number of values of an array, or the text of a unit. The values of an array
-// are arguments: the first stands in the place of the list, the others behind all arguments, list by list.
+// Given is what must be known of an argument: the number of values of an array, or the text of a unit or an interval, and that
+// it is an interval where the text does not say so. The values of an array are arguments: the first stands in the place of the
+// list, the others behind all arguments, list by list.
 type Given struct {
-	Length int
-	Unit   string
+	Length   int
+	Text     string
+	Interval bool
 }
 
 // Give reads the statement again, given its arguments.
@@ -258,6 +304,8 @@ func (r *Reading) Open() error {
 				WithHint("give each value an argument of its own: x IN ($1, $2)")
 		case s.Kind == UnitShape:
 			return Token{Position: s.Position}.Unsupported("a unit as an argument").WithHint("write the unit: date_trunc('month', x)")
+		case s.Kind == IntervalShape:
+			return Token{Position: s.Position}.Unsupported("an interval as an argument").WithHint("write the interval: x - INTERVAL '3 days'")
 		}
 	}
 	return nil
@@ -297,7 +345,7 @@ func (s *shapes) use(p *Parameter, kind ShapeKind) {
 }
 
 func errTwoShapes(position int) *sqlerr.Error {
-	return Token{Position: position}.Unsupported("an argument that is an array or a unit here and something else there").
+	return Token{Position: position}.Unsupported("an argument that is an array, a unit or an interval here and something else there").
 		WithHint("give each its own: $1 and $2")
 }
 
@@ -338,9 +386,13 @@ func (m maker) unit(e Expr) (string, bool) {
 	if p == nil {
 		return wordOf(e)
 	}
-	m.use(p, UnitShape)
-	if m.given == nil {
-		return "minute", true
+	return m.argument(p, UnitShape, "minute"), true
+}
+
+// argument returns the text of an argument of a shape, or what stands for it where it is not known.
+func (m maker) argument(p *Parameter, kind ShapeKind, unknown string) string {
+	if m.use(p, kind); m.given == nil {
+		return unknown
 	}
-	return m.given[p.Number-1].Unit, true
+	return m.given[p.Number-1].Text
 }

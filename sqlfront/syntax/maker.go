@@ -158,6 +158,7 @@ var units = map[string]struct {
 	day    bool // the unit is a day or longer
 }{
 	"SECOND": {"seconds", 1, false}, "MINUTE": {"minutes", 1, false}, "HOUR": {"hours", 1, false},
+	"SEC": {"seconds", 1, false}, "MIN": {"minutes", 1, false}, "MON": {"months", 1, true},
 	"DAY": {"days", 1, true}, "WEEK": {"days", 7, true},
 	"MONTH": {"months", 1, true}, "QUARTER": {"months", 3, true}, "YEAR": {"years", 1, true},
 }

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -163,33 +164,37 @@ next:
 	return moment, true, matches && text == ""
 }
 
-// intervalOf returns the interval that an expression is: INTERVAL '1 day', or '1 day'::interval.
-func intervalOf(e Expr) (*Interval, bool) {
-	switch e := Inside(e).(type) {
-	case *Interval:
-		return e, true
-	case *Cast:
-		_, ok := textOf(e.X)
-		return &Interval{span: e.span, Value: e.X}, ok && UpperASCII(e.Type.Path[len(e.Type.Path)-1].Text) == "INTERVAL"
+// interval returns the text of the interval that an expression is: INTERVAL '1 day', '1 day'::interval, or an argument. One
+// that is not known is 24 hours: the result is a moment, and on a step of its column where x is.
+func (m maker) interval(e Expr) (text string, ok bool) {
+	e = Inside(e)
+	typed, as := e.(*Cast)
+	switch p := parameterOf(e); {
+	case as && UpperASCII(typed.Type.Path[len(typed.Type.Path)-1].Text) != "INTERVAL":
+		return "", false
+	case p != nil && (as || m.given != nil && m.given[p.Number-1].Interval):
+		return m.argument(p, IntervalShape, "24 hours"), true
+	case as:
+		return textOf(typed.X)
 	}
-	return nil, false
+	i, ok := e.(*Interval)
+	if !ok {
+		return "", false
+	}
+	l, ok := i.Value.(*Literal)
+	if !ok {
+		return "", false
+	}
+	return strings.TrimSpace(l.Value + " " + i.Unit.Text), true
 }
 
 // shifted desugars e, which is x + INTERVAL '1 month', into datetime(x, '+1 months'), or date(…) where x is a
 // date and the interval is of days.
-func (m maker) shifted(e *Binary, x Expr, i *Interval) Expr {
-	l, ok := i.Value.(*Literal)
+func (m maker) shifted(e *Binary, x, by Expr, interval string) Expr {
+	parts, days, ok := modifiers(interval, e.Op == "-")
 	if !ok {
-		return e
-	}
-	text := l.Value
-	if i.Unit.Text != "" {
-		text += " " + i.Unit.Text
-	}
-	parts, days, ok := modifiers(text, e.Op == "-")
-	if !ok {
-		m.refuse(i.Pos(), "this interval",
-			"write it as INTERVAL '3 days': numbers and units, from seconds to years, or hours and minutes as 12:30")
+		m.refuse(by.Pos(), "this interval",
+			"write it as INTERVAL '3 days': whole numbers and units, from seconds to years, or hours and minutes as 12:30")
 	}
 	function := "datetime"
 	if days && isDate(x) {
@@ -202,10 +207,11 @@ func (m maker) shifted(e *Binary, x Expr, i *Interval) Expr {
 	return m.call(function, args...)
 }
 
-// modifiers returns what '1 month 2 days' and '1 day 12:30' are to SQLite, and whether all units are
-// days or longer.
+// modifiers returns what '1 month 2 days' and '1 day -00:30:00' are to SQLite, and whether all units are
+// days or longer. What is 0 is left out, and with it its unit, as in '3 days 0.000000 seconds'.
 func modifiers(interval string, back bool) (list []string, days, ok bool) {
 	words := strings.Fields(interval)
+	all := len(words)
 	days = true
 	for len(words) > 0 {
 		count, word, used := 0, "second", 1
@@ -214,29 +220,36 @@ func modifiers(interval string, back bool) (list []string, days, ok bool) {
 			count, err = clockSeconds(words[0])
 		} else if len(words) > 1 {
 			word, used = words[1], 2
-			count, err = strconv.Atoi(words[0])
+			count, err = strconv.Atoi(whole(words[0]))
 		} else {
 			return nil, false, false
 		}
-		unit, known := units[unitOf(word)]
+		unit, known := units[unitOf(strings.TrimSuffix(word, ","))]
 		if err != nil || !known || count > maxCount || count < -maxCount {
 			return nil, false, false
 		}
 		if back {
 			count = -count
 		}
-		amount := strconv.Itoa(count * unit.factor)
-		if count >= 0 {
-			amount = "+" + amount
+		if words = words[used:]; count != 0 {
+			list, days = append(list, fmt.Sprintf("%+d %s", count*unit.factor, unit.word)), days && unit.day
 		}
-		list, days, words = append(list, amount+" "+unit.word), days && unit.day, words[used:]
 	}
-	return list, days, len(list) > 0
+	return list, days, all > 0
 }
 
-// clockSeconds reads HH:MM or HH:MM:SS.
+// whole returns a number without a fraction of zeros.
+func whole(number string) string {
+	if integer, fraction, _ := strings.Cut(number, "."); strings.Trim(fraction, "0") == "" {
+		return integer
+	}
+	return number
+}
+
+// clockSeconds reads HH:MM or HH:MM:SS, with or without a sign.
 func clockSeconds(text string) (int, error) {
-	parts := append(strings.Split(text, ":"), "0")
+	unsigned, back := strings.CutPrefix(text, "-")
+	parts := append(strings.Split(whole(strings.TrimPrefix(unsigned, "+")), ":"), "0")
 	if len(parts) > 4 {
 		return 0, strconv.ErrSyntax
 	}
@@ -247,6 +260,9 @@ func clockSeconds(text string) (int, error) {
 			return 0, err
 		}
 		seconds += int(n) * unit
+	}
+	if back {
+		seconds = -seconds
 	}
 	return seconds, nil
 }
