@@ -47,8 +47,8 @@ CREATE PRIVATE TABLE stays (
     year INTEGER BETWEEN 1990 AND 2030, -- rounded: give the bounds that can occur
     kind INTEGER IN (1, 900), -- each in 10 rows or more: list all that can occur
     came DATE BETWEEN '2021-01-01' AND '2023-12-31', -- whole years
-    cost REAL BETWEEN 0 AND 200 STEP 0.01, -- rounded: a row counts as the middle of its step, so that a sum may be off by half a step a row
-    small REAL BETWEEN -0.3 AND 0.4 STEP 0.00001, -- rounded: a row counts as the middle of its step, so that a sum may be off by half a step a row
+    cost REAL BETWEEN 0 AND 200 STEP 0.01, -- rounded: a row counts as the middle of its step; intervals hold what that may move
+    small REAL BETWEEN -0.3 AND 0.4 STEP 0.00001, -- rounded: a row counts as the middle of its step; intervals hold what that may move
     zip TEXT -- any text; list values to count by them, or publish keys
 ) FROM raw_stays WITH (
     epsilon = 1, -- of everything that is ever answered: choose it before anyone asks
@@ -100,8 +100,8 @@ func TestDraftRunsAsItStands(t *testing.T) {
 		{name: "thousandths", values: "iif(i % 10, i % 7 / 1000.0, NULL)", domain: "NUMERIC(10, 3) BETWEEN 0 AND 0.006 OR NULL", average: "x"},
 		{name: "whole floats", values: "CAST(i % 90 AS REAL)", domain: "NUMERIC(10, 0) BETWEEN 0 AND 90", average: "x"},
 		{name: "one fraction", values: "0.5", domain: "NUMERIC(10, 1) BETWEEN 0.5 AND 0.5", average: "x"},
-		{name: "a long range", values: "iif(i % 4, i * 7919 % 60000 + 0.37, 0.0)", domain: "REAL BETWEEN 0 AND 60000 STEP 1, -- rounded: a row counts as the middle of its step, " +
-			"so that a sum may be off by half a step a row; 0 has the first step: < 1 selects it", average: "x", off: 0.5},
+		{name: "a long range", values: "iif(i % 4, i * 7919 % 60000 + 0.37, 0.0)", domain: "REAL BETWEEN 0 AND 60000 STEP 1, -- rounded: a row counts as the middle of its step; " +
+			"intervals hold what that may move; 0 has the first step: < 1 selects it", average: "x", off: 0.5},
 		{name: "thirds", values: "i / 3.0", domain: "REAL BETWEEN 0 AND 400 STEP 0.01", average: "x", off: 0.005},
 		{name: "long whole numbers", values: "i / 2 * 7919", domain: "REAL BETWEEN 0 AND 4000000 STEP 100", average: "x", off: 50},
 		{name: "large numbers that differ little", values: "1e12 + i % 10 + 0.5", domain: "--   x: has numbers that differ little for their size"},

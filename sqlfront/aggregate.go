@@ -87,7 +87,7 @@ func (o *outputs) aggregate(name string, f *sqlparser.FuncExpr) (post.Expr, erro
 
 // count is the number of records of a 0/1 query.
 func (o *outputs) count(q query.Query) (post.Expr, error) {
-	return post.Sum{Terms: o.shown([]part{{q, 1}}, 1)}, nil
+	return post.Sum{Terms: o.shown([]part{{q, 1}}, 1, 1)}, nil
 }
 
 // countOf counts the records for which an expression is not NULL.
@@ -140,7 +140,14 @@ type part struct {
 func (o *outputs) sum(x summand, present query.Query) (post.Sum, error) {
 	parts, err := o.parts(x.value, present)
 	unit, _ := x.worth().Float64()
-	return post.Sum{Terms: o.shown(parts, unit), Unit: x.unit}, err
+	if err != nil || x.off == 0 {
+		return post.Sum{Terms: o.shown(parts, unit, len(parts)), Unit: x.unit}, err
+	}
+	// A sum of rounded numbers is off by so much a row. The error of the count that this takes adds
+	// at most a quarter of SET accuracy to the interval.
+	s := post.Sum{Terms: o.shown(parts, unit, len(parts)+1), Unit: x.unit, Off: x.off}
+	s.Count = o.slot(present, Slot{Scale: 1 / (4 * x.off * unit), Split: len(parts) + 1})
+	return s, nil
 }
 
 func (o *outputs) parts(f query.Function, present query.Query) ([]part, error) {
@@ -197,7 +204,7 @@ func (o *outputs) mean(x summand, present query.Query) (post.Mean, error) {
 	if err != nil {
 		return post.Mean{}, err
 	}
-	m := post.Mean{Count: o.slot(present, Slot{Scale: 1, Split: 1}), Terms: o.inside(parts), Unit: x.unit}
+	m := post.Mean{Count: o.slot(present, Slot{Scale: 1, Split: 1}), Terms: o.inside(parts), Unit: x.unit, Off: x.off}
 	if some {
 		m.Range = post.Range{Known: true, Lo: extent.Lo, Hi: extent.Hi}
 	}
@@ -205,12 +212,12 @@ func (o *outputs) mean(x summand, present query.Query) (post.Mean, error) {
 }
 
 // shown returns the terms of a sum that is shown. SET accuracy bounds the shown
-// value, so its n parts share the error evenly.
-func (o *outputs) shown(parts []part, unit float64) []post.Term {
+// value, so its n parts share the error evenly. The interval has split answers.
+func (o *outputs) shown(parts []part, unit float64, split int) []post.Term {
 	terms := make([]post.Term, len(parts))
 	n := float64(len(parts))
 	for i, p := range parts {
-		terms[i] = post.Term{Slot: o.slot(p.base, Slot{Scale: 1 / (n * unit * math.Abs(float64(p.factor))), Split: len(parts)}), Factor: p.factor}
+		terms[i] = post.Term{Slot: o.slot(p.base, Slot{Scale: 1 / (n * unit * math.Abs(float64(p.factor))), Split: split}), Factor: p.factor}
 	}
 	return terms
 }

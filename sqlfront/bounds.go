@@ -68,6 +68,14 @@ func (x bounds) isText() bool {
 	return x.isNull() || x.lo.isText() || x.lo.standIn == isOther
 }
 
+// reach returns the largest distance of an integer within the bounds from 0.
+func (x bounds) reach() float64 {
+	if x.isNull() {
+		return 0
+	}
+	return max(math.Abs(float64(x.lo.integer())), math.Abs(float64(x.hi.integer())))
+}
+
 // hull returns bounds that hold for the values of both.
 func (x bounds) hull(y bounds) bounds {
 	switch {

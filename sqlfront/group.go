@@ -419,6 +419,9 @@ func (o *outputs) computedKey(e sqlparser.Expr) (key, error) {
 	if err != nil {
 		return key{}, err
 	}
+	if x.off != 0 {
+		o.warn("a group of " + syntax.Excerpt(sqlparser.String(e), 80) + " shows what it is of the middle of a step")
+	}
 	q, values, err := o.values(x)
 	if err != nil {
 		return key{}, o.placedAt(err, e)

@@ -368,6 +368,7 @@ type expr struct {
 	others    []int      // columns with OR OTHER whose text it can be
 	digits    bool       // every value but NULL is a text of digits, all of one length
 	size      uint64     // of a sum: bounds the magnitude of every part
+	off       float64    // of a number in units: how far it may be from that of a row, by the declared steps
 	full      bounds     // bounds of its value
 	last      int        // the last column it depends on, -1 for none
 	cost      int        // of the operation beyond the usual cost, in steps

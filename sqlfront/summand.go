@@ -18,6 +18,7 @@ type summand struct {
 	value   query.Function // in units; 0 where it is NULL
 	present pred           // where it is not NULL
 	unit    *big.Rat       // nil: 1, and the values are INTEGER; else they are REAL
+	off     float64        // in units: how far a value may be from that of its row, by the declared steps
 }
 
 const inAggregate = " inside an aggregate"
@@ -55,7 +56,7 @@ func (b *binder) summand(e sqlparser.Expr) (summand, error) {
 		return summand{}, b.placedAt(err, e)
 	}
 	present, err := b.presence(x)
-	return summand{value.Indicator(), present, unit}, b.placedAt(err, e)
+	return summand{value.Indicator(), present, unit, x.off}, b.placedAt(err, e)
 }
 
 // integerResult returns the value of an aggregate's argument as an integer.
@@ -193,14 +194,12 @@ func (b *binder) amount(e sqlparser.Expr) (x *expr, unit *big.Rat, err error) {
 	return x, nil, err
 }
 
-// middle returns the middle of a column's step, in units of half a step, and warns of the
-// rounding.
+// middle returns the middle of a column's step, in units of half a step. A row may be off by one.
 func (b *binder) middle(column int, step *big.Rat) (x *expr, unit *big.Rat) {
-	unit = step.Quo(step, big.NewRat(2, 1))
-	name := b.u.Columns()[column].Name
-	b.warn(fmt.Sprintf("%s counts as the middle of its step: each row may be off by %s, AVG(%[1]s) by as much, and SUM(%[1]s) by that for each row; margins do not contain it", name, query.Decimal(unit)))
 	x = b.columnExpr(column)
-	return sum(sum(x, x, false), numberExpr(1), false), unit
+	x = sum(sum(x, x, false), numberExpr(1), false)
+	x.off = 1
+	return x, step.Quo(step, big.NewRat(2, 1))
 }
 
 // fraction returns a literal. Inside an aggregate, a number with a point is its numerator
@@ -220,7 +219,10 @@ func (b *binder) unaryAmount(e *sqlparser.UnaryExpr) (*expr, *big.Rat, error) {
 	case unit != nil && e.Operator == sqlparser.TildaStr:
 		return nil, nil, b.g.FirstToken(e).Unsupported("the operator " + e.Operator + " on a REAL column")
 	}
-	x, err = b.unaryOf(e, x)
+	off := x.off
+	if x, err = b.unaryOf(e, x); err == nil {
+		x.off = off
+	}
 	return x, unit, err
 }
 
@@ -273,9 +275,14 @@ func (b *binder) binaryAmount(e *sqlparser.BinaryExpr) (*expr, *big.Rat, error) 
 		if err != nil {
 			return nil, nil, b.placedAt(err, e)
 		}
-		return sum(x, y, e.Operator == sqlparser.MinusStr), unit, nil
+		off := x.off + y.off
+		x = sum(x, y, e.Operator == sqlparser.MinusStr)
+		x.off = off
+		return x, unit, nil
 	case sqlparser.MultStr:
-		return apply(arithmetical(sqlvalue.Times), x, y), new(big.Rat).Mul(worth(unitX), worth(unitY)), nil
+		xy := apply(arithmetical(sqlvalue.Times), x, y)
+		xy.off = x.full.reach()*y.off + y.full.reach()*x.off + x.off*y.off
+		return xy, new(big.Rat).Mul(worth(unitX), worth(unitY)), nil
 	case sqlparser.DivStr:
 		if n := y.full; y.isConstant() && !n.isNull() && n.lo.integer() > 0 {
 			by := new(big.Rat).Mul(big.NewRat(n.lo.integer(), 1), worth(unitY))
@@ -328,13 +335,18 @@ func (b *binder) caseAmount(e *sqlparser.CaseExpr) (*expr, *big.Rat, error) {
 		}
 		unit = commonUnit(unit, worth(u))
 	}
+	off := 0.0
 	for i, u := range units {
 		var err error
 		if amounts[i], err = inUnits(amounts[i], u, unit); err != nil {
 			return nil, nil, b.placedAt(err, results[i])
 		}
+		off = max(off, amounts[i].off)
 	}
 	x, err := b.caseOf(e, amounts)
+	if err == nil {
+		x.off = off
+	}
 	return x, unit, err
 }
 
@@ -364,5 +376,7 @@ func inUnits(x *expr, own, unit *big.Rat) (*expr, error) {
 	case n.Int64() == 1:
 		return x, nil
 	}
-	return apply(arithmetical(sqlvalue.Times), x, numberExpr(n.Int64())), nil
+	y := apply(arithmetical(sqlvalue.Times), x, numberExpr(n.Int64()))
+	y.off = x.off * float64(n.Int64())
+	return y, nil
 }

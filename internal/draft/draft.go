@@ -264,7 +264,7 @@ func stepped(c *column, f facts) {
 	}
 	step := query.Decimal(new(big.Rat).Quo(unit, big.NewRat(10_000, 1)))
 	c.domain = fmt.Sprintf("REAL BETWEEN %s AND %s STEP %s", times(low), times(math.Ceil(most/size)), step)
-	c.note = "rounded: a row counts as the middle of its step, so that a sum may be off by half a step a row"
+	c.note = "rounded: a row counts as the middle of its step; intervals hold what that may move"
 	if low == 0 && f.zeros >= leastRows && f.zeros*20 >= f.rows {
 		c.note += "; 0 has the first step: < " + step + " selects it"
 	}

@@ -208,6 +208,15 @@ func finiteBounds(lo, hi float64, q *ratio) bounds {
 // interval encloses a value that is not a quotient of linear forms.
 func interval(lo, hi float64) bounds { return finiteBounds(lo, hi, nil) }
 
+// off returns the bounds of a number that may be so far from that of b. It is no quotient of
+// linear forms, unless it is the same number.
+func (b bounds) off(by float64) bounds {
+	if b.bounded && by > 0 {
+		b.lo, b.hi, b.ratio = b.lo-by, b.hi+by, nil
+	}
+	return b
+}
+
 // isConstant returns the value of bounds that do not depend on answers.
 func (b bounds) isConstant() (float64, bool) {
 	return b.lo, b.bounded && b.lo == b.hi
@@ -256,7 +265,7 @@ func errorOf(e Expr, v sqlvalue.Value, r *row) (around, bool) {
 	if !v.IsNumber() {
 		return around{why: NoRule}, false
 	}
-	if s, ok := e.(Sum); ok && len(s.Terms) == 1 && s.Terms[0].fits(r) {
+	if s, ok := e.(Sum); ok && len(s.Terms) == 1 && s.Off == 0 && s.Terms[0].fits(r) {
 		miss, why, known := s.Terms[0].error(r, s.Unit)
 		if !known {
 			return around{why: why}, false
@@ -338,7 +347,11 @@ func (b box) bounds(e Expr) bounds {
 		}
 		return exactly(e.value(b.row))
 	case Sum:
-		return b.enclose(&ratio{numerator: inUnits(e.Terms, e.Unit)}).typed(e.Type())
+		sum := b.enclose(&ratio{numerator: inUnits(e.Terms, e.Unit)}).typed(e.Type())
+		if e.Off == 0 {
+			return sum
+		}
+		return sum.off(inUnit(e.Off, e.Unit) * max(0, b.truths[e.Count].High))
 	case Mean:
 		n := formOf([]Term{{e.Count, 1}})
 		if b.interval(n).Low <= 0 { // the true mean can be NULL
@@ -346,7 +359,7 @@ func (b box) bounds(e Expr) bounds {
 		}
 		lo, hi := e.ends()
 		if q := b.enclose(&ratio{inUnits(e.Terms, e.Unit), n}); q.bounded {
-			return q.within(lo, hi).typed(Real)
+			return q.within(lo, hi).off(e.off()).typed(Real)
 		}
 		return bounds{}
 	case Variance:

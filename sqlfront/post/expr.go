@@ -95,6 +95,8 @@ type Sum struct {
 	Terms []Term
 	Real  bool     // like SQLite's TOTAL
 	Unit  *big.Rat // REAL terms are multiples of it; nil for integers
+	Off   float64  // in units: how far the value of a row may be from what it stands for
+	Count int      // the slot of the number of rows, unless Off is 0
 }
 
 // Type is INTEGER, or REAL for TOTAL and for multiples of a unit.
@@ -143,6 +145,7 @@ type Mean struct {
 	Count int      // the slot of the count
 	Unit  *big.Rat // as in Sum
 	Range Range    // of the values, in units
+	Off   float64  // as in Sum
 }
 
 // Type is REAL.
@@ -170,6 +173,14 @@ func (m Mean) ends() (lo, hi float64) {
 		return quotient(units(big.NewInt(m.Range.Lo), m.Unit), 1), quotient(units(big.NewInt(m.Range.Hi), m.Unit), 1)
 	}
 	return float64(m.Range.Lo), float64(m.Range.Hi)
+}
+
+// off returns how far a value, and so their mean, may be from what it stands for.
+func (m Mean) off() float64 {
+	if m.Off == 0 {
+		return 0
+	}
+	return inUnit(m.Off, m.Unit)
 }
 
 // Margin says how far an expression's true value can be from it. It is NULL if nothing
@@ -353,6 +364,9 @@ func slots(e Expr, r *row) map[int]bool {
 			for _, t := range e.Terms {
 				used[t.Slot] = true
 			}
+			if e.Off != 0 {
+				used[e.Count] = true
+			}
 		case Mean:
 			for _, t := range e.Terms {
 				used[t.Slot] = true
@@ -383,7 +397,7 @@ func slots(e Expr, r *row) map[int]bool {
 // Private reports whether an expression uses an answer.
 func Private(e Expr) bool {
 	if s, ok := e.(Sum); ok {
-		return len(s.Terms) > 0
+		return len(s.Terms) > 0 || s.Off != 0
 	}
 	return len(slots(e, nil)) > 0
 }
@@ -650,7 +664,9 @@ func saturated(n *big.Int) int64 {
 
 // variance encloses a variance: the mean of the squares less the square of the mean.
 // Both are quotients over the same count, and the result is never below 0. Nothing is
-// known if the interval of the count includes a number without a variance.
+// known if the interval of the count includes a number without a variance. Where each value may
+// be off, the standard deviation is off by no more: it is a norm, and that of the differences is
+// within the largest of them.
 func (b box) variance(v Variance) bounds {
 	n := formOf([]Term{{v.Mean.Count, 1}})
 	count := b.enclose(&ratio{numerator: n})
@@ -672,6 +688,11 @@ func (b box) variance(v Variance) bounds {
 	}
 	lo, hi := max(0, squares.lo-largest), max(0, squares.hi-smallest)
 	lo, hi = lo*(count.hi/(count.hi-least)), hi*(count.lo/(count.lo-least))
+	if off := v.Mean.off(); off > 0 {
+		off *= math.Sqrt(count.lo / (count.lo - least))
+		lo, hi = max(0, math.Sqrt(lo)-off), math.Sqrt(hi)+off
+		lo, hi = lo*lo, hi*hi
+	}
 	if v.Root {
 		lo, hi = math.Sqrt(lo), math.Sqrt(hi)
 	}

@@ -133,7 +133,8 @@ func (p Pair) meanOf(sum *big.Int, n, middle int64, unit *big.Rat) *big.Rat {
 // the product of the means, the variances as box.variance does, and their quotient. Nothing
 // is known if the interval of the count includes a number for which there is no value, or if
 // that of a variance in a divisor includes 0. A correlation is from −1 to 1 whatever the
-// intervals of its parts say.
+// intervals of its parts say. Where values may be off, a covariance is off by no more than Cauchy
+// and Schwarz allow, with half the range of the others for their standard deviation.
 func (b box) pair(p Pair) bounds {
 	n := formOf([]Term{{p.X.Mean.Count, 1}})
 	count, least := b.enclose(&ratio{numerator: n}), float64(p.maxUndefined())
@@ -152,7 +153,9 @@ func (b box) pair(p Pair) bounds {
 		return bounds{}
 	}
 	means := enclosing(y.lo*x.lo, y.lo*x.hi, y.hi*x.lo, y.hi*x.hi)
-	covariance := interval(products.lo-means.hi, products.hi-means.lo)
+	offY, offX := p.Y.Mean.off(), p.X.Mean.off()
+	covariance := interval(products.lo-means.hi, products.hi-means.lo).off(offY*p.X.Mean.spread() + offX*p.Y.Mean.spread() + offY*offX)
+	y, x = y.off(offY), x.off(offX)
 	if !means.bounded || !covariance.bounded {
 		return bounds{}
 	}
@@ -193,6 +196,15 @@ func (b box) pair(p Pair) bounds {
 		return interval(min(lo*lo, hi*hi), max(lo*lo, hi*hi))
 	}
 	return interval(0, max(lo*lo, hi*hi))
+}
+
+// spread returns the largest standard deviation that the range of the values allows.
+func (m Mean) spread() float64 {
+	if !m.Range.Known {
+		return 0
+	}
+	lo, hi := m.ends()
+	return hi/2 - lo/2
 }
 
 // scaled encloses the products of two values. It is unbounded if one is.

@@ -1,8 +1,11 @@
 package post
 
 import (
+	"maps"
 	"math"
+	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"dpsql/internal/seeds"
@@ -123,4 +126,77 @@ func TestVarianceWithoutMargin(t *testing.T) {
 			t.Errorf("%+v: got %v, margin known: %v", c, value.Any(), known)
 		}
 	}
+}
+
+// TestRoundedRows draws rows that count as a multiple of ten within ten of what they are. The
+// statistic of the rows themselves always lies within the interval, if there is one, and where
+// all rows are off by that in one direction a sum and an average are at the end of theirs.
+// Nothing in it can fail by chance.
+func TestRoundedRows(t *testing.T) {
+	random := rand.New(rand.NewPCG(seeds.Of(t), 3))
+	unit, margins := big.NewRat(10, 1), make(map[string]int)
+	for range 3_000 {
+		n, moved := 1+random.IntN(40), random.IntN(3) == 0
+		var own, kept [2][]int64
+		for i := range n {
+			for k := range own {
+				m, off := random.Int64N(20)-5, random.Int64N(21)-10
+				if random.IntN(2) == 0 && k == 1 {
+					m = kept[0][i] // they go together
+				}
+				if moved {
+					off = 10
+				}
+				own[k], kept[k] = append(own[k], 10*m+off), append(kept[k], m)
+			}
+		}
+		r := &row{confidence: 0.95}
+		for _, m := range pairAnswers(kept[0], kept[1], 7, 3) {
+			r.answers = append(r.answers, exact(m))
+		}
+		check := func(name string, e Expr, want float64, known bool) around {
+			e1, some := errorOf(e, e.value(r), r)
+			if slack := 1e-7 * (1 + math.Abs(want)); some && (!known || want < e1.Low-slack || want > e1.High+slack) {
+				t.Fatalf("%s of %v: %v in %v, and it is %v", name, own, e.value(r).Any(), e1, want)
+			}
+			if some {
+				margins[name]++
+			}
+			return e1
+		}
+		total := 0.0
+		for _, y := range own[0] {
+			total += float64(y)
+		}
+		of := Range{Known: true, Lo: -5, Hi: 14}
+		sum := check("SUM", Sum{Terms: []Term{{1, 1}}, Unit: unit, Off: 1}, total, true)
+		mean := check("AVG", Mean{Terms: []Term{{1, 1}}, Unit: unit, Off: 1, Range: of}, total/float64(n), true)
+		if top := 10 * float64(n); sum.High-sum.Low != 2*top || moved && math.Abs(sum.High-total)+math.Abs(mean.High-total/float64(n)) > 1e-9 {
+			t.Fatalf("%v of %d rows: %v, %v", own[0], n, sum, mean)
+		}
+		for _, v := range kinds {
+			v = pairOf(Syy, 7, 3).Y.like(v)
+			v.Mean.Unit, v.Mean.Off = unit, 1
+			check("a variance", v, naiveVariance(own[0], v), int64(n) > v.maxUndefined())
+		}
+		for of, name := range statistics {
+			p := pairOf(of, 7, 3)
+			for _, m := range []*Mean{&p.Y.Mean, &p.X.Mean} {
+				m.Unit, m.Off, m.Range = unit, 1, Range{Known: true, Lo: -5, Hi: 14}
+			}
+			want, known := naivePair(of, own[0], own[1])
+			check(name, p, want, known)
+		}
+	}
+	for _, name := range append(slices.Collect(maps.Values(statistics)), "SUM", "AVG", "a variance") {
+		if margins[name] < 100 {
+			t.Errorf("%s: %d intervals", name, margins[name])
+		}
+	}
+}
+
+// like returns a variance of the same answers, as another kind.
+func (v Variance) like(kind Variance) Variance {
+	v.Sample, v.Root = kind.Sample, kind.Root
+	return v
 }

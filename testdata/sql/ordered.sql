@@ -55,7 +55,6 @@ SELECT COUNT(DISTINCT came), COUNT(DISTINCT at), COUNT(DISTINCT cost), COUNT(DIS
 SELECT AVG(cost), SUM(fee), REGR_COUNT(cost, fee) FROM stays;
 --> avg | sum | regr_count
 --> 31.66666667 | 102.0 | 216
---> warning: cost counts as the middle of its step: each row may be off by 5, AVG(cost) by as much, and SUM(cost) by that for each row; margins do not contain it
 SELECT AVG(came - '2024-01-01') FROM stays;
 --> avg
 --> 90.33333333
