@@ -164,9 +164,10 @@ type ImportReport struct {
 	Skipped bool // the table existed
 	Columns []Column
 	Dialect ImportDialect // of the text that was read
-	Notes   []string      // what else was decided about it
-	// Warnings say which columns of a Parquet file were left out.
-	Warnings []string
+	Notes   []string      // what else was decided and noticed, and which columns were left out
+	// Readings are the forms that the dates of a column may have, with the error that it was
+	// not chosen between two. One of them among the Dates of the dialect chooses.
+	Readings []string
 }
 
 // Import loads a file into a raw table. It loads all of it or nothing. Only a curator may
@@ -183,9 +184,9 @@ func (s *Session) Import(ctx context.Context, im Import) (ImportReport, error) {
 		return err
 	})
 	if err != nil {
-		return ImportReport{}, public(ctx, err)
+		return ImportReport{Readings: report.Readings}, public(ctx, err)
 	}
-	out := ImportReport{Table: report.Table, Rows: report.Rows, Skipped: report.Skipped, Dialect: report.Dialect, Notes: report.Notes, Warnings: report.Warnings}
+	out := ImportReport{Table: report.Table, Rows: report.Rows, Skipped: report.Skipped, Dialect: report.Dialect, Notes: report.Notes}
 	for _, c := range report.Columns {
 		out.Columns = append(out.Columns, Column{Name: c.Name, Type: c.Type})
 	}

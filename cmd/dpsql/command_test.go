@@ -101,6 +101,8 @@ func TestImportSwitches(t *testing.T) {
 			engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Nulls: []string{"NA", "-"}, NoQuote: true}}},
 		{`.import --skip 2 --encoding windows-1252 a.csv t`, "imported 1 row into t (a INTEGER, b TEXT)\n",
 			engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Skip: 2, HasSkip: true, Encoding: "windows-1252"}}},
+		{`.import --date d.m.Y --date 'm/d/Y H:M' a.csv t`, "imported 1 row into t (a INTEGER, b TEXT)\n",
+			engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Dates: []string{"d.m.Y", "m/d/Y H:M"}}}},
 		{`.import --separator \t a.csv t`, "imported 1 row into t (a INTEGER, b TEXT)\n", engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Comma: '\t'}}},
 	}
 	for _, test := range tests {
@@ -110,6 +112,29 @@ func TestImportSwitches(t *testing.T) {
 		}
 		if len(session.imports) != 1 || !reflect.DeepEqual(session.imports[0], test.want) || out.String() != test.report {
 			t.Errorf("%s: %+v, report %q", test.line, session.imports, out)
+		}
+	}
+}
+
+// TestImportAsks: a person says how dates are to be read that have two forms, and a script
+// is refused.
+func TestImportAsks(t *testing.T) {
+	for _, test := range []struct {
+		yes   string
+		dates []string
+		asked int
+	}{{"d/m/Y", []string{"d/m/Y"}, 1}, {"m/d/Y", []string{"m/d/Y"}, 2}, {"neither", nil, 2}, {"", nil, 0}} {
+		r, session, _, _ := testRunner(render.Table)
+		asked := 0
+		if test.yes != "" {
+			r.ask = func(question string) bool {
+				asked++
+				return strings.Contains(question, test.yes)
+			}
+		}
+		err := r.command(context.Background(), ".import two.csv t")
+		if last := session.imports[len(session.imports)-1]; !slices.Equal(last.Dialect.Dates, test.dates) || asked != test.asked || (err == nil) != (test.dates != nil) {
+			t.Errorf("%q: %+v after %d questions, %v", test.yes, last, asked, err)
 		}
 	}
 }

@@ -102,7 +102,7 @@ func (c *console) write(statement string, r *engine.Result) error {
 		c.notice("time " + render.Duration(r.Elapsed))
 	}
 	if c.format != render.JSON { // JSON has them in the result
-		c.warn(r.Warnings)
+		c.tell(warning, r.Warnings...)
 	}
 	if r.Answer != nil && (c.format == render.CSV || c.format == render.Parquet) {
 		for _, note := range render.Notes(r.Answer) {
@@ -156,7 +156,7 @@ func (c *console) confirm(statement string, r *engine.Result) {
 	case c.timer && r.Elapsed > 0:
 		c.notice("time " + render.Duration(r.Elapsed))
 	}
-	c.warn(r.Warnings)
+	c.tell(warning, r.Warnings...)
 }
 
 // tag returns the first words of a statement that say what it did: CREATE PRIVATE
@@ -209,31 +209,27 @@ func (c *console) notice(text string) {
 	fmt.Fprintln(c.err, text)
 }
 
-// tell writes a line about what was done: for programs, to standard error.
-func (c *console) tell(text string) {
-	if c.format != render.JSON {
-		c.notice(render.Visible(text))
-		return
-	}
-	c.flush()
-	render.JSONLine(c.err, struct {
-		Notice string `json:"notice"`
-	}{text})
-}
-
-// warn writes warnings beside a result.
-func (c *console) warn(warnings []string) {
-	for _, w := range warnings {
-		if c.format != render.JSON {
-			c.notice("warning: " + render.Visible(w))
+// tell writes lines about what was done, or warnings, beside a result: for programs, to
+// standard error.
+func (c *console) tell(what string, lines ...string) {
+	for _, line := range lines {
+		if c.format == render.JSON {
+			c.flush()
+			render.JSONLine(c.err, map[string]string{what: line})
 			continue
 		}
-		c.flush()
-		render.JSONLine(c.err, struct {
-			Warning string `json:"warning"`
-		}{w})
+		if what == warning {
+			line = "warning: " + line
+		}
+		c.notice(render.Visible(line))
 	}
 }
+
+// What tell says.
+const (
+	notice  = "notice"
+	warning = "warning"
+)
 
 // print writes a text in any format.
 func (c *console) print(text string) error {

@@ -194,6 +194,10 @@ func (r *runner) talk(ctx context.Context, database string, e terminal.Editor) e
 		r.console.flush()
 		return shell.Confirm("run it anyway? [y/N] ")
 	})
+	r.ask = func(question string) bool {
+		r.console.flush()
+		return shell.Confirm(question)
+	}
 	err := shell.Run(ctx, func(ctx context.Context, text string) (more bool) {
 		err := r.script(ctx, "", strings.NewReader(text))
 		if err != nil && !errors.Is(err, errQuit) {

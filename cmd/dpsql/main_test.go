@@ -256,6 +256,9 @@ func (f *fakeSession) SetConfirm(confirm func(warning string) bool) { f.confirm 
 
 func (f *fakeSession) Import(_ context.Context, im engine.Import) (engine.ImportReport, error) {
 	f.imports = append(f.imports, im)
+	if strings.Contains(im.Path, "two") && im.Dialect.Dates == nil {
+		return engine.ImportReport{Readings: []string{"d/m/Y", "m/d/Y"}}, sqlerr.New(sqlerr.Invalid, "dates may be d/m/Y or m/d/Y")
+	}
 	return engine.ImportReport{Table: im.Table, Rows: 1, Skipped: im.IfMissing, Columns: []engine.Column{{Name: "a", Type: "INTEGER"}, {Name: "b", Type: "TEXT"}}}, nil
 }
 

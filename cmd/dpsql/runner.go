@@ -46,10 +46,11 @@ type runner struct {
 	dir       string // file names are relative to it; "" is the working directory
 	depth     int    // how many .read are open
 	args      arguments
-	echo      bool           // write each statement before its result
-	explain   bool           // .explain is on: explain SELECTs and run nothing that could be charged
-	rehearsal rehearsal      // explains a whole script, for -explain; else nil
-	last      *engine.Result // the last answer, for .chart and .plot
+	ask       func(question string) bool // of a person, or nil
+	echo      bool                       // write each statement before its result
+	explain   bool                       // .explain is on: explain SELECTs and run nothing that could be charged
+	rehearsal rehearsal                  // explains a whole script, for -explain; else nil
+	last      *engine.Result             // the last answer, for .chart and .plot
 }
 
 // run carries out one statement or dot-command and writes its result. A panic

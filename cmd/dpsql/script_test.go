@@ -242,7 +242,7 @@ func TestMessagesWrapAtWords(t *testing.T) {
 		if errs.String() != want {
 			t.Errorf("width %d: got\n%s\nwant\n%s", width, errs, want)
 		}
-		r.console.warn([]string{"live has no runs left at all"})
+		r.console.tell(warning, "live has no runs left at all")
 		r.console.flush()
 		want := "warning: live has no runs left at all\n"
 		if width > 0 {

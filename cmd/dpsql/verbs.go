@@ -178,21 +178,33 @@ func (r *runner) load(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	done := r.console.progress("importing "+im.Table, &im.Progress)
-	report, err := r.session.Import(ctx, im)
-	done()
+	report, err := r.imported(ctx, im)
 	if err != nil {
 		return err
 	}
-	r.console.warn(report.Warnings)
-	r.console.tell(importReport(report))
-	for _, note := range report.Notes {
-		r.console.tell(note)
-	}
+	r.console.tell(notice, importReport(report))
+	r.console.tell(notice, report.Notes...)
 	if err := r.console.flush(); err != nil || report.Skipped || im.Append || !r.console.outTTY {
 		return err
 	}
 	return r.console.report("declare its columns: .draft " + syntax.WriteName(report.Table) + " writes a first declaration")
+}
+
+// imported imports a file. It asks a person how dates are to be read that have two forms.
+func (r *runner) imported(ctx context.Context, im engine.Import) (engine.ImportReport, error) {
+	done := r.console.progress("importing "+im.Table, &im.Progress)
+	report, err := r.session.Import(ctx, im)
+	done()
+	if len(report.Readings) > 0 && r.ask != nil {
+		r.console.notice(render.Visible(err.Error()))
+	}
+	for _, form := range report.Readings {
+		if r.ask != nil && r.ask("are they "+form+"? [y/N] ") {
+			im.Dialect.Dates = append(im.Dialect.Dates, form)
+			return r.imported(ctx, im)
+		}
+	}
+	return report, err
 }
 
 // draft writes a declaration of a table, for the curator to edit.
@@ -260,14 +272,14 @@ func parseImport(args []string) (engine.Import, error) {
 	}
 	if len(words) != 2 {
 		return im, sqlerr.New(sqlerr.Invalid, ".import takes a file and a table").
-			WithHint(".import [--csv|--tsv|--separator C] [--quote C] [--decimal C] [--null TEXT] [--skip N] [--encoding NAME] [--numbers] [--append] [--if-missing] FILE TABLE")
+			WithHint(".import [--csv|--tsv|--separator C] [--quote C] [--decimal C] [--null TEXT] [--skip N] [--encoding NAME] [--date FORM] [--numbers] [--append] [--if-missing] FILE TABLE")
 	}
 	im.Path, im.Table = words[0], words[1]
 	return im, nil
 }
 
 // importValues are the switches of .import that take a value, with examples.
-var importValues = map[string]string{"separator": "';'", "quote": "''", "decimal": ",", "null": "NA", "skip": "2", "encoding": "windows-1252"}
+var importValues = map[string]string{"separator": "';'", "quote": "''", "decimal": ",", "null": "NA", "skip": "2", "encoding": "windows-1252", "date": "d.m.Y"}
 
 // importSwitch sets a switch without a value.
 func importSwitch(im *engine.Import, name string) error {
@@ -284,7 +296,7 @@ func importSwitch(im *engine.Import, name string) error {
 		im.Dialect.Comma = '\t'
 	default:
 		return sqlerr.New(sqlerr.Invalid, ".import has no switch --%s", name).
-			WithHint("the switches are --csv, --tsv, --separator, --quote, --decimal, --null, --skip, --encoding, --numbers, --append and --if-missing")
+			WithHint("the switches are --csv, --tsv, --separator, --quote, --decimal, --null, --skip, --encoding, --date, --numbers, --append and --if-missing")
 	}
 	return nil
 }
@@ -294,6 +306,9 @@ func importValue(d *engine.ImportDialect, name, value string) error {
 	switch name {
 	case "null":
 		d.Nulls = append(d.Nulls, value)
+		return nil
+	case "date":
+		d.Dates = append(d.Dates, value)
 		return nil
 	case "encoding":
 		d.Encoding = value

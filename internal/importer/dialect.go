@@ -20,6 +20,8 @@ type Dialect struct {
 	NoQuote bool // quotes are characters like others
 	Decimal byte // '.' or ','; a comma if semicolons separate the fields and no column has fractions with a point
 
+	Dates []string // forms as d.m.Y and 'm/d/Y H:M'; "" leaves dates as they are. A column has the form that it alone can have, if Dates is nil
+
 	Numbers bool // $1,250.00, 12% and (5) are the numbers 1250.00, 12 and -5
 
 	Nulls []string // a field that reads so is NULL in every column; if nil, an empty field is NULL among numbers alone

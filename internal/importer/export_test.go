@@ -10,7 +10,9 @@ var Integer, IsNumber = integer, isNumber
 func TypeOf(fields []string) string {
 	var s seen
 	for _, field := range fields {
-		s.add(field)
+		if field != "" {
+			s.add(field)
+		}
 	}
 	return s.with('.').typ()
 }

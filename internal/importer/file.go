@@ -29,9 +29,15 @@ type file struct {
 	numbered bool              // the first row begins with "1" in quotes
 	below    int               // the line below which a full line of names seems to stand, or 0
 
+	dates []form // that are looked for
+
 	fields []string // the first record
+	forms  []form   // of the dates in each field; without a name where it is something else
+	timed  []bool   // whether these have a time of day
 	kept   []int    // the fields that are columns
 	notes  []string // what was decided, for the report
+
+	readings []string // the forms that dates may have, if it could not be decided
 }
 
 // open opens the file. It holds a pipe in memory, because a pipe cannot be read twice.
@@ -43,11 +49,15 @@ func open(o Options) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
+	dates, err := formsOf(o.Dialect.Dates)
+	if err != nil {
+		return nil, err
+	}
 	disk, err := os.Open(o.Path)
 	if err != nil {
 		return nil, unreadable(o.Path, err)
 	}
-	f := &file{path: o.Path, disk: disk, from: disk, dialect: o.Dialect, charset: charset, meter: meter{report: o.Progress}}
+	f := &file{path: o.Path, disk: disk, from: disk, dialect: o.Dialect, charset: charset, dates: dates, meter: meter{report: o.Progress}}
 	info, err := disk.Stat()
 	if err == nil && info.IsDir() {
 		disk.Close()

@@ -6,7 +6,8 @@
 //
 // Each row of the file becomes a row of the table, in order. Blank lines are skipped.
 // No value is guessed at: a column is INTEGER or REAL only if the texts lose none of
-// their meaning (007 stays TEXT), and otherwise TEXT. Memory does not grow with the
+// their meaning (007 stays TEXT), and otherwise TEXT. A column of dates is written as
+// SQLite has them if all rows are dates in one form, and Import does not choose between two. Memory does not grow with the
 // file.
 //
 // Errors name lines and columns, and never quote the content of the file.
@@ -53,15 +54,16 @@ type Report struct {
 	Skipped bool  // the table existed and IfMissing was set
 	Columns []Column
 	Dialect Dialect  // of the text that was read
-	Notes   []string // what else was decided about it
-	// Warnings say which columns of a Parquet file were left out.
-	Warnings []string
+	Notes   []string // what else was decided and noticed, and which columns were left out
+	// Readings are the forms that the dates of a column may have, where Import did not
+	// choose between two and returned an error.
+	Readings []string
 }
 
 // Import adds the rows of the file to the table. It reads a text twice, once for the
 // types and once for the rows. The first record of a text has the names of the columns.
-// An empty field is NULL in an INTEGER or REAL column and the empty text in a TEXT
-// column, unless the dialect says what is NULL. Dates and times of a Parquet file become texts in SQLite's format.
+// An empty field is NULL in a column of numbers or dates and the empty text in another
+// TEXT column, unless the dialect says what is NULL. Dates and times become texts in SQLite's format.
 func Import(ctx context.Context, db DB, o Options) (Report, error) {
 	report := Report{Table: o.Table}
 	if err := checkTable(o.Table); err != nil {
@@ -107,6 +109,9 @@ func openInput(o Options) (input, error) {
 // load detects the types, prepares the table and inserts the rows.
 func load(ctx context.Context, db DB, f input, existing []Column, report Report) (Report, error) {
 	names, kinds, err := f.detect(ctx)
+	if f, ok := f.(*file); ok {
+		report.Readings = f.readings
+	}
 	if err != nil {
 		return report, err
 	}
@@ -128,7 +133,7 @@ func load(ctx context.Context, db DB, f input, existing []Column, report Report)
 	case *file:
 		report.Dialect, report.Notes = f.dialect, f.notes
 	case *parquetFile:
-		report.Warnings = f.left
+		report.Notes = f.notes
 	}
 	report.Rows, err = insert(ctx, db, f, report.Table, columns)
 	return report, err

@@ -11,22 +11,8 @@ import (
 // maxColumns is SQLite's limit on the columns of a table.
 const maxColumns = 2000
 
-// checkNames refuses names that cannot all be columns of one table.
-func checkNames(path string, names []string) error {
-	if len(names) > maxColumns {
-		return sqlerr.New(sqlerr.Invalid, "file %s has %d columns; a table has at most %d", path, len(names), maxColumns)
-	}
-	at := make(map[string]int)
-	for i, name := range names {
-		if name == "" || strings.ContainsFunc(name, isControl) {
-			return sqlerr.New(sqlerr.Invalid, "column %d of file %s has no name, or one with a control character", i+1, path)
-		}
-		if j, twice := at[folded(name)]; twice {
-			return sqlerr.New(sqlerr.Invalid, "columns %d and %d of file %s have the same name", j, i+1, path)
-		}
-		at[folded(name)] = i + 1
-	}
-	return nil
+func tooWide(path string, columns int) error {
+	return sqlerr.New(sqlerr.Invalid, "file %s has %d columns; a table has at most %d", path, columns, maxColumns)
 }
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
@@ -37,28 +23,37 @@ func (f *file) namedColumns(kinds []seen) (names []string, of []seen, err error)
 	if err := f.untitled(kinds); err != nil {
 		return nil, nil, err
 	}
-	taken := make(map[string]bool)
-	for _, name := range f.fields {
+	names, f.kept, f.notes = named(f.fields, func(i int) bool { return kinds[i] == seen{} }, f.notes)
+	for _, i := range f.kept {
+		of = append(of, kinds[i])
+	}
+	return names, of, nil
+}
+
+// named finds a name for each column that has none of its own, and leaves out those that have
+// no value either. It returns the names, the places of their columns, and what it noted.
+func named(fields []string, empty func(int) bool, notes []string) (names []string, kept []int, _ []string) {
+	taken, met := make(map[string]bool), make(map[string]bool)
+	for _, name := range fields {
 		taken[folded(name)] = true
 	}
-	met := make(map[string]bool)
-	for i, name := range f.fields {
+	for i, name := range fields {
 		own := name
 		switch {
-		case name == "" && kinds[i] == seen{}:
-			f.note("column %d has no name and no value, and is left out", i+1)
+		case name == "" && empty(i):
+			notes = append(notes, fmt.Sprintf("column %d has no name and no value, and is left out", i+1))
 			continue
 		case name == "":
 			own = unused(fmt.Sprintf("column_%d", i+1), taken)
-			f.note("column %d has no name, and is called %s", i+1, own)
+			notes = append(notes, fmt.Sprintf("column %d has no name, and is called %s", i+1, own))
 		case met[folded(name)]:
 			own = unused(name, taken)
-			f.note("column %d has the name of another, and is called %s", i+1, own)
+			notes = append(notes, fmt.Sprintf("column %d has the name of another, and is called %s", i+1, own))
 		}
 		met[folded(own)], taken[folded(own)] = true, true
-		names, of, f.kept = append(names, own), append(of, kinds[i]), append(f.kept, i)
+		names, kept = append(names, own), append(kept, i)
 	}
-	return names, of, nil
+	return names, kept, notes
 }
 
 // untitled refuses a first line that names few of the columns with values, or none.
@@ -87,10 +82,6 @@ func unused(name string, taken map[string]bool) string {
 		own = fmt.Sprintf("%s_%d", name, n)
 	}
 	return own
-}
-
-func (f *file) note(format string, args ...any) {
-	f.notes = append(f.notes, fmt.Sprintf(format, args...))
 }
 
 // cleaned returns the names of the columns as they can stand in one line.

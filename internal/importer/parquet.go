@@ -24,7 +24,7 @@ type parquetFile struct {
 	disk    *os.File
 	file    *parquet.File
 	columns []parquetColumn
-	left    []string // what columns were left out, and why
+	notes   []string // what columns were left out, and why
 	meter   meter
 }
 
@@ -78,12 +78,12 @@ func (p *parquetFile) describe() error {
 // add takes a column, or notes why it is left out.
 func (p *parquetFile) add(c *parquet.Column) error {
 	if !c.Leaf() || c.Repeated() {
-		p.left = append(p.left, fmt.Sprintf("column %s is left out: it is nested", c.Name()))
+		p.notes = append(p.notes, fmt.Sprintf("column %s is left out: it is nested", c.Name()))
 		return nil
 	}
 	kind, read := storage(c)
 	if read == nil {
-		p.left = append(p.left, fmt.Sprintf("column %s is left out: it has type %s", c.Name(), c.Type()))
+		p.notes = append(p.notes, fmt.Sprintf("column %s is left out: it has type %s", c.Name(), c.Type()))
 		return nil
 	}
 	if kind == unsure {
@@ -154,7 +154,11 @@ func (p *parquetFile) detect(context.Context) (names []string, kinds []seen, err
 	for _, c := range p.columns {
 		names, kinds = append(names, c.name), append(kinds, c.kind)
 	}
-	return names, kinds, checkNames(p.path, names)
+	if len(names) > maxColumns {
+		return nil, nil, tooWide(p.path, len(names))
+	}
+	names, _, p.notes = named(cleaned(names), func(int) bool { return false }, p.notes)
+	return names, kinds, nil
 }
 
 // The kinds of columns with a stated type. An integer column may hold any integer.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func (r *records) header() ([]string, error) {
 	first, err := r.next(context.Background())
 	names = r.file.widened(names, first)
 	if len(names) > maxColumns {
-		return nil, sqlerr.New(sqlerr.Invalid, "file %s has %d columns; a table has at most %d", r.file.path, len(names), maxColumns)
+		return nil, tooWide(r.file.path, len(names))
 	}
 	if r.first, r.err = first, err; err == nil && len(first) != len(names) {
 		line, _ := r.csv.FieldPos(0)
@@ -127,18 +128,19 @@ func (f *file) detect(ctx context.Context) (names []string, kinds []seen, err er
 		return nil, nil, err
 	}
 	tallies := make([]tally, len(fields))
+	for i := range tallies {
+		tallies[i].dates = dates{forms: f.dates, given: make([]fits, len(f.dialect.Dates))}
+	}
 	f.fields, kinds = fields, make([]seen, len(fields))
 	for {
 		fields, err := r.next(ctx)
 		if err == io.EOF {
-			f.decide(kinds)
-			names, of, err := f.namedColumns(kinds)
-			f.noticed(names, of, tallies)
-			return names, of, err
+			return f.found(kinds, tallies)
 		}
 		if err != nil {
 			return nil, nil, err
 		}
+		line, _ := r.csv.FieldPos(0)
 		for i, field := range fields {
 			if f.dialect.isNull(field) {
 				continue
@@ -146,23 +148,36 @@ func (f *file) detect(ctx context.Context) (names []string, kinds []seen, err er
 			if f.dialect.Numbers {
 				field = plain(field, f.dialect.Decimal)
 			}
-			tallies[i].see(&kinds[i], field)
+			tallies[i].see(&kinds[i], field, f.dialect.Skip+line)
 		}
 	}
 }
 
-// noticed says what was noticed of the columns of texts.
-func (f *file) noticed(names []string, kinds []seen, tallies []tally) {
+// found returns the columns, and notes what was decided and noticed of them.
+func (f *file) found(kinds []seen, tallies []tally) (names []string, of []seen, err error) {
+	if err := f.decide(kinds, tallies); err != nil {
+		return nil, nil, err
+	}
+	names, of, err = f.namedColumns(kinds)
 	for i, name := range names {
-		if text := tallies[f.kept[i]].notice(name); text != "" && kinds[i].typ() == typeText {
-			f.notes = append(f.notes, text)
+		t, form := &tallies[f.kept[i]], f.forms[f.kept[i]]
+		switch {
+		case form.named:
+			f.notes = append(f.notes, fmt.Sprintf("`%s`: dates with names of months", name))
+		case form.name != "" && (form.name != "Y-m-d" || t.dates.mend || t.dates.timed%t.dates.n != 0):
+			f.notes = append(f.notes, fmt.Sprintf("`%s`: dates as %s", name, form.name))
+		case form.name == "" && (of[i].typ() == typeText || t.dates.misfit() != ""):
+			if text := t.notice(name); text != "" {
+				f.notes = append(f.notes, text)
+			}
 		}
 	}
+	return names, of, err
 }
 
-// decide decides what a comma in a number is, and takes the fractions of the columns for
-// what they are.
-func (f *file) decide(kinds []seen) {
+// decide decides what a comma in a number is, takes the fractions of the columns for what
+// they are, and finds the columns of dates.
+func (f *file) decide(kinds []seen, tallies []tally) error {
 	if f.dialect.Decimal == 0 {
 		points := func(s seen) bool { return s.point && !s.comma && !s.text }
 		commas := func(s seen) bool { return s.comma && !s.point && !s.text }
@@ -171,9 +186,19 @@ func (f *file) decide(kinds []seen) {
 			f.dialect.Decimal = ','
 		}
 	}
+	f.forms, f.timed = make([]form, len(kinds)), make([]bool, len(kinds))
 	for i := range kinds {
 		kinds[i] = kinds[i].with(f.dialect.Decimal)
+		switch forms := tallies[i].dates.decided(tallies[i].all()); len(forms) {
+		case 1:
+			f.forms[i], f.timed[i], kinds[i] = forms[0], tallies[i].dates.timed > 0, texts
+		case 2:
+			f.readings = []string{forms[0].name, forms[1].name}
+			return sqlerr.New(sqlerr.Invalid, "the dates of column %s of file %s may be %s or %s", f.fields[i], f.path, forms[0].name, forms[1].name).
+				WithHint("say which: .import --date %s or --date %s; --date '' keeps them as texts", forms[0].name, forms[1].name)
+		}
 	}
+	return nil
 }
 
 // rows reads the file again and converts each field to the type of its column.
@@ -192,16 +217,19 @@ func (f *file) rows(columns []Column) (func(context.Context) ([]any, error), err
 			return nil, err
 		}
 		for i, at := range f.kept {
-			row[i] = f.value(fields[at], columns[i].Type)
+			row[i] = f.value(fields[at], at, columns[i].Type)
 		}
 		return row, nil
 	}, nil
 }
 
-// value returns a field as a column of the type stores it.
-func (f *file) value(field, typ string) any {
+// value returns a field of a place as a column of the type stores it.
+func (f *file) value(field string, at int, typ string) any {
 	if f.dialect.isNull(field) {
 		return nil
+	}
+	if f.forms[at].name != "" && typ == typeText {
+		return f.forms[at].write(field, f.timed[at])
 	}
 	if f.dialect.Numbers && typ != typeText {
 		field = plain(field, f.dialect.Decimal)

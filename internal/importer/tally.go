@@ -12,43 +12,60 @@ import (
 // a file is quoted in what is said about it.
 var markers = []string{"na", "n/a", "#n/a", "<na>", "nan", "null", "nil", "none", "-", "--", "---", ".", "..", "?", "*", "missing", "unknown", "n.a.", "k.a.", "nd", `\n`}
 
-// tally counts what keeps the numbers of a TEXT column from being numbers.
+// tally counts what the fields of a column are, and what keeps a TEXT column from being
+// numbers or dates.
 type tally struct {
 	numbers, dressed, commas, others, empty int
+	line                                    int // of the first of the others
 	markers                                 map[string]int
+	dates                                   dates
 }
 
 // hopeless reports that a column is of texts.
-func (t *tally) hopeless() bool { return t.others > 100 && t.others > t.numbers+t.dressed+t.commas }
+func (t *tally) hopeless() bool {
+	return t.others > 100 && t.others > t.numbers+t.dressed+t.commas+t.dates.n
+}
 
-// see adds a field to what its column has had.
-func (t *tally) see(column *seen, field string) {
-	field = strings.TrimSpace(field)
-	if field == "" {
+// see adds a field, in a line, to what its column has had.
+func (t *tally) see(column *seen, field string, line int) {
+	if field = strings.TrimSpace(field); field == "" {
 		t.empty++
 		return
 	}
 	if t.hopeless() {
 		return // the column is TEXT
 	}
-	var s seen
-	s.add(field)
-	column.join(s)
-	switch {
-	case s.integer || s.point:
-		t.numbers++
-	case slices.Contains(markers, strings.ToLower(field)):
+	number, comma := column.add(field)
+	if !number && slices.Contains(markers, strings.ToLower(field)) {
 		if t.markers == nil {
 			t.markers = make(map[string]int)
 		}
 		t.markers[field]++
-	case s.comma && !thousands.MatchString(field):
+		return
+	}
+	date := (!number || len(t.dates.given) > 0) && t.dates.see(field, line)
+	switch {
+	case date:
+	case number:
+		t.numbers++
+	case comma && !thousands.MatchString(field):
 		t.commas++
 	case dressed(field):
 		t.dressed++
 	default:
-		t.others++
+		if t.others++; t.others == 1 {
+			t.line = line
+		}
 	}
+}
+
+// all counts the fields that are not empty.
+func (t *tally) all() int {
+	n := t.numbers + t.dressed + t.commas + t.others + t.dates.n
+	for _, rows := range t.markers {
+		n += rows
+	}
+	return n
 }
 
 var (
@@ -87,35 +104,53 @@ func plain(field string, decimal byte) string {
 
 // notice says what was noticed of a TEXT column, or "".
 func (t *tally) notice(name string) string {
-	n := t.numbers + t.dressed + t.commas
-	if n == 0 || t.others*10 > n {
+	if text := t.dates.misfit(); text != "" {
+		return fmt.Sprintf("`%s`: %s", name, text)
+	}
+	kind, n, others := "numbers", t.numbers+t.dressed+t.commas, t.others+t.dates.n
+	if t.dates.n > n {
+		kind, n, others = "dates", t.dates.n, t.others+n
+	}
+	if n == 0 || others*10 > n {
 		if t.empty > 0 && t.others+len(t.markers) > 0 {
 			return fmt.Sprintf("`%s`: the empty text in %s: --null '' makes it NULL", name, plural(t.empty, "row"))
 		}
 		return ""
 	}
-	var but, switches []string
+	but, switches := t.exceptions(kind == "numbers")
+	if others > 0 {
+		but = append(but, "other texts in "+plural(others, "row"))
+	}
+	if others > 0 && others == t.others {
+		but = append(but, fmt.Sprintf("the first in line %d", t.line))
+	}
+	switch {
+	case len(but) > 0:
+		kind += " but for " + strings.Join(but, ", ")
+	case kind == "dates":
+		kind, switches = t.dates.unread()
+	default:
+		return ""
+	}
+	if len(switches) > 0 {
+		kind += ": " + strings.Join(switches, " ")
+	}
+	return fmt.Sprintf("`%s`: %s", name, kind)
+}
+
+// exceptions lists what could be read with a switch, and the switches.
+func (t *tally) exceptions(numbers bool) (but, switches []string) {
 	for _, word := range t.words() {
 		but = append(but, fmt.Sprintf("`%s` in %s", word, plural(t.markers[word], "row")))
 		switches = append(switches, "--null "+word)
 	}
-	if t.commas > 0 {
+	if t.commas > 0 && numbers {
 		but, switches = append(but, "a decimal comma in "+plural(t.commas, "row")), append(switches, "--decimal ,")
 	}
-	if t.dressed > 0 {
+	if t.dressed > 0 && numbers {
 		but, switches = append(but, "signs of money, percent or thousands in "+plural(t.dressed, "row")), append(switches, "--numbers")
 	}
-	if t.others > 0 {
-		but = append(but, "other texts in "+plural(t.others, "row"))
-	}
-	if len(but) == 0 {
-		return ""
-	}
-	text := fmt.Sprintf("`%s`: numbers but for %s", name, strings.Join(but, ", "))
-	if len(switches) > 0 {
-		text += ": " + strings.Join(switches, " ")
-	}
-	return text
+	return but, switches
 }
 
 func (t *tally) words() (words []string) {

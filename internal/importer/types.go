@@ -22,29 +22,24 @@ type seen struct {
 // maxExact is the largest n such that a REAL holds every integer up to n.
 const maxExact = 1 << 53
 
-func (s *seen) add(field string) {
-	if field = strings.TrimSpace(field); s.text || field == "" {
-		return
-	}
+// add adds a field that is not empty, without blanks around it. It reports whether the field
+// is a number with a point or none, and whether it is one with a comma.
+func (s *seen) add(field string) (number, comma bool) {
 	if n, ok := integer(field); ok {
 		s.integer = true
 		s.large = s.large || n > maxExact || n < -maxExact
-		return
+		return true, false
 	}
 	switch whole, fraction, ok := strings.Cut(field, ","); {
 	case isNumber(field):
 		s.point = true
+		return true, false
 	case ok && isNumber(whole+"."+fraction) && fraction != "":
 		s.comma = true
-	default:
-		s.text = true
+		return false, true
 	}
-}
-
-// join adds what other fields were.
-func (s *seen) join(o seen) {
-	s.integer, s.large = s.integer || o.integer, s.large || o.large
-	s.point, s.comma, s.text = s.point || o.point, s.comma || o.comma, s.text || o.text
+	s.text = true
+	return false, false
 }
 
 // with takes the fractions with one decimal mark for numbers, and those with the other for

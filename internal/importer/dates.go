@@ -1,0 +1,262 @@
+package importer
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"dpsql/sqlerr"
+)
+
+// form is a way to write dates.
+type form struct {
+	name    string   // as --date has it
+	layouts []string // of package time
+	named   bool     // the month has a name. Such a date has one reading, whatever separates its parts
+}
+
+// formOf reads a form as d.m.Y, m/d/y or %d-%b-%Y. Behind it may stand the form of a time
+// of day, which is read as it is written in any case.
+func formOf(text string) (form, error) {
+	date := strings.ReplaceAll(text, "%", "")
+	if i := strings.IndexAny(date, "HI"); i > 0 {
+		date = strings.TrimRight(date[:i], " T,")
+	}
+	parts := strings.FieldsFunc(date, func(r rune) bool { return !unicode.IsLetter(r) })
+	switch strings.Join(parts, "") {
+	case "dbY", "bdY", "Ybd", "dBY", "BdY", "YBd":
+		return withNames("Y"), nil
+	case "dby", "bdy", "dBy", "Bdy":
+		return withNames("y"), nil
+	case "Ymd", "dmY", "mdY", "ymd", "dmy", "mdy":
+		if len(date) == 3 {
+			return form{date, []string{strings.NewReplacer("Y", "2006", "y", "06", "m", "01", "d", "02").Replace(date)}, false}, nil
+		}
+		if strings.Join(parts, date[1:2]) == date {
+			return written(date), nil
+		}
+	}
+	return form{}, sqlerr.New(sqlerr.Invalid, "%s is no form of dates", text).
+		WithHint("as in --date d.m.Y or --date 'm/d/Y H:M': d, m and Y are day, month and year, y is a year of two digits, b the name of a month")
+}
+
+// written is the form of a date in figures.
+func written(name string) form {
+	return form{name, []string{strings.NewReplacer("Y", "2006", "y", "06", "m", "1", "d", "2").Replace(name)}, false}
+}
+
+// withNames is the form of 2-Jan-2024, January 2, 2024 and the like.
+func withNames(year string) form {
+	f := form{name: "d-b-" + year, named: true}
+	for _, layout := range []string{"2 b y", "b 2 y", "2by", "2006 b 2"} {
+		layout = strings.Replace(layout, "y", map[string]string{"Y": "2006", "y": "06"}[year], 1)
+		f.layouts = append(f.layouts, strings.Replace(layout, "b", "Jan", 1), strings.Replace(layout, "b", "January", 1))
+	}
+	return f
+}
+
+// known returns the forms that are looked for: first those of years of four digits.
+func known() []form {
+	forms := []form{withNames("Y")}
+	for _, letters := range []string{"Y%[1]sm%[1]sd", "d%[1]sm%[1]sY", "m%[1]sd%[1]sY", "y%[1]sm%[1]sd", "d%[1]sm%[1]sy", "m%[1]sd%[1]sy"} {
+		for _, separator := range []string{"-", "/", "."} {
+			forms = append(forms, written(fmt.Sprintf(letters, separator)))
+		}
+	}
+	return forms
+}
+
+// long is the number of the known forms that have years of four digits.
+const long = 10
+
+// formsOf returns the forms that are looked for: those that are given, and the known ones. It
+// returns none if "" is given.
+func formsOf(given []string) (forms []form, err error) {
+	for _, text := range given {
+		if text == "" {
+			return nil, nil
+		}
+		f, err := formOf(text)
+		if err != nil {
+			return nil, err
+		}
+		forms = append(forms, f)
+	}
+	return append(forms, known()...), nil
+}
+
+// read reads a date of this form.
+func (f form) read(date string) (t time.Time, ok bool) {
+	if f.named {
+		date = strings.Join(strings.FieldsFunc(date, func(r rune) bool { return strings.ContainsRune("-/., ", r) }), " ")
+	}
+	for _, layout := range f.layouts {
+		if t, err := time.Parse(layout, date); err == nil && t.Year() > 0 {
+			return t, true
+		}
+	}
+	return t, false
+}
+
+// write returns a date of this form as SQLite has it: with a time of day if timed.
+func (f form) write(field string, timed bool) any {
+	if field = strings.TrimSpace(field); field == "" {
+		return nil
+	}
+	date, clock, ok := split(field)
+	t, found := f.read(date)
+	if !ok || !found {
+		return field
+	}
+	if t = t.Add(clock); timed {
+		return t.Format("2006-01-02 15:04:05.999999999")
+	}
+	return t.Format(time.DateOnly)
+}
+
+// split splits a field into a date and a time of day, which is negative if there is none.
+// It is false if the field can be no date.
+func split(field string) (date string, clock time.Duration, ok bool) {
+	if len(field) < 6 || len(field) > 40 || !strings.ContainsAny(field, "0123456789") {
+		return "", 0, false
+	}
+	at := strings.IndexByte(field, ':')
+	if at < 0 {
+		return field, 0, true
+	}
+	from := at
+	for from > max(0, at-2) && '0' <= field[from-1] && field[from-1] <= '9' {
+		from--
+	}
+	if from == 0 || strings.IndexByte(" T", field[from-1]) < 0 {
+		from = at + 1 // 02JAN2024:10:15:00
+	}
+	clock, ok = clockOf(field[from:])
+	return strings.TrimRight(field[:from-1], " ,"), clock, ok
+}
+
+// clockOf reads a time of day: 9:27, 09:27:30.5, 9:27 PM.
+func clockOf(text string) (time.Duration, bool) {
+	text = strings.ReplaceAll(strings.ReplaceAll(strings.ToUpper(text), " ", ""), ".M.", "M")
+	for _, layout := range []string{"15:04:05", "15:04", "3:04PM", "3:04:05PM"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.Sub(t.Truncate(24 * time.Hour)), true
+		}
+	}
+	return 0, false
+}
+
+// dates collects how the dates of a column are written.
+type dates struct {
+	forms  []form // those that were given, and those that are known
+	given  []fits // how many fields are dates of those that were given
+	n      int    // fields that are dates of some form
+	ways   uint64 // the forms that all these have
+	differ bool   // in two of them, some are different days
+	timed  int    // fields that have a time of day
+	mend   bool   // some are not as SQLite has dates, if all have its order
+}
+
+// fits counts the fields that are dates of a form, and not.
+type fits struct {
+	yes, no, line int // line is that of the first that is not
+}
+
+// see reports whether a field in a line is a date.
+func (d *dates) see(field string, line int) bool {
+	if len(d.forms) == 0 {
+		return false
+	}
+	ways := d.waysOf(field)
+	for i := range d.given {
+		if ways&(1<<i) != 0 {
+			d.given[i].yes++
+		} else if d.given[i].no++; d.given[i].no == 1 {
+			d.given[i].line = line
+		}
+	}
+	if ways == 0 {
+		return false
+	}
+	if d.n++; d.n == 1 {
+		d.ways = ways
+	}
+	d.ways &= ways
+	if strings.IndexByte(field, ':') > 0 {
+		d.timed++
+	}
+	d.mend = d.mend || len(field) != len(time.DateOnly) && (len(field) < len(time.DateTime) || field[len(time.DateOnly)] != ' ')
+	return true
+}
+
+// waysOf returns the forms that a field has, of all if it has none of those that all others have.
+func (d *dates) waysOf(field string) (ways uint64) {
+	date, _, ok := split(field)
+	if !ok {
+		return 0
+	}
+	for _, among := range []uint64{d.ways, ^d.ways} {
+		var first time.Time
+		for i, f := range d.forms {
+			if among&(1<<i) == 0 {
+				continue
+			}
+			t, ok := f.read(date)
+			if !ok {
+				continue
+			}
+			d.differ = d.differ || i >= len(d.given) && !first.IsZero() && t != first
+			first, ways = t, ways|1<<i
+		}
+		if ways != 0 && len(d.given) == 0 {
+			break
+		}
+	}
+	return ways
+}
+
+// decided returns the form of a column all of whose n fields are dates, if they have one.
+// Where the dates of a column are different ones in two forms, it returns both.
+func (d *dates) decided(n int) (forms []form) {
+	for i, fits := range d.given {
+		if n > 0 && fits.yes == n {
+			return d.forms[i : i+1]
+		}
+	}
+	if d.n == 0 || d.n < n {
+		return nil
+	}
+	for i := len(d.given); i < len(d.given)+long; i++ {
+		if d.ways&(1<<i) != 0 {
+			forms = append(forms, d.forms[i])
+		}
+	}
+	if !d.differ {
+		return forms[:min(1, len(forms))]
+	}
+	return forms
+}
+
+// misfit says which fields are no dates of a form that others are dates of.
+func (d *dates) misfit() string {
+	for i, fits := range d.given {
+		if fits.yes > 0 && fits.no > 0 {
+			return fmt.Sprintf("no dates as %s in %s, the first in line %d", d.forms[i].name, plural(fits.no, "row"), fits.line)
+		}
+	}
+	return ""
+}
+
+// unread says why a column of dates was not read as such, and what would read it.
+func (d *dates) unread() (why string, switches []string) {
+	for i, f := range d.forms {
+		if d.ways&(1<<i) != 0 {
+			switches = append(switches, "--date "+f.name)
+		}
+	}
+	if switches == nil {
+		return "dates in more than one form", nil
+	}
+	return "dates with a year of two digits", []string{strings.Join(switches, " or ")}
+}
