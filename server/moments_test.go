@@ -59,9 +59,35 @@ func visits(t *testing.T, db *engine.DB) (all []visit) {
 	return all
 }
 
+// TestTruncatedOverTheWire: what date_trunc returns is a timestamp in both formats, in an aggregate and around it.
+func TestTruncatedOverTheWire(t *testing.T) {
+	url, _ := start(t, func(c *server.Config) { visits(t, c.Database) })
+	c := connect(t, url)
+	const grouped = `SELECT date_trunc('month', day) AS m, COUNT(*) AS n FROM moments GROUP BY 1`
+	for text, want := range map[string]string{
+		grouped + ` ORDER BY 1 LIMIT 1`:                                                                   "2023-01-01 00:00:00",
+		`SELECT m, n + 1 FROM (` + grouped + `) AS q ORDER BY 1 LIMIT 1`:                                  "2023-01-01 00:00:00",
+		`SELECT MIN(m) FROM (` + grouped + `) AS q`:                                                       "2023-01-01 00:00:00",
+		`SELECT date_trunc('day', TIMESTAMP '2023-01-01 10:00'), COUNT(*) > 0 FROM moments`:               "2023-01-01 00:00:00",
+		`SELECT m + INTERVAL '1 month' FROM (` + grouped + `) AS q ORDER BY m - INTERVAL '1 day' LIMIT 1`: "2023-02-01 00:00:00",
+	} {
+		for _, format := range []int16{pgtype.TextFormatCode, pgtype.BinaryFormatCode} {
+			r := c.PgConn().ExecParams(t.Context(), text, nil, nil, nil, []int16{format}).Read()
+			if r.Err != nil {
+				t.Errorf("%s: %v", text, r.Err)
+				continue
+			}
+			var at time.Time
+			if err := c.TypeMap().Scan(pgtype.TimestampOID, format, r.Rows[0][0], &at); err != nil || r.FieldDescriptions[0].DataTypeOID != pgtype.TimestampOID || at.Format(time.DateTime) != want {
+				t.Errorf("%s in format %d: %v of type %d, want %s (%v)", text, format, at, r.FieldDescriptions[0].DataTypeOID, want, err)
+			}
+		}
+	}
+}
+
 // TestMomentsOverTheWire compares dates and moments with parameters of each type that clients send, in both formats and
 // protocols. The counts are those of the rows themselves: a date is the moment at which its day begins. A text, and a
-// parameter without a type, has that of the other side, as in PostgreSQL; but date_trunc to days and more is a date.
+// parameter without a type, has that of the other side, as in PostgreSQL, where date_trunc of a date is a moment, too.
 func TestMomentsOverTheWire(t *testing.T) {
 	var all []visit
 	url, _ := start(t, func(c *server.Config) { all = visits(t, c.Database) })
@@ -84,9 +110,9 @@ func TestMomentsOverTheWire(t *testing.T) {
 		{`SELECT COUNT(*) FROM moments WHERE seen::date`, trunc(seen, wholeDay), pgtype.DateOID},
 		{`SELECT COUNT(*) FROM moments WHERE date_trunc('minute', seen)`, seen, pgtype.TimestampOID},
 		{`SELECT COUNT(*) FROM moments WHERE date_trunc('hour', seen)`, trunc(seen, time.Hour), pgtype.TimestampOID},
-		{`SELECT COUNT(*) FROM moments WHERE ` + days, trunc(seen, wholeDay), pgtype.DateOID},
-		{`SELECT COUNT(*) FROM moments WHERE date_trunc('month', day)`, month, pgtype.DateOID},
-		{fmt.Sprintf(grouped, `date_trunc('month', day)`), month, pgtype.DateOID},
+		{`SELECT COUNT(*) FROM moments WHERE ` + days, trunc(seen, wholeDay), pgtype.TimestampOID},
+		{`SELECT COUNT(*) FROM moments WHERE date_trunc('month', day)`, month, pgtype.TimestampOID},
+		{fmt.Sprintf(grouped, `date_trunc('month', day)`), month, pgtype.TimestampOID},
 		{fmt.Sprintf(grouped, `date_trunc('hour', seen)`), trunc(seen, time.Hour), pgtype.TimestampOID},
 	} {
 		for relation, holds := range map[string]func(sign int) bool{">=": func(s int) bool { return s >= 0 }, "<": func(s int) bool { return s < 0 }, "=": func(s int) bool { return s == 0 }} {

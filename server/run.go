@@ -41,7 +41,6 @@ func (c *conn) run(st *statement, args arguments) (*output, error) {
 	c.audit(st, r, err)
 	if err == nil && st.asked == nil {
 		out = c.outputOf(st, r)
-		err = c.asDescribed(st, out.columns)
 	}
 	return out, err
 }

@@ -191,26 +191,7 @@ func (c *conn) columnsOf(st *statement, args arguments) ([]column, error) {
 		columns, err = c.session.Columns(ctx, cmp.Or(args.prepared, st.prepared), args.values)
 		return err
 	})
-	out := columnsFor(columns)
-	if err == nil && args.prepared != nil {
-		err = c.asDescribed(st, out)
-	}
-	return out, err
-}
-
-// asDescribed makes columns of dates those of timestamps where a unit that is an argument decides which they are: the
-// client may have been told so before it gave the argument.
-func (c *conn) asDescribed(st *statement, columns []column) error {
-	if !st.shaped() {
-		return nil
-	}
-	described, err := c.columnsOf(st, arguments{})
-	for i := range described {
-		if described[i].oid == oidTimestamp && columns[i].oid == oidDate {
-			columns[i] = described[i]
-		}
-	}
-	return err
+	return columnsFor(columns), err
 }
 
 // queryIn returns the query inside a statement, which has rows and no parameters.

@@ -662,8 +662,15 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, from Source
 	return out, c.empty(ctx)
 }
 
-// asMoments writes the dates of a column as the moments at which they begin.
+// asMoments writes the dates of a column as the moments at which they begin, if another value of it has a time of day.
 func (r *Result) asMoments(column int) {
+	timed := func(row []any) bool {
+		text, ok := row[column].(string)
+		return ok && len(text) > len(time.DateOnly)
+	}
+	if !slices.ContainsFunc(r.Rows, timed) {
+		return
+	}
 	for _, row := range r.Rows {
 		if text, ok := row[column].(string); ok {
 			row[column] = calendar.Canonical(text)

@@ -118,7 +118,7 @@ func (m maker) part(c *Call, word string) Expr {
 }
 
 // truncated desugars DATE_TRUNC('unit', x), and DATE_TRUNC(x, unit) as BigQuery has it. A date is
-// the result where the unit is a day or longer.
+// the result where the unit is a day or longer, and typed as a moment.
 func (m maker) truncated(c *Call) Expr {
 	if len(c.Args) == 3 {
 		c.Args, c.Words = []Expr{c.Args[0], m.inZone(c.Args[1], c.Args[2])}, c.Words[:2]
@@ -136,18 +136,18 @@ func (m maker) truncated(c *Call) Expr {
 	}
 	switch unitOf(name) {
 	case "YEAR":
-		return m.call("date", x, m.text("start of year"))
+		return m.day(x, m.text("start of year"))
 	case "QUARTER":
 		of := m.binary(m.cast(m.call("strftime", m.text("%m"), x), "INTEGER"), "%", m.number("3"))
 		back := counted(m, &Case{span: m.at, Of: of, Else: m.text("-2 months"),
 			Whens: []When{{m.number("1"), m.text("+0 months")}, {m.number("2"), m.text("-1 months")}}})
-		return m.call("date", m.again(x), m.text("start of month"), back)
+		return m.day(m.again(x), m.text("start of month"), back)
 	case "MONTH":
-		return m.call("date", x, m.text("start of month"))
+		return m.day(x, m.text("start of month"))
 	case "WEEK", "ISOWEEK":
-		return m.call("date", x, m.text("weekday 0"), m.text("-6 days"))
+		return m.day(x, m.text("weekday 0"), m.text("-6 days"))
 	case "DAY":
-		return m.call("date", x)
+		return m.day(x)
 	case "HOUR":
 		return m.call("datetime", m.call("strftime", m.text("%Y-%m-%d %H:00:00"), x))
 	case "MINUTE":
@@ -158,6 +158,13 @@ func (m maker) truncated(c *Call) Expr {
 	m.refuse(unit.Pos(), "DATE_TRUNC to "+m.written(unit),
 		"the units are year, quarter, month, week, day, hour, minute and second")
 	return nil
+}
+
+// day makes the day of a moment with modifiers, which is typed as a moment, as PostgreSQL's DATE_TRUNC is.
+func (m maker) day(of Expr, modifiers ...Expr) Expr {
+	c := m.call("date", append([]Expr{of}, modifiers...)...)
+	c.Moment = true
+	return c
 }
 
 // patterns are the parts of TO_CHAR's formats that strftime has, longer ones first.

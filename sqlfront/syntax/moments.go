@@ -196,15 +196,14 @@ func (m maker) shifted(e *Binary, x, by Expr, interval string) Expr {
 		m.refuse(by.Pos(), "this interval",
 			"write it as INTERVAL '3 days': whole numbers and units, from seconds to years, or hours and minutes as 12:30")
 	}
-	function := "datetime"
+	modifiers := make([]Expr, len(parts))
+	for i, p := range parts {
+		modifiers[i] = m.text(p)
+	}
 	if days && isDate(x) {
-		function = "date"
+		return m.day(x, modifiers...)
 	}
-	args := []Expr{x}
-	for _, p := range parts {
-		args = append(args, m.text(p))
-	}
-	return m.call(function, args...)
+	return m.call("datetime", append([]Expr{x}, modifiers...)...)
 }
 
 // modifiers returns what '1 month 2 days' and '1 day -00:30:00' are to SQLite, and whether all units are

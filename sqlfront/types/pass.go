@@ -307,6 +307,7 @@ func (p *Pass) binary(e *syntax.Binary) Type {
 // arithmetic returns the type of x + y and the like: TRUE is 1 there. The days between two dates
 // are an integer, and a date plus days is a date. As in PostgreSQL, a parameter beside a date is one.
 func (p *Pass) arithmetic(e *syntax.Binary, x, y Type) Type {
+	x, y = asDay(e.X, x), asDay(e.Y, y)
 	switch {
 	case e.Op == "-" && x == query.SQLDate && !IsNumber(y):
 		p.Expect(query.SQLDate, e.Y)
@@ -320,6 +321,14 @@ func (p *Pass) arithmetic(e *syntax.Binary, x, y Type) Type {
 	}
 	p.Expect(p.computed(first(x, query.SQLInt8), first(y, query.SQLInt8)), e.X, e.Y)
 	return p.computed(x, y)
+}
+
+// asDay returns the type of a value that is typed as a moment and has no time of day, where it is computed with.
+func asDay(e syntax.Expr, t Type) Type {
+	if c, ok := syntax.Inside(e).(*syntax.Call); ok && c.Moment && t == query.SQLTimestamp {
+		return query.SQLDate
+	}
+	return t
 }
 
 // computed returns the type of what is computed of values of two types. That of NULL is the other's.
@@ -452,7 +461,10 @@ func (p *Pass) call(c *syntax.Call) Type {
 	for i, e := range c.Args[:fixed] {
 		p.Expect(f.arg(i), e)
 	}
-	if f.Result != nil {
+	switch {
+	case c.Moment:
+		return query.SQLTimestamp
+	case f.Result != nil:
 		return f.Result(args)
 	}
 	return t
