@@ -23,9 +23,9 @@ import (
 // 10⁻¹⁵.
 const Unit = 1e15
 
-// maxRho is the largest ρ considered, 4.5, in units. Its noise is nearly always
+// MaxRho is the largest ρ considered, 4.5, in units. Its noise is nearly always
 // 0.
-const maxRho = int64(1) << 52
+const MaxRho = int64(1) << 52
 
 // Request is the accuracy and the sensitivity of an answer, or of several answers that
 // have one law.
@@ -51,7 +51,7 @@ func PlanFor(r Request) (Plan, bool) {
 		l, err := law.NewGaussian(r.sigmaSquared(units))
 		return l, err == nil && law.Within(l, wanted, r.Confidence)
 	}
-	units := 1 + int64(sort.Search(int(maxRho), func(i int) bool {
+	units := 1 + int64(sort.Search(int(MaxRho), func(i int) bool {
 		_, ok := try(int64(i) + 1)
 		return ok
 	}))
@@ -207,7 +207,7 @@ func PlanForCumulative(each []Cumulative, misses []float64, accuracy float64, se
 		sigma = min(sigma, (accuracy-one)/(two*normal(misses[i])))
 	}
 	units := math.Ceil(Unit * float64(sensitivity) * float64(sensitivity) * float64(norm) / (2 * sigma * sigma))
-	if !(sigma >= 1) || !(units <= float64(maxRho)) {
+	if !(sigma >= 1) || !(units <= float64(MaxRho)) {
 		return Plan{}, false
 	}
 	rho := max(1, int64(units))

@@ -99,13 +99,13 @@ SELECT SUM(age * age) - 2 * SUM(age) FROM visits WHERE score = 1;
 --> 113
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 2 cannot be answered)
---> hint: SET accuracy = 200 answers them directly within ±200 (95 %) for ρ = 0.32 together; the interactive budget left pays for 13 such statements
+--> hint: SET accuracy = 200 answers them directly within ±200 (95 %) for ρ = 0.32 together; the interactive budget left pays for 13 such statements, or for one within ±55
 --> under smw release:
 --> SUM(age * age) - 2 * SUM(age)
 --> 1163
 --> under direct:
 --> error budget at 0: it needs ρ = 1.2 and the interactive account has 0.049 left (of 2 queries of the statement 1 cannot be answered)
---> hint: SET accuracy = 2000 answers them directly within ±2000 (95 %) for ρ = 0.0032 together; the interactive budget left pays for 15 such statements
+--> hint: SET accuracy = 2000 answers them directly within ±2000 (95 %) for ρ = 0.0032 together; the interactive budget left pays for 15 such statements, or for one within ±510
 SELECT TOTAL(age), ROUND(AVG(age), 2) FROM visits WHERE age < 5;
 --> total | ROUND(AVG(age), 2)
 --> 400.0 | 2.86

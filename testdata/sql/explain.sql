@@ -423,7 +423,7 @@ SELECT COUNT(*) FROM visits WHERE age = 3;
 --> 52
 --> under dense:
 --> error budget at 0: it needs ρ = 0.11 and the interactive account has 0.083 left
---> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
+--> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers, or for one within ±12
 EXPLAIN SELECT COUNT(*) FROM visits WHERE age = 3;
 --> candidate | kind | columns | m | margin | cost | note
 --> 'direct' | 'direct' | 'all' | 'infinite' | 10.0 | '0' | 'chosen; stored'

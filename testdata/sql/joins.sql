@@ -65,10 +65,10 @@ SELECT SUM(height) FROM visits JOIN towns ON town = name WHERE age = 4;
 --> 7680
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
---> hint: SET accuracy = 500 answers it directly within ±500 (95 %) for ρ = 0.11; the interactive budget left pays for 37 such answers
+--> hint: SET accuracy = 500 answers it directly within ±500 (95 %) for ρ = 0.11; the interactive budget left pays for 37 such answers, or for one within ±80
 --> under direct:
 --> error budget at 0: it needs ρ = 2.6 and the interactive account has 0.082 left
---> hint: SET accuracy = 2000 answers it directly within ±2000 (95 %) for ρ = 0.0068; the interactive budget left pays for 12 such answers
+--> hint: SET accuracy = 2000 answers it directly within ±2000 (95 %) for ρ = 0.0068; the interactive budget left pays for 12 such answers, or for one within ±560
 SELECT COUNT(*) FROM visits JOIN towns ON town = name WHERE height > 100 AND age < 5;
 --> count
 --> 18

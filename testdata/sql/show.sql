@@ -193,7 +193,7 @@ SELECT COUNT(*) FROM visits WHERE age = 1;
 --> 12
 --> under dense:
 --> error budget at 0: it needs ρ = 0.27 and the interactive account has 0.083 left
---> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
+--> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers, or for one within ±12
 SET accuracy = 8;
 --> done
 SELECT COUNT(*) FROM visits WHERE age = 2;
@@ -205,7 +205,7 @@ SELECT COUNT(*) FROM visits WHERE age = 2;
 --> 12
 --> under dense:
 --> error budget at 0: it needs ρ = 0.16 and the interactive account has 0.083 left
---> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers
+--> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 17 such answers, or for one within ±12
 SHOW BUDGET;
 --> table | account | unit | total | spent | left | in words
 --> 'visits' | 'releases' | 'ε' | '2' | '1' | '1' | '50 % left for releases'

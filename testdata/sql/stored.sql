@@ -197,13 +197,13 @@ SET accuracy = 0.1;
 --> done
 SELECT COUNT(*) FROM visits WHERE age = 1;
 --> error budget at 0: it needs ρ = 3.6 and the interactive account has 0.08 left
---> hint: SET accuracy = 20 answers it directly within ±20 (95 %) for ρ = 0.0046; the interactive budget left pays for 17 such answers
+--> hint: SET accuracy = 20 answers it directly within ±20 (95 %) for ρ = 0.0046; the interactive budget left pays for 17 such answers, or for one within ±5
 --> under sparse, named; smw release:
 --> count
 --> 12
 --> under dense:
---> error budget at 0: no noise is within ±0.1
---> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 13 such answers
+--> error budget at 0: an answer within ±0.1 is all but the true number: it needs more than ρ = 4.5
+--> hint: SET accuracy = 50 answers it directly within ±50 (99.9999 %) for ρ = 0.0047; the interactive budget left pays for 13 such answers, or for one within ±14
 --> under smw, classes; smw, uniform:
 --> count
 --> 12

@@ -214,7 +214,7 @@ SELECT d, SUM(s) FROM (SELECT age % 3 AS d, score * 2 AS s FROM (SELECT * FROM v
 --> 2 | -44
 --> under direct:
 --> error budget at 0: it needs ρ = 0.069 and the interactive account has 0.046 left
---> hint: SET accuracy = 500 answers them directly within ±500 (95 %) for ρ = 0.0029 together; the interactive budget left pays for 16 such statements
+--> hint: SET accuracy = 500 answers them directly within ±500 (95 %) for ρ = 0.0029 together; the interactive budget left pays for 16 such statements, or for one within ±130
 SELECT region, COUNT(*) FROM (SELECT town AS place FROM visits WHERE age > 3) AS v JOIN towns ON place = towns.name GROUP BY region;
 --> region | count
 --> 'north' | 134

@@ -262,10 +262,10 @@ SELECT TOTAL(height), AVG(height) FROM visits JOIN towns ON town = name WHERE ag
 --> -800.0 | NULL
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 1 cannot be answered)
---> hint: SET accuracy = 500 answers them directly within ±500 (95 %) for ρ = 0.11 together; the interactive budget left pays for 37 such statements
+--> hint: SET accuracy = 500 answers them directly within ±500 (95 %) for ρ = 0.11 together; the interactive budget left pays for 37 such statements, or for one within ±80
 --> under smw release; smw, weights; smw release, weights:
 --> total | avg
 --> 3640.0 | 80.0
 --> under direct:
 --> error budget at 0: it needs ρ = 2.6 and the interactive account has 0.032 left (of 3 queries of the statement 1 cannot be answered)
---> hint: SET accuracy = 5000 answers them directly within ±5000 (95 %) for ρ = 0.0011 together; the interactive budget left pays for 29 such statements
+--> hint: SET accuracy = 5000 answers them directly within ±5000 (95 %) for ρ = 0.0011 together; the interactive budget left pays for 29 such statements, or for one within ±920

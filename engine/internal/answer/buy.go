@@ -193,7 +193,7 @@ func (st *Statement) affords(t *view.Table, due []Purchase) error {
 	cost, ok := Total(due)
 	why := lacking(st.view, t, due)
 	if !ok {
-		why = "no noise is within ±" + released.Counts(st.settings.Accuracy)
+		why = tooExact(st.settings.Accuracy)
 	}
 	if takes := cost.Rho + st.starts(t); why == "" && takes > 0 {
 		err := st.view.Allows(t, *st.Buyers.Of(t.Account), takes)

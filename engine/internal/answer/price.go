@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -65,6 +66,29 @@ func offered(wanted float64, p purse, cost func(accuracy float64) (accounting.Rh
 	return 0, 0, false
 }
 
+// least returns the tightest accuracy of two digits that a statement can pay, of those between
+// one that it cannot pay and one that it can.
+func least(wanted, affordable float64, p purse, cost func(accuracy float64) (accounting.Rho, bool)) float64 {
+	for power := math.Floor(math.Log10(wanted)) - 1; ; power++ {
+		of := func(n int) float64 { return float64(n) * math.Pow(10, power) }
+		if power < 0 { // a power of ten that is no fraction: 73/100 is 0.73, and 73·0.01 is not
+			of = func(n int) float64 { return float64(n) / math.Pow(10, -power) }
+		}
+		n := 10 + sort.Search(90, func(i int) bool {
+			rho, ok := cost(of(10 + i))
+			return of(10+i) > wanted && ok && rho <= p.most
+		})
+		if accuracy := of(n); n < 100 || accuracy >= affordable {
+			return min(accuracy, affordable)
+		}
+	}
+}
+
+// tooExact refuses an accuracy that no noise has.
+func tooExact(accuracy float64) string {
+	return fmt.Sprintf("an answer within ±%s is all but the true number: it needs more than ρ = %s", released.Counts(accuracy), released.Short(float64(direct.MaxRho)/direct.Unit))
+}
+
 // offerHint returns a hint with the accuracy that a direct answer could have, and its
 // price. The price of several queries is that of all together.
 func offerHint(wanted, confidence float64, p purse, several bool, cost func(accuracy float64) (accounting.Rho, bool)) string {
@@ -88,8 +112,15 @@ func offerHint(wanted, confidence float64, p purse, several bool, cost func(accu
 	if several {
 		it, together, answers = "them", " together", "statements"
 	}
-	return fmt.Sprintf("SET accuracy = %s answers %s directly within ±%s (%s %%) for ρ = %s%s; the %s left pays for %d such %s",
+	hint := fmt.Sprintf("SET accuracy = %s answers %s directly within ±%s (%s %%) for ρ = %s%s; the %s left pays for %d such %s",
 		released.Counts(accuracy), it, released.Counts(accuracy), released.Counts(100*confidence), released.Short(rho.Float()), together, p.budget(), int64(p.left/rho), answers)
+	if accuracy == wanted {
+		return hint
+	}
+	if tightest := least(wanted, accuracy, p, cost); tightest < accuracy {
+		hint += ", or for one within ±" + released.Counts(tightest)
+	}
+	return hint
 }
 
 // noShare says why a table sells no direct answers.
@@ -212,7 +243,7 @@ func (db *Database) direct(v *view.View, r Request) released.Candidate {
 	c.Offer = func() string { return offerHint(accuracy, r.Settings.Confidence, purse, false, cost) }
 	p := price(accuracy)
 	if !p.Possible {
-		c.Known, c.Refusal = false, fmt.Sprintf("no noise is within ±%s", released.Counts(accuracy))
+		c.Known, c.Refusal = false, tooExact(accuracy)
 		return c
 	}
 	c.Margin, c.Cost = float64(p.Width), p.cost()
