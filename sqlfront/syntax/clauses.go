@@ -355,13 +355,13 @@ func (m maker) step(c *Call) (value, next func(x Expr) Expr, within string) {
 		m.refuse(c.Pos(), "this step of generate_series",
 			"it is a whole number, or a text such as '1 month' with a number and a unit")
 	}
-	function := "datetime"
+	at := func(x Expr, modifiers ...Expr) Expr { return m.call("datetime", append([]Expr{x}, modifiers...)...) }
 	if unit.day && !isMoment(c.Args[0]) && !isMoment(c.Args[1]) {
-		function = "date"
+		at = m.day
 	}
 	step := "+" + strconv.Itoa(count*unit.factor) + " " + unit.word
-	value = func(x Expr) Expr { return m.call(function, m.again(x)) }
-	return value, func(x Expr) Expr { return m.call(function, x, m.text(step)) }, "<="
+	value = func(x Expr) Expr { return at(m.again(x)) }
+	return value, func(x Expr) Expr { return at(x, m.text(step)) }, "<="
 }
 
 // isMoment reports whether an expression makes a value that has a time of day.
