@@ -278,10 +278,16 @@ func (b *binder) columnHint(t syntax.Token) string {
 	if unit := b.unit(); unit != "" && query.SameName(unit, t.Value) {
 		return unit + " says whose a row is, and no answer is about one unit alone; COUNT(DISTINCT " + unit + ") counts the units"
 	}
-	names := b.scope.names()
+	var names []string
+	for _, name := range b.scope.names() {
+		names = append(names, syntax.WriteName(name))
+		if before, _, more := strings.Cut(name, " "); more && query.SameName(before, t.Value) && t.Kind == syntax.KindWord {
+			return "a name of several words is quoted: " + query.Quoted(name)
+		}
+	}
 	hint := "the columns are " + syntax.Excerpt(strings.Join(names, ", "), 120)
-	if near := sqlerr.Closest(t.Value, slices.Values(names)); near != "" {
-		hint = "did you mean " + near + "?"
+	if near := sqlerr.Closest(t.Value, slices.Values(b.scope.names())); near != "" {
+		hint = "did you mean " + syntax.WriteName(near) + "?"
 	}
 	if t.Kind == syntax.KindQuoted && t.Text[0] == '"' {
 		hint += " (a text is written in single quotes: '" + syntax.Excerpt(strings.ReplaceAll(t.Value, "'", "''"), 40) + "')"

@@ -98,7 +98,7 @@ func (b *binder) compareColumn(column int, relation sqlvalue.Relation, k constan
 	case relation == "":
 		l.null = canBeFalse
 	case relation == sqlvalue.Equal && yes.IsEmpty():
-		l.warning = b.outside(column, "= "+k.label(), "it matches")
+		l.warning = b.outside(column, "= "+k.label(), "it matches", k)
 	}
 	return leafCondition(l), nil
 }
@@ -123,8 +123,8 @@ func (b *binder) matching(column int, relation sqlvalue.Relation, k constant) (q
 	return equal, nil
 }
 
-// outside returns a warning of a literal that matches nothing.
-func (b *binder) outside(column int, what, matches string) string {
+// outside returns a warning of literals that match nothing, of which k is the first.
+func (b *binder) outside(column int, what, matches string, k constant) string {
 	c := b.u.Columns()[column]
 	is := "is"
 	if matches == "they match" {
@@ -134,7 +134,23 @@ func (b *binder) outside(column int, what, matches string) string {
 	if b.joins.steps(column) != nil { // its only domain is its values
 		where = "in no row of the public table"
 	}
-	return fmt.Sprintf("%s %s %s %s: %s nothing", c.Name, what, is, where, matches)
+	return fmt.Sprintf("%s %s %s %s: %s nothing%s", c.Name, what, is, where, matches, nearby(c.Domain, k))
+}
+
+// nearby asks whether a declared text was meant by one that is none, as 'Large' by 'large'.
+func nearby(d query.Domain, k constant) string {
+	const most = 1 << 12 // declared values looked at
+	if d.Type() != query.TypeText || !d.Finite() || d.Size() > most || k.source.Kind != syntax.KindString {
+		return ""
+	}
+	near := sqlerr.Closest(k.source.Value, func(yield func(string) bool) {
+		for i := uint64(0); i < d.Size() && (d.Value(i).IsNull() || yield(d.Value(i).Str())); i++ {
+		}
+	})
+	if near == "" {
+		return ""
+	}
+	return "; did you mean '" + syntax.Excerpt(strings.ReplaceAll(near, "'", "''"), 40) + "'?"
 }
 
 // convert returns the value of a column that equals a constant under the
@@ -423,10 +439,10 @@ func (b *binder) among(column int, elements []constant) (*condition, error) {
 	warning := ""
 	switch n := len(outside); {
 	case n == 1:
-		warning = b.outside(column, "= "+outside[0].label(), "it matches")
+		warning = b.outside(column, "= "+outside[0].label(), "it matches", outside[0])
 	case n > 1:
 		listed := fmt.Sprintf("= %s and %d more in a list", outside[0].label(), n-1)
-		warning = b.outside(column, listed, "they match")
+		warning = b.outside(column, listed, "they match", outside[0])
 	}
 	return b.listedLeaf(column, d.SetOf(values...), null, warning), nil
 }

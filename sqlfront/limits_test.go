@@ -299,6 +299,13 @@ func TestQuotesInNames(t *testing.T) {
 	if got := want.Queries[0].Columns(); len(got) != 3 {
 		t.Errorf("the condition is on columns %v", got)
 	}
+	for name, hint := range map[string]string{"e": `a name of several words is quoted: "e f'"`, "E": `quoted: "e f'"`, `"c""e"`: `did you mean "c""d"?`} {
+		_, err := compile(declared{"t", u}, "SELECT COUNT(*) FROM t WHERE "+name+" = 1")
+		var e *sqlerr.Error
+		if !errors.As(err, &e) || !strings.Contains(e.Hint, hint) {
+			t.Errorf("%s: %v, want the hint %s", name, err, hint)
+		}
+	}
 }
 
 // TestWrittenNames: wherever a statement has a name as WriteName writes it, the name is

@@ -63,7 +63,7 @@ func checkRefusals(t *testing.T, cases []refusal) {
 }
 
 func TestMalformed(t *testing.T) {
-	m := sqlerr.Malformed
+	m, u := sqlerr.Malformed, sqlerr.Unsupported
 	checkRefusals(t, []refusal{
 		{"‸", m, "empty", ""},
 		{"‸;", m, "empty", ""},
@@ -73,6 +73,12 @@ func TestMalformed(t *testing.T) {
 		{"‸(SELECT COUNT(*) FROM people)", m, "no statement starts with (", ""},
 		{"SELECT COUNT(* ‸FROM people", m, "unexpected FROM", ""},
 		{"SELECT COUNT(*) FROM people WHER ‸age = 1", m, "unexpected age", "did you mean WHERE"},
+		{"SELECT COUNT(*) FROM people WHERE Wildlife ‸Size = 'Large'", m, "unexpected Size", `a name of several words is quoted: "Wildlife Size"`},
+		{"SELECT AVG(Body ‸Mass) FROM people", m, "unexpected Mass", `"Body Mass"`},
+		{"SELECT COUNT(*) FROM people GROUP BY Day ‸of week", m, "unexpected of", `"Day of week"`},
+		{"SELECT COUNT(*) FROM people WHERE sex ‸SIMILAR TO 'F%'", u, "SIMILAR TO", "write LIKE"},
+		{"SELECT COUNT(*) FROM people WHERE sex ‸NOT SIMILAR TO 'F%'", u, "SIMILAR TO", "write LIKE"},
+		{"SELECT COUNT(*) FROM people WHERE sex ‸|| zip = 'F1'", u, "the operator ||", "GROUP BY x, y"},
 		{"SELECT COUNT(*) FROM people WHER‸E", m, "the statement ends too early", ""},
 		{"SELECT COUNT(*) FROM people WHERE‸;", m, "the statement ends too early", ""},
 		{"SELECT COUNT(*) FROM people WHERE age ‸5", m, "unexpected 5", ""},

@@ -240,6 +240,8 @@ func TestWarnings(t *testing.T) {
 		{"age IN (1, 1000, 1001, 1002)", []string{"age = 1000 and 2 more in a list are" + domain + "they match nothing"}},
 		{"age = ?", []string{"age = parameter 1 is" + domain + "it matches nothing"}},
 		{"sex = 'X'", []string{"sex = 'X' is outside the declared domain IN ('F', 'M', NULL): it matches nothing"}},
+		{"sex = 'm'", []string{"sex = 'm' is outside the declared domain IN ('F', 'M', NULL): it matches nothing; did you mean 'M'?"}},
+		{"sex IN ('f', 'M')", []string{"sex = 'f' is outside the declared domain IN ('F', 'M', NULL): it matches nothing; did you mean 'F'?"}},
 		{"married IS NULL", []string{"married IS NULL matches nothing: NULL is not in the declared domain IN (0, 1)"}},
 		{"married IS NOT NULL", nil},
 		{"age IS NULL", nil},

@@ -175,7 +175,8 @@ func (g *Tokens) refuseOperator(i int) error {
 	t := g.tokens[i]
 	switch t.Text {
 	case "||":
-		return t.Unsupported("the operator || (text concatenation)").WithHint("for a disjunction write OR")
+		return t.Unsupported("the operator || (text concatenation)").
+			WithHint("groups by several columns need no joined text: GROUP BY x, y; for a disjunction write OR")
 	case "&&":
 		return t.Malformed("&& is not an operator").WithHint("write AND")
 	case "->", "->>":
@@ -294,17 +295,38 @@ func (g *Tokens) diagnose(i int) *sqlerr.Error {
 		return t.Malformed("unexpected %s", t.Upper)
 	}
 	err := t.Malformed("unexpected %s", t.describe())
-	if t.Kind == KindWord && !keywords[t.Upper] {
-		if near := sqlerr.Closest(t.Upper, slices.Values(connectives)); near != "" {
-			return err.WithHint("did you mean %s?", near)
-		}
+	if !g.isPlain(i) {
+		return err
 	}
-	if before := g.tokenAt(i - 1); before.Kind == KindWord && !keywords[before.Upper] {
-		if near := sqlerr.Closest(before.Upper, slices.Values(clauses)); near != "" {
-			return err.WithHint("did you mean %s instead of %s?", near, before.Text)
-		}
+	near := sqlerr.Closest(t.Upper, slices.Values(connectives))
+	if near != "" && near[0] == t.Upper[0] && t.Upper != "OF" {
+		return err.WithHint("did you mean %s?", near)
 	}
-	return err
+	if !g.isPlain(i-1) || g.tokenAt(i-2).Matches("WITH") {
+		return err
+	}
+	before := g.tokenAt(i - 1)
+	if near := sqlerr.Closest(before.Upper, slices.Values(clauses)); near != "" {
+		return err.WithHint("did you mean %s instead of %s?", near, before.Text)
+	}
+	return err.WithHint("a name of several words is quoted: \"%s\"", g.words(i))
+}
+
+// isPlain reports whether token i is a word that is no keyword, or OF, as in Date of birth.
+func (g *Tokens) isPlain(i int) bool {
+	t := g.tokenAt(i)
+	return t.Kind == KindWord && t.Upper != "WITH" && (t.Upper == "OF" || !keywords[t.Upper] && !reserved[t.Upper])
+}
+
+// words returns the words that stand side by side around token i, as one name.
+func (g *Tokens) words(i int) string {
+	for ; g.isPlain(i - 1); i-- {
+	}
+	name := g.tokenAt(i).Text
+	for i++; g.isPlain(i); i++ {
+		name += " " + g.tokenAt(i).Text
+	}
+	return Excerpt(name, 80)
 }
 
 // foreignClause refuses a clause of another system at which the parser gave up, if it is
@@ -317,6 +339,8 @@ func (g *Tokens) foreignClause(i int) *sqlerr.Error {
 	case t.Matches("(") && before.Matches("GROUP") && g.tokenAt(i-2).Matches("WITHIN"):
 		return g.tokenAt(i - 2).Unsupported("WITHIN GROUP").
 			WithHint("SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts")
+	case t.Matches("TO") && before.Matches("SIMILAR"), t.Matches("SIMILAR") && before.Matches("NOT"):
+		return g.tokenAt(i - 1).Unsupported("SIMILAR TO").WithHint("write LIKE or GLOB, or list the values with IN")
 	case t.Matches("~"):
 		return t.Unsupported("the operator ~ (a regular expression)").WithHint("write LIKE or GLOB, or list the values with IN")
 	case t.Matches("ON") && before.Matches("DISTINCT"):

@@ -14,7 +14,7 @@ SELECT COUNT(*) FROM visits WHERE town > 'B';
 SELECT COUNT(*) FROM visits WHERE town = 'elm';
 --> count
 --> 0
---> warning: town = 'elm' is outside the declared domain IN ('100%', 'Ash', 'Elm', 'Oak'): it matches nothing
+--> warning: town = 'elm' is outside the declared domain IN ('100%', 'Ash', 'Elm', 'Oak'): it matches nothing; did you mean 'Elm'?
 SELECT COUNT(*) FROM visits WHERE town LIKE 'elm';
 --> count
 --> 180
