@@ -2,14 +2,19 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"dpsql/catalog"
 	"dpsql/engine"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // TestDraft drafts a declaration of columns of every kind, and runs it.
@@ -43,23 +48,25 @@ CREATE PRIVATE TABLE stays (
     "group" TEXT IN ('it''s') OR OTHER OR NULL, -- each in 10 rows or more: list all that can occur
     code TEXT IN (SELECT code FROM codes), -- all values are there
     n INTEGER IN (SELECT n FROM codes), -- or a range of whole numbers
-    age INTEGER BETWEEN 0 AND 90, -- rounded: give the bounds that can occur
-    year INTEGER BETWEEN 1990 AND 2030, -- rounded: give the bounds that can occur
+    age INTEGER BETWEEN 0 AND 90 CLAMP, -- rounded: give the bounds that can occur
+    year INTEGER BETWEEN 1990 AND 2030 CLAMP, -- rounded: give the bounds that can occur
     kind INTEGER IN (1, 900), -- each in 10 rows or more: list all that can occur
     came DATE BETWEEN '2021-01-01' AND '2023-12-31', -- whole years
-    cost REAL BETWEEN 0 AND 200 STEP 0.01, -- rounded: a row counts as the middle of its step; intervals hold what that may move
-    small REAL BETWEEN -0.3 AND 0.4 STEP 0.00001, -- rounded: a row counts as the middle of its step; intervals hold what that may move
+    cost REAL BETWEEN 0 AND 200 STEP 0.01 CLAMP, -- rounded: a row counts as the middle of its step; intervals hold what that may move
+    small REAL BETWEEN -0.3 AND 0.4 STEP 0.00001 CLAMP, -- rounded: a row counts as the middle of its step; intervals hold what that may move
     zip TEXT -- any text; list values to count by them, or publish keys
 ) FROM raw_stays WITH (
+    unit = patient, max_rows = 4, -- a person, by the name and as the values repeat: 95 % have no more rows, and more of one are not counted
     epsilon = 1, -- of everything that is ever answered: choose it before anyone asks
     delta = 1e-6 -- far below 1 / rows
-    -- , unit = patient, max_rows = 4 -- if these are the persons: 95 % of them have no more rows
 );
+-- CREATE RELEASE counts ON stays ("group", age, year, kind) WITH (epsilon = 0.2); -- counts by these columns together, free for ever after
+-- CREATE RELEASE numbers ON stays (cost) WITH (epsilon = 0.2); -- its sums, averages and quantiles, free for ever after
 `
 	if text != want {
 		t.Errorf("the draft is\n%s", text)
 	}
-	must(t, s, strings.Replace(text, "-- , unit", ", unit", 1))
+	runDraft(t, s, text)
 	must(t, s, `SET accuracy = 1000`)
 	must(t, s, `SELECT COUNT(*) FROM stays WHERE "group" = 'it''s' AND came >= '2022-01-01'`)
 
@@ -100,13 +107,20 @@ func TestDraftRunsAsItStands(t *testing.T) {
 		{name: "thousandths", values: "iif(i % 10, i % 7 / 1000.0, NULL)", domain: "NUMERIC(10, 3) BETWEEN 0 AND 0.006 OR NULL", average: "x"},
 		{name: "whole floats", values: "CAST(i % 90 AS REAL)", domain: "NUMERIC(10, 0) BETWEEN 0 AND 90", average: "x"},
 		{name: "one fraction", values: "0.5", domain: "NUMERIC(10, 1) BETWEEN 0.5 AND 0.5", average: "x"},
-		{name: "a long range", values: "iif(i % 4, i * 7919 % 60000 + 0.37, 0.0)", domain: "REAL BETWEEN 0 AND 60000 STEP 1, -- rounded: a row counts as the middle of its step; " +
+		{name: "a long range", values: "iif(i % 4, i * 7919 % 60000 + 0.37, 0.0)", domain: "REAL BETWEEN 0 AND 60000 STEP 1 CLAMP, -- rounded: a row counts as the middle of its step; " +
 			"intervals hold what that may move; 0 has the first step: < 1 selects it", average: "x", off: 0.5},
 		{name: "thirds", values: "i / 3.0", domain: "REAL BETWEEN 0 AND 400 STEP 0.01", average: "x", off: 0.005},
 		{name: "long whole numbers", values: "i / 2 * 7919", domain: "REAL BETWEEN 0 AND 4000000 STEP 100", average: "x", off: 50},
 		{name: "large numbers that differ little", values: "1e12 + i % 10 + 0.5", domain: "--   x: has numbers that differ little for their size"},
 		{name: "no person", values: "i % 3", domain: "-- who is a person? unit = column"},
-		{name: "a person by the name", values: "i / 3 AS VisitorId, i % 5", domain: "unit = VisitorId, max_rows = 3"},
+		{name: "a person by the name", values: "i / 3 AS VisitorId, i % 5", domain: "    unit = VisitorId, max_rows = 3,"},
+		{name: "a person with NULL", values: "iif(i % 5, 'K' || (i / 4), NULL) AS \"Kunden-Nr.\", i % 5", domain: "    unit = \"Kunden-Nr.\", max_rows = 4,"},
+		{name: "perhaps a person", values: "'q' || (i / 4) AS tag, i % 5", domain: "    -- who is a person? unit = tag, max_rows = 4 if"},
+		{name: "shops", values: "i % 30 AS ShopId, i % 5", domain: "    ShopId INTEGER BETWEEN 0 AND 30 CLAMP"},
+		{name: "many zeros", values: "iif(i % 4, i % 7 + 0.013 * i, 0)", domain: "REAL BETWEEN 0 AND 20 STEP 0.001 CLAMP", average: "x", off: 0.0005},
+		{name: "zeros with a finer step", values: "iif(i % 4, 0.037 + (i % 4 = 1) * i * i / 3.0, 0)", domain: "STEP 1 CLAMP, -- rounded: a row counts as the middle of its step; intervals hold what that may move; 0 has the first step: < 1 selects it, with all that is below; for 0 alone, declare a column x = 0 of a view"},
+		{name: "a most that few have", values: "min(i, 100)", domain: "x INTEGER BETWEEN 0 AND 100 CLAMP"},
+		{name: "a most that one has", values: "iif(i = 7, 300, i % 100)", domain: "x INTEGER BETWEEN 0 AND 400 CLAMP"},
 		{name: "a text with a comment", values: "iif(i % 2, ', -- ', 'b')", domain: "x TEXT IN (', -- ', 'b') OR OTHER,"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -131,7 +145,7 @@ func TestDraftRunsAsItStands(t *testing.T) {
 			if !strings.Contains(text, "CREATE PRIVATE TABLE") {
 				return
 			}
-			must(t, s, strings.Replace(text, "epsilon = 1,", "epsilon = 200,", 1))
+			runDraft(t, s, strings.Replace(text, "epsilon = 1,", "epsilon = 200,", 1))
 			if test.average == "" {
 				return
 			}
@@ -145,5 +159,79 @@ func TestDraftRunsAsItStands(t *testing.T) {
 				t.Errorf("the average is %v, %v; want %v", got, err, want)
 			}
 		})
+	}
+}
+
+// runDraft runs a draft as it stands, and what it proposes as comments.
+func runDraft(t *testing.T, s *engine.Session, text string) {
+	t.Helper()
+	declaration, releases, _ := strings.Cut(text, "\n);\n")
+	must(t, s, declaration+"\n);")
+	for line := range strings.Lines(releases) {
+		must(t, s, strings.TrimPrefix(line, "-- "))
+	}
+}
+
+// TestDraftOfVisitors drafts a made-up file of the shape of a public tutorial's: visitors with one to six rows each,
+// a time of day as people write it, minutes, euros, and days from 1 to 7. The visitor is the unit, whatever the
+// language of the name, and no value that few rows have is in the draft.
+func TestDraftOfVisitors(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	var file strings.Builder
+	rows, few := make([][]string, 0, 5000), make([]map[string]int, 5)
+	for k := range few {
+		few[k] = make(map[string]int)
+	}
+	for visitor := range 1360 {
+		for day := range 1 + visitor*visitor%101*6/101*(visitor%5)/4 {
+			minute := 540 + visitor*7919%600
+			at := fmt.Sprintf("%d:%02dAM", minute/60, minute%60)
+			if minute >= 720 {
+				at = fmt.Sprintf("%d:%02dPM", (minute/60+11)%12+1, minute%60)
+			}
+			spent := (visitor*31 + day*17) % 140
+			rows = append(rows, []string{strconv.Itoa(visitor + 1), at, strconv.Itoa(10 + spent*spent/150), strconv.Itoa((visitor*13+day)%60 + spent*spent*spent/50_000), strconv.Itoa((visitor+day)%7 + 1)})
+		}
+	}
+	for _, row := range rows {
+		for k, v := range row {
+			few[k][v]++
+		}
+	}
+	for _, name := range []string{"VisitorId", "visitor", "Kundennummer", "Patienten-Nr", "N° client", "id_cliente", "numéro d'adhérent", "患者番号", "会員ID", "用户编号", "Номер пациента", "고객번호"} {
+		s := open(t, filepath.Join(t.TempDir(), "draft.db"), engine.Options{}).NewSession()
+		file.Reset()
+		fmt.Fprintf(&file, "%s,Time entered,Time spent (minutes),Money spent (euros),Day\n", name)
+		for _, row := range rows {
+			file.WriteString(strings.Join(row, ",") + "\n")
+		}
+		path := filepath.Join(t.TempDir(), "week.csv")
+		if err := os.WriteFile(path, []byte(file.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Import(ctx, engine.Import{Path: path, Table: "raw_week"}); err != nil {
+			t.Fatal(err)
+		}
+		text, err := s.Draft(ctx, "raw_week")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(text, "\n    unit = "+syntax.WriteName(name)+", max_rows = 5, -- ") || strings.Contains(text, "who is a person?") {
+			t.Errorf("of %s: %s", name, text)
+		}
+		for line := range strings.Lines(text) {
+			for k, column := range []string{name, "Time entered", "Time spent (minutes)", "Money spent (euros)", "Day"} {
+				said, ok := strings.CutPrefix(line, "    "+syntax.WriteName(column)+" ")
+				for _, word := range regexp.MustCompile(`[\d:]+(AM|PM)?`).FindAllString(said, -1) {
+					if n := few[k][word]; ok && word != "0" && n > 0 && n < 10 {
+						t.Errorf("%s has the value %s of %d rows", line, word, n)
+					}
+				}
+			}
+		}
+		if name == "VisitorId" {
+			runDraft(t, s, text)
+		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,6 +38,8 @@ const (
 	farthest = 1e9
 	// mostDigits is the largest number of digits behind the point that are looked for.
 	mostDigits = 6
+	// mostTogether is the largest number of cells of a proposed release.
+	mostTogether = 1 << 16
 	// mostColumns, longestName and longestText are limits of a declaration. The text leaves
 	// room for what stands around the columns.
 	mostColumns = 1000
@@ -50,7 +51,7 @@ const (
 // declared public tables, whose columns are proposed as domains where they have all values.
 // The caller has refused the names that are reserved. Errors: Unknown, Cancelled.
 func Of(ctx context.Context, q Querier, table string, publics []string) (string, error) {
-	d := &drafter{ctx: ctx, q: q, from: "main." + query.Quoted(table) + " AS r"}
+	d := &drafter{ctx: ctx, q: q, from: "main." + query.Quoted(table) + " AS r", names: newNames()}
 	names, err := d.texts(`SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden <> 1 ORDER BY cid`, table)
 	if err != nil {
 		return "", err
@@ -101,7 +102,8 @@ type drafter struct {
 	from    string
 	rows    int64
 	publics []lookup
-	units   []string // comments that propose a unit
+	names   names
+	persons []person
 }
 
 // lookup is a column of a public table.
@@ -109,7 +111,11 @@ type lookup struct{ table, column string }
 
 // column is a line of the draft. A column without a domain is left out, for the reason in the
 // note.
-type column struct{ name, domain, note string }
+type column struct {
+	name, domain, note string
+	cells              float64 // how many values it can have; 0 if that is not known
+	number             bool    // with averages
+}
 
 func (c column) line(comma string) string {
 	return fmt.Sprintf("    %s %s%s -- %s\n", syntax.WriteName(c.name), c.domain, comma, c.note)
@@ -118,7 +124,9 @@ func (c column) line(comma string) string {
 // facts are what the rows say of a column.
 type facts struct {
 	rows, values, nulls, integers, reals, texts, dates, blobs, zeros int64
-	least, most                                                      any
+
+	leastOf, mostOf int64 // the rows that have the least, and the most
+	least, most     any
 }
 
 func (d *drafter) column(name string) (column, error) {
@@ -129,23 +137,30 @@ func (d *drafter) column(name string) (column, error) {
 	at := "r." + query.Quoted(name)
 	err := d.q.QueryRowContext(d.ctx, strings.ReplaceAll(`SELECT COUNT(*), COUNT(DISTINCT ?), COALESCE(SUM(? IS NULL), 0),
 		COALESCE(SUM(typeof(?) = 'integer'), 0), COALESCE(SUM(typeof(?) = 'real'), 0), COALESCE(SUM(typeof(?) = 'text'), 0),
-		COALESCE(SUM(typeof(?) = 'text' AND length(?) = 10 AND date(?) IS ?), 0), COALESCE(SUM(typeof(?) = 'blob'), 0), COALESCE(SUM(? = 0), 0), MIN(?), MAX(?) FROM `, "?", at)+d.from).
-		Scan(&f.rows, &f.values, &f.nulls, &f.integers, &f.reals, &f.texts, &f.dates, &f.blobs, &f.zeros, &f.least, &f.most)
+		COALESCE(SUM(typeof(?) = 'text' AND length(?) = 10 AND date(?) IS ?), 0), COALESCE(SUM(typeof(?) = 'blob'), 0), COALESCE(SUM(? = 0), 0), MIN(?), MAX(?),
+		COALESCE(SUM(? = (SELECT MIN(?) FROM `+d.from+`)), 0), COALESCE(SUM(? = (SELECT MAX(?) FROM `+d.from+`)), 0) FROM `+d.from, "?", at)).
+		Scan(&f.rows, &f.values, &f.nulls, &f.integers, &f.reals, &f.texts, &f.dates, &f.blobs, &f.zeros, &f.least, &f.most, &f.leastOf, &f.mostOf)
 	if err != nil {
 		return column{}, d.failure(err)
 	}
 	d.rows = f.rows
 	c := column{name: name}
 	present := f.rows - f.nulls
+	p, named, err := d.asPerson(name, at, f)
+	if err != nil {
+		return c, err
+	}
+	if p.rows > 0 {
+		d.persons = append(d.persons, p)
+	}
 	switch {
 	case f.blobs > 0:
 		c.note = "has blobs, which are no values"
 	case present == 0:
 		c.note = "has no values yet; declare what it can have"
-	case namesRows.MatchString(name) || f.values == present && present > leastRows && f.reals == 0 && f.dates == 0:
-		if f.values < present {
-			return c, d.unit(&c, at, f)
-		}
+	case p.sure || named && p.rows > 0:
+		c.note = "may be the unit, which need not be declared"
+	case f.values == present && (named || present > leastRows && f.reals == 0 && f.dates == 0):
 		c.note = "every row has another value: it names rows, or the persons who have one row each"
 	case f.integers == present:
 		err = d.integers(&c, at, f)
@@ -162,24 +177,12 @@ func (d *drafter) column(name string) (column, error) {
 	}
 	if c.domain != "" && f.nulls > 0 && c.domain != "TEXT" {
 		c.domain += " OR NULL"
+		c.cells++
+	}
+	if c.number {
+		c.domain += " CLAMP"
 	}
 	return c, err
-}
-
-// namesRows matches names of columns that tell persons and things apart.
-var namesRows = regexp.MustCompile(`[a-z](Id|ID|Uuid|UUID)$|(?i)(^|_)(id|visitor|uuid|person|patient|customer|user|client|household|passenger|member|employee|student|subscriber)(_?(id|no|nr|number|key))?$`)
-
-// unit proposes a column as the unit.
-func (d *drafter) unit(c *column, at string, f facts) error {
-	var most int64
-	err := d.q.QueryRowContext(d.ctx, `SELECT n FROM (SELECT COUNT(*) AS n FROM `+d.from+` WHERE `+at+` IS NOT NULL GROUP BY `+at+`)
-		ORDER BY n LIMIT 1 OFFSET ?`, f.values*95/100).Scan(&most)
-	if err != nil {
-		return d.failure(err)
-	}
-	c.note = "may be the unit, which need not be declared"
-	d.units = append(d.units, fmt.Sprintf("    -- , unit = %s, max_rows = %d -- if these are the persons: 95 %% of them have no more rows", syntax.WriteName(c.name), most))
-	return nil
 }
 
 func (d *drafter) integers(c *column, at string, f facts) error {
@@ -190,22 +193,22 @@ func (d *drafter) integers(c *column, at string, f facts) error {
 		return err
 	}
 	if least == 0 && most == 1 {
-		c.domain, c.note = "BOOLEAN", "0 is FALSE, 1 is TRUE"
+		c.domain, c.note, c.cells = "BOOLEAN", "0 is FALSE, 1 is TRUE", 2
 		return nil
 	}
 	if span := float64(most) - float64(least); f.values <= 12 && span >= 4*float64(f.values) {
 		return d.list(c, "INTEGER", at)
 	}
-	low, high, ok := rounded(least, most)
+	low, high, ok := f.rounded(least, most)
 	if !ok {
 		c.note = "has numbers of any size; bin it in a view"
 		return nil
 	}
 	if high-low >= mostSummed {
-		stepped(c, f)
-		return nil
+		return d.stepped(c, at, f)
 	}
 	c.domain, c.note = fmt.Sprintf("INTEGER BETWEEN %d AND %d", low, high), "rounded: give the bounds that can occur"
+	c.number, c.cells = true, float64(high-low+1)
 	return nil
 }
 
@@ -224,28 +227,27 @@ func (d *drafter) fractions(c *column, at string, f facts) error {
 	unit := math.Pow10(scale)
 	least, most := math.Round(number(f.least)*unit), math.Round(number(f.most)*unit)
 	if !digits.Valid || math.Abs(least) > farthest || math.Abs(most) > farthest {
-		stepped(c, f)
-		return nil
+		return d.stepped(c, at, f)
 	}
-	low, high, ok := rounded(int64(least), int64(most))
+	low, high, ok := f.rounded(int64(least), int64(most))
 	if !ok || high-low >= mostSummed || low < -farthest || high > farthest {
-		stepped(c, f)
-		return nil
+		return d.stepped(c, at, f)
 	}
 	bound := func(n int64) string { return query.Decimal(big.NewRat(n, int64(unit))) }
 	c.domain = fmt.Sprintf("NUMERIC(10, %d) BETWEEN %s AND %s", scale, bound(low), bound(high))
 	c.note = "exact; rounded: give the bounds that can occur"
+	c.number, c.cells = true, float64(high-low+1)
 	return nil
 }
 
 // stepped proposes steps of a ten-thousandth of the range, or a little less: so fine that no
-// sum shows the rounding.
-func stepped(c *column, f facts) {
+// sum shows the rounding. Where many rows are 0 it takes finer ones, if that gives 0 its own.
+func (d *drafter) stepped(c *column, at string, f facts) error {
 	least, most := number(f.least), number(f.most)
 	span := most - least
 	if !(span > 0) || math.Abs(least) > 1e15 || math.Abs(most) > 1e15 || span < 1e-9 {
 		c.note = "has fractions without a range; declare what it can have"
-		return
+		return nil
 	}
 	exponent := int64(math.Floor(math.Log10(span)))
 	unit := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(max(exponent, -exponent)), nil))
@@ -260,14 +262,35 @@ func stepped(c *column, f facts) {
 	}
 	if math.Max(math.Abs(least), math.Abs(most)) > size*farthest/10_000-size {
 		c.note = "has numbers that differ little for their size: subtract the least that can occur in a view"
-		return
+		return nil
 	}
-	step := query.Decimal(new(big.Rat).Quo(unit, big.NewRat(10_000, 1)))
-	c.domain = fmt.Sprintf("REAL BETWEEN %s AND %s STEP %s", times(low), times(math.Ceil(most/size)), step)
-	c.note = "rounded: a row counts as the middle of its step; intervals hold what that may move"
+	high := math.Ceil(most / size)
+	if f.mostOf < leastRows && high*size == most {
+		high++
+	}
+	if f.leastOf < leastRows && low != 0 && low*size == least {
+		low--
+	}
+	parts, zero := 10_000.0, ""
 	if low == 0 && f.zeros >= leastRows && f.zeros*20 >= f.rows {
-		c.note += "; 0 has the first step: < " + step + " selects it"
+		var next sql.NullFloat64 // that ten rows above 0 have, or less
+		if err := d.q.QueryRowContext(d.ctx, `SELECT MAX(x) FROM (SELECT `+at+` AS x FROM `+d.from+` WHERE `+at+` > 0 ORDER BY 1 LIMIT ?)`, leastRows).Scan(&next); err != nil {
+			return d.failure(err)
+		}
+		for next.Float64 < size/parts && parts*10*high < mostSummed {
+			parts *= 10
+		}
+		zero = "; 0 has the first step: < %s selects it"
+		if next.Float64 < size/parts {
+			zero += ", with all that is below; for 0 alone, declare a column " + visible(syntax.WriteName(c.name)) + " = 0 of a view"
+		}
 	}
+	step := query.Decimal(new(big.Rat).Quo(unit, new(big.Rat).SetFloat64(parts)))
+	c.domain = fmt.Sprintf("REAL BETWEEN %s AND %s STEP %s", times(low), times(high), step)
+	c.number, c.cells = true, (high-low)*parts
+	c.note = "rounded: a row counts as the middle of its step; intervals hold what that may move"
+	c.note += strings.ReplaceAll(zero, "%s", step)
+	return nil
 }
 
 // number returns a number as SQLite stores it.
@@ -279,8 +302,8 @@ func number(v any) float64 {
 	return x
 }
 
-// rounded returns a range around a range, whose ends are round numbers.
-func rounded(least, most int64) (low, high int64, ok bool) {
+// rounded returns a range around a range, whose ends are round numbers. None of them but 0 is a number of a few rows.
+func (f facts) rounded(least, most int64) (low, high int64, ok bool) {
 	const limit = 1e15
 	if float64(least) < -limit || float64(most) > limit {
 		return 0, 0, false
@@ -293,7 +316,13 @@ func rounded(least, most int64) (low, high int64, ok bool) {
 	if least >= 0 && least <= span {
 		low = 0
 	}
-	return low, int64(math.Ceil(float64(most)/float64(step))) * step, true
+	if f.leastOf < leastRows && low == least && low != 0 {
+		low -= step
+	}
+	if high = int64(math.Ceil(float64(most)/float64(step))) * step; f.mostOf < leastRows && high == most {
+		high += step
+	}
+	return low, high, true
 }
 
 func (d *drafter) textual(c *column, at string, f facts) error {
@@ -310,6 +339,7 @@ func (d *drafter) textual(c *column, at string, f facts) error {
 			return err
 		}
 		c.domain += " OR " + query.Other
+		c.cells++
 	}
 	return nil
 }
@@ -326,7 +356,7 @@ func (d *drafter) list(c *column, typ, at string) error {
 		c.note = fmt.Sprintf("no value has %d rows; list those that can occur", leastRows)
 		return nil
 	}
-	c.domain = typ + " IN (" + strings.Join(values, ", ") + ")"
+	c.domain, c.cells = typ+" IN ("+strings.Join(values, ", ")+")", float64(len(values))
 	c.note = fmt.Sprintf("each in %d rows or more: list all that can occur", leastRows)
 	return nil
 }
@@ -390,15 +420,37 @@ func (d *drafter) text(table string, kept []column, left []string) string {
 		b.WriteString(c.line(comma))
 	}
 	fmt.Fprintf(&b, ") FROM %s WITH (\n", syntax.WriteName(table))
+	declared, asked := d.units()
+	b.WriteString(declared)
 	b.WriteString("    epsilon = 1, -- of everything that is ever answered: choose it before anyone asks\n")
 	b.WriteString("    delta = 1e-6 -- far below 1 / rows\n")
-	if len(d.units) == 0 {
-		b.WriteString("    -- who is a person? unit = column, max_rows = n, if one can have several rows\n")
+	b.WriteString(asked + ");\n" + releases(name, kept))
+	return b.String()
+}
+
+// releases proposes a release of columns of few values together, and one of a column of numbers.
+func releases(table string, kept []column) string {
+	var together []string
+	var b strings.Builder
+	line := func(name, columns, what string) {
+		fmt.Fprintf(&b, "-- CREATE RELEASE %s ON %s (%s) WITH (epsilon = 0.2); -- %s, free for ever after\n", name, visible(syntax.WriteName(table)), visible(columns), what)
 	}
-	for _, unit := range d.units {
-		b.WriteString(unit + "\n")
+	cells, number := 1.0, ""
+	for _, c := range kept {
+		switch name := syntax.WriteName(c.name); {
+		case len(together) < 4 && c.cells > 1 && c.cells <= 100 && cells*c.cells <= mostTogether:
+			cells *= c.cells
+			together = append(together, name)
+		case c.number && number == "" && c.cells <= mostSummed:
+			number = name
+		}
 	}
-	b.WriteString(");\n")
+	if len(together) > 0 {
+		line("counts", strings.Join(together, ", "), "counts by these columns together")
+	}
+	if number != "" {
+		line("numbers", number, "its sums, averages and quantiles")
+	}
 	return b.String()
 }
 
