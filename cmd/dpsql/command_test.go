@@ -101,8 +101,8 @@ func TestImportSwitches(t *testing.T) {
 			engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Nulls: []string{"NA", "-"}, NoQuote: true}}},
 		{`.import --skip 2 --encoding windows-1252 a.csv t`, "imported 1 row into t (a INTEGER, b TEXT)\n",
 			engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Skip: 2, HasSkip: true, Encoding: "windows-1252"}}},
-		{`.import --date d.m.Y --date 'm/d/Y H:M' a.csv t`, "imported 1 row into t (a INTEGER, b TEXT)\n",
-			engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Dates: []string{"d.m.Y", "m/d/Y H:M"}}}},
+		{`.import --date d.m.Y --date 'm/d/Y H:M' --columns a,b a.csv t`, "imported 1 row into t (a INTEGER, b TEXT)\n",
+			engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Dates: []string{"d.m.Y", "m/d/Y H:M"}, Columns: []string{"a", "b"}}}},
 		{`.import --separator \t a.csv t`, "imported 1 row into t (a INTEGER, b TEXT)\n", engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Comma: '\t'}}},
 	}
 	for _, test := range tests {

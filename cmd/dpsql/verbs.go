@@ -272,14 +272,14 @@ func parseImport(args []string) (engine.Import, error) {
 	}
 	if len(words) != 2 {
 		return im, sqlerr.New(sqlerr.Invalid, ".import takes a file and a table").
-			WithHint(".import [--csv|--tsv|--separator C] [--quote C] [--decimal C] [--null TEXT] [--skip N] [--encoding NAME] [--date FORM] [--numbers] [--append] [--if-missing] FILE TABLE")
+			WithHint(".import [--csv|--tsv|--separator C] [--quote C] [--decimal C] [--null TEXT] [--skip N] [--encoding NAME] [--date FORM] [--columns A,B] [--numbers] [--append] [--if-missing] FILE TABLE")
 	}
 	im.Path, im.Table = words[0], words[1]
 	return im, nil
 }
 
 // importValues are the switches of .import that take a value, with examples.
-var importValues = map[string]string{"separator": "';'", "quote": "''", "decimal": ",", "null": "NA", "skip": "2", "encoding": "windows-1252", "date": "d.m.Y"}
+var importValues = map[string]string{"separator": "';'", "quote": "''", "decimal": ",", "null": "NA", "skip": "2", "encoding": "windows-1252", "date": "d.m.Y", "columns": "age,sex"}
 
 // importSwitch sets a switch without a value.
 func importSwitch(im *engine.Import, name string) error {
@@ -296,7 +296,7 @@ func importSwitch(im *engine.Import, name string) error {
 		im.Dialect.Comma = '\t'
 	default:
 		return sqlerr.New(sqlerr.Invalid, ".import has no switch --%s", name).
-			WithHint("the switches are --csv, --tsv, --separator, --quote, --decimal, --null, --skip, --encoding, --date, --numbers, --append and --if-missing")
+			WithHint("the switches are --csv, --tsv, --separator, --quote, --decimal, --null, --skip, --encoding, --date, --columns, --numbers, --append and --if-missing")
 	}
 	return nil
 }
@@ -309,6 +309,9 @@ func importValue(d *engine.ImportDialect, name, value string) error {
 		return nil
 	case "date":
 		d.Dates = append(d.Dates, value)
+		return nil
+	case "columns":
+		d.Columns = append(d.Columns, strings.Split(value, ",")...)
 		return nil
 	case "encoding":
 		d.Encoding = value

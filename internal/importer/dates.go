@@ -238,6 +238,17 @@ func (d *dates) decided(n int) (forms []form) {
 	return forms
 }
 
+// read says how a column was read, if it was not written so.
+func (d *dates) read(column string, f form) string {
+	switch {
+	case f.named:
+		return fmt.Sprintf("`%s`: dates with names of months", column)
+	case f.name == "Y-m-d" && !d.mend && d.timed%d.n == 0:
+		return ""
+	}
+	return fmt.Sprintf("`%s`: dates as %s", column, f.name)
+}
+
 // misfit says which fields are no dates of a form that others are dates of.
 func (d *dates) misfit() string {
 	for i, fits := range d.given {

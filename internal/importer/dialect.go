@@ -20,6 +20,8 @@ type Dialect struct {
 	NoQuote bool // quotes are characters like others
 	Decimal byte // '.' or ','; a comma if semicolons separate the fields and no column has fractions with a point
 
+	Columns []string // those to load, of a Parquet file too; all if nil
+
 	Dates []string // forms as d.m.Y and 'm/d/Y H:M'; "" leaves dates as they are. A column has the form that it alone can have, if Dates is nil
 
 	Numbers bool // $1,250.00, 12% and (5) are the numbers 1250.00, 12 and -5
@@ -28,7 +30,7 @@ type Dialect struct {
 }
 
 // isNull reports whether a field is NULL whatever its column.
-func (d Dialect) isNull(field string) bool {
+func (d *Dialect) isNull(field string) bool {
 	return d.Nulls != nil && (slices.Contains(d.Nulls, field) || slices.Contains(d.Nulls, strings.TrimSpace(field)))
 }
 
@@ -87,6 +89,26 @@ func (d Dialect) count(line string, separator rune) (n int) {
 		}
 	}
 	return n
+}
+
+// padded reports whether blanks stand between a separator and a quote.
+func (d Dialect) padded(text string) bool {
+	quoted, begins, blank := false, true, false
+	for _, r := range text {
+		switch {
+		case r == rune(d.Quote) && !quoted && begins && blank && !d.NoQuote:
+			return true
+		case r == rune(d.Quote):
+			quoted, begins = !quoted, false
+		case r == d.Comma || r == '\n':
+			begins, blank = !quoted, false
+		case r == ' ':
+			blank = begins
+		default:
+			begins = false
+		}
+	}
+	return false
 }
 
 // swapped exchanges a quote with ", which is the one that encoding/csv knows.

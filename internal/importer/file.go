@@ -26,6 +26,7 @@ type file struct {
 	charset  encoding.Encoding // nil for UTF-8
 	mac      bool              // lines end in CR
 	comma    rune              // 0 if the first line was to show it
+	padded   bool              // blanks stand before quotes
 	numbered bool              // the first row begins with "1" in quotes
 	below    int               // the line below which a full line of names seems to stand, or 0
 

@@ -35,6 +35,9 @@ func (f *file) begin() error {
 	if err := f.dialect.check(); err != nil {
 		return err
 	}
+	if f.padded = f.dialect.Comma != '\t' && f.dialect.padded(strings.Join(rest, "\n")); f.padded {
+		f.notes = append(f.notes, "blanks at the beginning of fields left out")
+	}
 	f.numbered = len(rest) > 1 && strings.HasPrefix(rest[1], `"1"`+string(f.dialect.Comma))
 	f.below = f.fullLine(lines)
 	if !f.dialect.HasSkip && f.comma == 0 {

@@ -23,37 +23,48 @@ func (f *file) namedColumns(kinds []seen) (names []string, of []seen, err error)
 	if err := f.untitled(kinds); err != nil {
 		return nil, nil, err
 	}
-	names, f.kept, f.notes = named(f.fields, func(i int) bool { return kinds[i] == seen{} }, f.notes)
+	names, f.kept, f.notes, err = f.dialect.named(f.path, f.fields, func(i int) bool { return kinds[i] == seen{} }, f.notes)
 	for _, i := range f.kept {
 		of = append(of, kinds[i])
 	}
-	return names, of, nil
+	return names, of, err
 }
 
-// named finds a name for each column that has none of its own, and leaves out those that have
-// no value either. It returns the names, the places of their columns, and what it noted.
-func named(fields []string, empty func(int) bool, notes []string) (names []string, kept []int, _ []string) {
+// named returns the names of the columns that are asked for, their places, and what it noted. It
+// finds a name for each column that has none of its own, and leaves out those that have no value either.
+func (d *Dialect) named(path string, fields []string, empty func(int) bool, notes []string) (names []string, kept []int, _ []string, err error) {
 	taken, met := make(map[string]bool), make(map[string]bool)
 	for _, name := range fields {
 		taken[folded(name)] = true
 	}
 	for i, name := range fields {
-		own := name
+		own, note := name, ""
 		switch {
 		case name == "" && empty(i):
 			notes = append(notes, fmt.Sprintf("column %d has no name and no value, and is left out", i+1))
 			continue
 		case name == "":
 			own = unused(fmt.Sprintf("column_%d", i+1), taken)
-			notes = append(notes, fmt.Sprintf("column %d has no name, and is called %s", i+1, own))
+			note = fmt.Sprintf("column %d has no name, and is called %s", i+1, own)
 		case met[folded(name)]:
 			own = unused(name, taken)
-			notes = append(notes, fmt.Sprintf("column %d has the name of another, and is called %s", i+1, own))
+			note = fmt.Sprintf("column %d has the name of another, and is called %s", i+1, own)
 		}
 		met[folded(own)], taken[folded(own)] = true, true
-		names, kept = append(names, own), append(kept, i)
+		if d.Columns != nil && !slices.ContainsFunc(d.Columns, func(asked string) bool { return folded(asked) == folded(own) }) {
+			continue
+		}
+		if names, kept = append(names, own), append(kept, i); note != "" {
+			notes = append(notes, note)
+		}
 	}
-	return names, kept, notes
+	for _, asked := range d.Columns {
+		if !met[folded(asked)] {
+			return nil, nil, nil, sqlerr.New(sqlerr.Unknown, "file %s has no column %s", path, asked).
+				WithHint("its columns are %s", strings.Join(fields[:min(len(fields), 20)], ", "))
+		}
+	}
+	return names, kept, notes, nil
 }
 
 // untitled refuses a first line that names few of the columns with values, or none.

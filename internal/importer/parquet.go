@@ -21,6 +21,7 @@ import (
 // out.
 type parquetFile struct {
 	path    string
+	dialect Dialect // for the columns that were asked for
 	disk    *os.File
 	file    *parquet.File
 	columns []parquetColumn
@@ -42,7 +43,7 @@ func openParquet(o Options) (*parquetFile, error) {
 	if err != nil {
 		return nil, unreadable(o.Path, err)
 	}
-	p := &parquetFile{path: o.Path, disk: disk, meter: meter{report: o.Progress}}
+	p := &parquetFile{path: o.Path, dialect: o.Dialect, disk: disk, meter: meter{report: o.Progress}}
 	if err := p.describe(); err != nil {
 		disk.Close()
 		return nil, err
@@ -63,10 +64,22 @@ func (p *parquetFile) describe() error {
 		return p.broken()
 	}
 	p.meter.size = p.file.NumRows()
-	for _, c := range p.file.Root().Columns() {
-		if err := p.add(c); err != nil {
+	var names []string
+	columns := p.file.Root().Columns()
+	for _, c := range columns {
+		names = append(names, c.Name())
+	}
+	names, kept, notes, err := p.dialect.named(p.path, cleaned(names), func(int) bool { return false }, nil)
+	if p.notes = notes; err != nil {
+		return err
+	}
+	for i, at := range kept {
+		if err := p.add(columns[at], names[i]); err != nil {
 			return err
 		}
+	}
+	if len(p.columns) > maxColumns {
+		return tooWide(p.path, len(p.columns))
 	}
 	if len(p.columns) == 0 {
 		return sqlerr.New(sqlerr.Unsupported, "file %s has no column that can be taken", p.path).
@@ -75,15 +88,15 @@ func (p *parquetFile) describe() error {
 	return nil
 }
 
-// add takes a column, or notes why it is left out.
-func (p *parquetFile) add(c *parquet.Column) error {
+// add takes a column under a name, or notes why it is left out.
+func (p *parquetFile) add(c *parquet.Column, name string) error {
 	if !c.Leaf() || c.Repeated() {
-		p.notes = append(p.notes, fmt.Sprintf("column %s is left out: it is nested", c.Name()))
+		p.notes = append(p.notes, fmt.Sprintf("column %s is left out: it is nested", name))
 		return nil
 	}
 	kind, read := storage(c)
 	if read == nil {
-		p.notes = append(p.notes, fmt.Sprintf("column %s is left out: it has type %s", c.Name(), c.Type()))
+		p.notes = append(p.notes, fmt.Sprintf("column %s is left out: it has type %s", name, c.Type()))
 		return nil
 	}
 	if kind == unsure {
@@ -92,7 +105,7 @@ func (p *parquetFile) add(c *parquet.Column) error {
 			return err
 		}
 	}
-	p.columns = append(p.columns, parquetColumn{c.Name(), kind, c.Index(), read})
+	p.columns = append(p.columns, parquetColumn{name, kind, c.Index(), read})
 	return nil
 }
 
@@ -154,10 +167,6 @@ func (p *parquetFile) detect(context.Context) (names []string, kinds []seen, err
 	for _, c := range p.columns {
 		names, kinds = append(names, c.name), append(kinds, c.kind)
 	}
-	if len(names) > maxColumns {
-		return nil, nil, tooWide(p.path, len(names))
-	}
-	names, _, p.notes = named(cleaned(names), func(int) bool { return false }, p.notes)
 	return names, kinds, nil
 }
 

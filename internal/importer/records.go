@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -18,8 +17,13 @@ type records struct {
 	file  *file
 	csv   *csv.Reader
 	read  int64
+	width int      // the fields of a row; 0 for any number
+	end   int      // the line in which the last row ended
 	first []string // the first record after the header, if it was not returned yet
 	err   error    // in its place
+
+	comments, below int // records that were left out: lines with #, and below the rows
+	totals          int // rows that may be sums of others
 }
 
 // records starts over and returns the names of the fields.
@@ -31,6 +35,7 @@ func (f *file) records() (*records, []string, error) {
 	r := &records{file: f, csv: csv.NewReader(text)}
 	r.csv.Comma = f.dialect.Comma
 	r.csv.FieldsPerRecord = -1
+	r.csv.TrimLeadingSpace = f.padded
 	names, err := r.header()
 	return r, names, err
 }
@@ -45,6 +50,10 @@ func (r *records) header() ([]string, error) {
 	}
 	names := cleaned(fields)
 	first, err := r.next(context.Background())
+	for err == nil && len(first) < len(names) && strings.HasPrefix(first[0], "#") {
+		r.comments++
+		first, err = r.next(context.Background())
+	}
 	names = r.file.widened(names, first)
 	if len(names) > maxColumns {
 		return nil, tooWide(r.file.path, len(names))
@@ -53,8 +62,7 @@ func (r *records) header() ([]string, error) {
 		line, _ := r.csv.FieldPos(0)
 		r.err = r.failure(&csv.ParseError{StartLine: line, Err: csv.ErrFieldCount})
 	}
-	r.csv.FieldsPerRecord = len(names)
-	r.csv.ReuseRecord = true
+	r.width, r.csv.ReuseRecord = len(names), true
 	return names, nil
 }
 
@@ -70,6 +78,11 @@ func (r *records) next(ctx context.Context) ([]string, error) {
 		return fields, err
 	}
 	fields, err := r.csv.Read()
+	for err == nil && r.width > 0 && len(fields) != r.width {
+		if err = r.aside(fields); err == nil {
+			fields, err = r.csv.Read()
+		}
+	}
 	if err != nil {
 		return nil, r.failure(err)
 	}
@@ -83,7 +96,34 @@ func (r *records) next(ctx context.Context) ([]string, error) {
 			return nil, r.notText(r.file.dialect.Skip + line)
 		}
 	}
+	if isTotal(fields[0]) {
+		r.totals++
+	}
+	r.end, _ = r.csv.FieldPos(len(fields) - 1)
+	r.end += strings.Count(fields[len(fields)-1], "\n")
 	return fields, nil
+}
+
+// aside leaves out a record that is no row: a comment, or one below the rows. Below them all
+// have too few fields, and the first stands below a blank line or is one field of several words.
+func (r *records) aside(fields []string) error {
+	if strings.HasPrefix(fields[0], "#") {
+		r.comments++
+		return nil
+	}
+	line, _ := r.csv.FieldPos(0)
+	ends := len(fields) < r.width && line > r.end+1 || len(fields) == 1 && (isTotal(fields[0]) || strings.ContainsAny(fields[0], " :"))
+	var err error
+	for ends && err == nil {
+		r.below++
+		if fields, err = r.csv.Read(); err == nil {
+			ends = len(fields) < r.width
+		}
+	}
+	if ends {
+		return err
+	}
+	return &csv.ParseError{StartLine: line, Err: csv.ErrFieldCount}
 }
 
 // notText refuses a text in another encoding than was said.
@@ -109,7 +149,7 @@ func (r *records) failure(err error) error {
 	switch at.Err {
 	case csv.ErrFieldCount:
 		what = "does not have as many fields as the header"
-		hint = ".import --skip N leaves out N lines above the names; --separator and --quote say how fields are written"
+		hint = "lines below the table are left out behind a blank line; .import --skip N leaves out N lines above the names; --separator and --quote say how fields are written"
 	case csv.ErrBareQuote:
 		what = "has a quote inside an unquoted field"
 	case csv.ErrQuote:
@@ -135,6 +175,7 @@ func (f *file) detect(ctx context.Context) (names []string, kinds []seen, err er
 	for {
 		fields, err := r.next(ctx)
 		if err == io.EOF {
+			r.note()
 			return f.found(kinds, tallies)
 		}
 		if err != nil {
@@ -153,31 +194,55 @@ func (f *file) detect(ctx context.Context) (names []string, kinds []seen, err er
 	}
 }
 
-// found returns the columns, and notes what was decided and noticed of them.
-func (f *file) found(kinds []seen, tallies []tally) (names []string, of []seen, err error) {
-	if err := f.decide(kinds, tallies); err != nil {
-		return nil, nil, err
+// note notes which records were left out.
+func (r *records) note() {
+	if r.comments > 0 {
+		r.file.notes = append(r.file.notes, plural(r.comments, "line")+" with # left out among the rows")
 	}
-	names, of, err = f.namedColumns(kinds)
-	for i, name := range names {
-		t, form := &tallies[f.kept[i]], f.forms[f.kept[i]]
-		switch {
-		case form.named:
-			f.notes = append(f.notes, fmt.Sprintf("`%s`: dates with names of months", name))
-		case form.name != "" && (form.name != "Y-m-d" || t.dates.mend || t.dates.timed%t.dates.n != 0):
-			f.notes = append(f.notes, fmt.Sprintf("`%s`: dates as %s", name, form.name))
-		case form.name == "" && (of[i].typ() == typeText || t.dates.misfit() != ""):
-			if text := t.notice(name); text != "" {
-				f.notes = append(f.notes, text)
-			}
-		}
+	if r.below > 0 {
+		r.file.notes = append(r.file.notes, plural(r.below, "line")+" left out below the rows")
 	}
-	return names, of, err
+	if r.totals > 0 {
+		r.file.notes = append(r.file.notes, plural(r.totals, "row")+" of `Total`, which may add up others")
+	}
 }
 
-// decide decides what a comma in a number is, takes the fractions of the columns for what
-// they are, and finds the columns of dates.
-func (f *file) decide(kinds []seen, tallies []tally) error {
+// isTotal reports whether a row or a line below the rows is named as one of sums.
+func isTotal(field string) bool {
+	return len(field) < 20 && slices.Contains([]string{"total", "totals", "grand total", "subtotal", "sum"}, strings.ToLower(strings.TrimSpace(field)))
+}
+
+// found returns the columns, and notes what was decided and noticed of them.
+func (f *file) found(kinds []seen, tallies []tally) (names []string, of []seen, err error) {
+	f.decide(kinds)
+	if names, of, err = f.namedColumns(kinds); err != nil {
+		return nil, nil, err
+	}
+	f.forms, f.timed = make([]form, len(kinds)), make([]bool, len(kinds))
+	for i, name := range names {
+		at := f.kept[i]
+		text, t := "", &tallies[at]
+		switch forms := t.dates.decided(t.all()); {
+		case len(forms) == 2:
+			f.readings = []string{forms[0].name, forms[1].name}
+			return nil, nil, sqlerr.New(sqlerr.Invalid, "the dates of column %s of file %s may be %s or %s", name, f.path, forms[0].name, forms[1].name).
+				WithHint("say which: .import --date %s or --date %s; --date '' keeps them as texts", forms[0].name, forms[1].name)
+		case len(forms) == 1:
+			f.forms[at], f.timed[at], of[i] = forms[0], t.dates.timed > 0, texts
+			text = t.dates.read(name, forms[0])
+		case of[i].typ() == typeText || t.dates.misfit() != "":
+			text = t.notice(name)
+		}
+		if text != "" {
+			f.notes = append(f.notes, text)
+		}
+	}
+	return names, of, nil
+}
+
+// decide decides what a comma in a number is, and takes the fractions of the columns for
+// what they are.
+func (f *file) decide(kinds []seen) {
 	if f.dialect.Decimal == 0 {
 		points := func(s seen) bool { return s.point && !s.comma && !s.text }
 		commas := func(s seen) bool { return s.comma && !s.point && !s.text }
@@ -186,19 +251,9 @@ func (f *file) decide(kinds []seen, tallies []tally) error {
 			f.dialect.Decimal = ','
 		}
 	}
-	f.forms, f.timed = make([]form, len(kinds)), make([]bool, len(kinds))
 	for i := range kinds {
 		kinds[i] = kinds[i].with(f.dialect.Decimal)
-		switch forms := tallies[i].dates.decided(tallies[i].all()); len(forms) {
-		case 1:
-			f.forms[i], f.timed[i], kinds[i] = forms[0], tallies[i].dates.timed > 0, texts
-		case 2:
-			f.readings = []string{forms[0].name, forms[1].name}
-			return sqlerr.New(sqlerr.Invalid, "the dates of column %s of file %s may be %s or %s", f.fields[i], f.path, forms[0].name, forms[1].name).
-				WithHint("say which: .import --date %s or --date %s; --date '' keeps them as texts", forms[0].name, forms[1].name)
-		}
 	}
-	return nil
 }
 
 // rows reads the file again and converts each field to the type of its column.

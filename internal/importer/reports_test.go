@@ -77,17 +77,62 @@ func TestOtherFiles(t *testing.T) {
 		{"a comment and a blank line", "# x, y\n\na,b,c\n1,2,3\n", "a INTEGER, b INTEGER, c INTEGER", []string{"1 2 3"}, 1},
 		{"blank lines first", "\n\na;b\n1;2\n", "a INTEGER, b INTEGER", []string{"1 2"}, 0},
 		{"decimal commas", "a,b\nx,\"1,5\"\ny,\"2,25\"\n", "a TEXT, b TEXT", []string{"'x' '1,5'", "'y' '2,25'"}, 1},
+		{"blanks before quotes", "a, \"b\",c\n1, \"x, \"\"y\"\"\", z\n", "a INTEGER, b TEXT, c TEXT", []string{"1 'x, \"y\"' 'z'"}, 1},
+		{"what looks like them", "a,b\n\"x, \"\"y\"\"\", z\n", "a TEXT, b TEXT", []string{"'x, \"y\"' ' z'"}, 0},
+		{"a footer", "a;b\r\nx;\"1\n2\"\r\n\r\nSource; none; 2024\r\n", "", nil, 0},
+		{"a footer of one field", "a;b\r\nx;\"1\n2\"\r\nSource: an office\r\n* estimates\r\n", "a TEXT, b TEXT", []string{"'x' '1\n2'"}, 1},
+		{"a footer below a blank line", "a,b,c\n1,2,3\n\nSource: x, y\nz\n", "a INTEGER, b INTEGER, c INTEGER", []string{"1 2 3"}, 1},
+		{"a total of one field", "a,b\n1,2\nTotal\n", "a INTEGER, b INTEGER", []string{"1 2"}, 1},
+		{"a row of sums", "a,b\nx,2\nTotal,2\n", "a TEXT, b INTEGER", []string{"'x' 2", "'Total' 2"}, 1},
+		{"comments among rows", "\ufeff# x\n# y\na,b\n# first\n1,2\n# some, more, words\n3,4\n#\n", "a INTEGER, b INTEGER", []string{"1 2", "3 4"}, 2},
+		{"# in a row", "a,b\n#1,2\n", "a TEXT, b INTEGER", []string{"'#1' 2"}, 0},
 		{"blanks behind numbers", "a,b\n1 , 2.5 \n , \n", "a INTEGER, b REAL", []string{"1 2.5", "NULL NULL"}, 0},
 	}
 	for _, test := range tests {
 		db := memory(t)
 		r, err := imported(t, db, importer.Options{Path: write(t, "x.csv", test.text), Table: "t"})
+		if test.columns == "" && sqlerr.CodeOf(err) == sqlerr.Invalid {
+			continue
+		}
 		if err != nil {
 			t.Errorf("%s: %v", test.name, err)
 			continue
 		}
 		if got, rows := describe(r.Columns), contents(t, db, "t", r.Columns); got != test.columns || !slices.Equal(rows, test.rows) || len(r.Notes) != test.notes {
 			t.Errorf("%s: %s %q %q, want %s %q", test.name, got, rows, r.Notes, test.columns, test.rows)
+		}
+	}
+}
+
+// TestColumns: of a text and of a Parquet file, the columns that are asked for.
+func TestColumns(t *testing.T) {
+	type row struct {
+		A []int64
+		B int64
+		C string
+	}
+	texts := write(t, "x.csv", "A,b,c,d,d\n1/2/2024,5,x,7,8\n")
+	parquet := write(t, "x.parquet", string(parquetBytes(t, row{A: []int64{1, 2}, B: 5, C: "x"})))
+	for _, test := range []struct {
+		path, want, notes string
+		columns           []string
+		code              sqlerr.Code
+	}{
+		{texts, "5 'x'", "", []string{"C", "b"}, ""},
+		{texts, "8", "column 5 has the name of another, and is called d_2", []string{"d_2"}, ""},
+		{texts, "", "", []string{"b", "nosuch"}, sqlerr.Unknown},
+		{parquet, "5 'x'", "", []string{"c", "B"}, ""},
+		{parquet, "5", "column A is left out: it is nested", []string{"A", "B"}, ""},
+		{parquet, "", "", []string{"A"}, sqlerr.Unsupported},
+		{parquet, "", "", []string{""}, sqlerr.Unknown},
+	} {
+		db := memory(t)
+		r, err := imported(t, db, importer.Options{Path: test.path, Table: "t", Dialect: importer.Dialect{Columns: test.columns}})
+		if sqlerr.CodeOf(err) != test.code || strings.Join(r.Notes, "; ") != test.notes {
+			t.Errorf("%s %q: %q, %v", test.path, test.columns, r.Notes, err)
+		}
+		if err == nil && !slices.Equal(contents(t, db, "t", r.Columns), []string{test.want}) {
+			t.Errorf("%s %q: %q, want %s", test.path, test.columns, contents(t, db, "t", r.Columns), test.want)
 		}
 	}
 }
