@@ -122,6 +122,8 @@ var Released = map[string]string{
 	"women":  "SELECT COUNT(*) FROM visits WHERE sex = 'F' AND smoker = TRUE",
 	"old":    "SELECT COUNT(*) FROM visits WHERE age >= 65",
 	"spring": "SELECT COUNT(*) FROM visits WHERE admitted < '2024-03-01'",
+	"listed": "SELECT COUNT(*) FROM visits WHERE ward IN ('cardiology', 'surgery')",
+	"autumn": "SELECT COUNT(*) FROM visits WHERE admitted >= '2024-10-01'",
 	"groups": "SELECT ward, COUNT(*) FROM visits GROUP BY ward ORDER BY ward",
 }
 

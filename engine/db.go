@@ -364,7 +364,16 @@ func (p *Prepared) Shapes() []syntax.Shape { return p.read.Shapes }
 // Give returns the statement given the arguments that are more than values, see syntax.Given. A statement that has such
 // runs only so; without them its columns and parameters may be asked for, those of a list having its elements' type.
 func (p *Prepared) Give(given []syntax.Given) (*Prepared, error) {
-	read, err := p.read.Give(given)
+	return again(p.read.Give(given))
+}
+
+// Intervals returns the statement given which of its parameters are intervals where the text does not say so.
+func (p *Prepared) Intervals(intervals []bool) (*Prepared, error) {
+	return again(p.read.Intervals(intervals))
+}
+
+// again prepares a statement that was read again.
+func again(read *syntax.Reading, err error) (p *Prepared, _ error) {
 	if err == nil {
 		p, err = prepared(read)
 	}

@@ -34,7 +34,6 @@ func (st *statement) arguments(sent []any) (a arguments, err error) {
 			a.values[i], err = decode(st.types[i], v)
 			given[i].Text = a.values[i].Str()
 		}
-		given[i].Interval = st.shape(i) == syntax.IntervalShape
 		if err != nil {
 			return a, failure("22P02", "parameter $%d: %v", i+1, err)
 		}
@@ -98,14 +97,14 @@ func (c *conn) readStatement(ctx context.Context, text string, types []uint32) (
 
 // takeIntervals reads a statement again where a parameter's type says that it is an interval, and its text does not.
 func (st *statement) takeIntervals(types []uint32) (err error) {
-	given := make([]syntax.Given, len(st.prepared.Parameters()))
-	if !slices.Contains(types, oidInterval) || len(types) > len(given) {
+	intervals := make([]bool, len(st.prepared.Parameters()))
+	if !slices.Contains(types, oidInterval) || len(types) > len(intervals) {
 		return nil
 	}
 	for i, t := range types {
-		given[i] = syntax.Given{Text: "24 hours", Interval: t == oidInterval}
+		intervals[i] = t == oidInterval
 	}
-	st.prepared, err = st.prepared.Give(given)
+	st.prepared, err = st.prepared.Intervals(intervals)
 	return err
 }
 

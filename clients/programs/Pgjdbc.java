@@ -110,6 +110,22 @@ public class Pgjdbc {
             r.next();
             show("released spring", r.getLong(1));
         }
+        try (PreparedStatement s = c.prepareStatement("SELECT COUNT(*) FROM visits WHERE ward = ANY (?)")) {
+            s.setArray(1, c.createArrayOf("text", new Object[] {"cardiology", "surgery"}));
+            ResultSet r = s.executeQuery();
+            r.next();
+            show("released listed", r.getLong(1));
+        }
+        try (PreparedStatement s = c.prepareStatement("SELECT COUNT(*) FROM visits WHERE admitted >= ?")) {
+            s.setDate(1, java.sql.Date.valueOf("2024-10-01"));
+            ResultSet r = s.executeQuery();
+            r.next();
+            show("released autumn", r.getLong(1));
+            s.setTimestamp(1, Timestamp.valueOf("2024-10-01 00:00:00"));
+            r = s.executeQuery();
+            r.next();
+            show("released autumn", r.getLong(1));
+        }
         c.setAutoCommit(false);
         try (Statement s = c.createStatement()) {
             s.setFetchSize(2);

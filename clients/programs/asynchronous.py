@@ -25,6 +25,9 @@ async def main():
         show("released women", await s.fetchval("F", True))
         show("released old", await c.fetchval("SELECT COUNT(*) FROM visits WHERE age >= $1", 65))
         show("released spring", await c.fetchval("SELECT COUNT(*) FROM visits WHERE admitted < $1", datetime.date(2024, 3, 1)))
+        show("released listed", await c.fetchval("SELECT COUNT(*) FROM visits WHERE ward = ANY($1)", ["cardiology", "surgery"]))
+        show("released autumn", await c.fetchval("SELECT COUNT(*) FROM visits WHERE date_trunc($1, admitted) >= $2::timestamp - $3::interval",
+                                                 "month", datetime.datetime(2024, 10, 31), datetime.timedelta(days=30)))
         show("wards", [tuple(r) for r in await c.fetch("SELECT * FROM wards ORDER BY floor")])
         async with c.transaction():
             show("released groups", ", ".join([f"{r[0]} {r[1]}" async for r in c.cursor(

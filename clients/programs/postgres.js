@@ -22,6 +22,12 @@ async function main() {
   show('released old', r[0].n)
   r = await sql`SELECT COUNT(*) AS n FROM visits WHERE admitted < ${'2024-03-01'}`
   show('released spring', r[0].n)
+  r = await sql`SELECT COUNT(*) AS n FROM visits WHERE ward = ANY(${['cardiology', 'surgery']})`
+  show('released listed', r[0].n)
+  r = await sql`SELECT COUNT(*) AS n FROM visits WHERE ward IN ${sql(['cardiology', 'surgery'])}`
+  show('released listed', r[0].n)
+  r = await sql`SELECT COUNT(*) AS n FROM visits WHERE date_trunc(${'month'}, admitted) >= ${new Date(Date.UTC(2024, 9, 31))}::timestamptz - ${'30 days'}::interval`
+  show('released autumn', r[0].n)
   const groups = []
   for await (const rows of sql`SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY ward`.cursor(2)) {
     groups.push(...rows.map((t) => `${t.ward} ${t.n}`))

@@ -21,6 +21,9 @@ for prepare in False, True:
     show("types", f"{q.description[0].name} {q.description[0].type_code}")
     show("released women", q.fetchone()[0])
     show("released old", c.execute("SELECT COUNT(*) FROM visits WHERE age >= %s", (65,), prepare=prepare, binary=prepare).fetchone()[0])
+    show("released listed", c.execute("SELECT COUNT(*) FROM visits WHERE ward = ANY(%s)", (["cardiology", "surgery"],), prepare=prepare, binary=prepare).fetchone()[0])
+    moment, month = datetime.datetime(2024, 10, 31, tzinfo=datetime.timezone.utc), datetime.timedelta(days=30)
+    show("released autumn", c.execute("SELECT COUNT(*) FROM visits WHERE date_trunc(%s, admitted) >= %s - %s", ("month", moment, month), prepare=prepare).fetchone()[0])
 show("released spring", c.execute("SELECT COUNT(*) FROM visits WHERE admitted < %s", (datetime.date(2024, 3, 1),), binary=True).fetchone()[0])
 show("wards", c.execute("SELECT * FROM wards ORDER BY floor", binary=True).fetchall())
 with c.transaction():

@@ -282,17 +282,18 @@ const (
 	IntervalShape
 )
 
-// Given is what must be known of an argument: the number of values of an array, or the text of a unit or an interval, and that
-// it is an interval where the text does not say so. The values of an array are arguments: the first stands in the place of the
-// list, the others behind all arguments, list by list.
+// Given is what must be known of an argument: the number of values of an array, or the text of a unit or an interval. The values
+// of an array are arguments: the first stands in the place of the list, the others behind all arguments, list by list.
 type Given struct {
-	Length   int
-	Text     string
-	Interval bool
+	Length int
+	Text   string
 }
 
 // Give reads the statement again, given its arguments.
-func (r *Reading) Give(given []Given) (*Reading, error) { return read(r.Text, given) }
+func (r *Reading) Give(given []Given) (*Reading, error) { return read(r.Text, given, r.intervals) }
+
+// Intervals reads the statement again, given which of its parameters are intervals where the text does not say so.
+func (r *Reading) Intervals(intervals []bool) (*Reading, error) { return read(r.Text, nil, intervals) }
 
 // Open returns an error if the statement must be given its arguments first.
 func (r *Reading) Open() error {
@@ -313,13 +314,14 @@ func (r *Reading) Open() error {
 
 // shapes are those of a statement's parameters, as its forms find them.
 type shapes struct {
-	of    []Shape
-	uses  []int   // how often each stands so
-	given []Given // nil if the arguments are not known
+	of        []Shape
+	uses      []int   // how often each stands so
+	given     []Given // nil if the arguments are not known
+	intervals []bool  // which are intervals, by their type; nil if none is
 }
 
-func shapesOf(parameters int, given []Given) shapes {
-	return shapes{make([]Shape, parameters), make([]int, parameters), given}
+func shapesOf(parameters int, given []Given, intervals []bool) shapes {
+	return shapes{make([]Shape, parameters), make([]int, parameters), given, intervals}
 }
 
 // parameterOf returns the parameter that an expression is, with or without a cast.

@@ -166,7 +166,7 @@ var units = map[string]struct {
 // unitOf returns the singular of a unit in upper case.
 func unitOf(s string) string { return strings.TrimSuffix(UpperASCII(s), "S") }
 
-// maxCount bounds an interval.
+// maxCount bounds the numbers of an interval.
 const maxCount = 1_000_000
 
 // named reports whether a call is one of a function with n arguments and commas between them.

@@ -172,7 +172,7 @@ func (m maker) interval(e Expr) (text string, ok bool) {
 	switch p := parameterOf(e); {
 	case as && UpperASCII(typed.Type.Path[len(typed.Type.Path)-1].Text) != "INTERVAL":
 		return "", false
-	case p != nil && (as || m.given != nil && m.given[p.Number-1].Interval):
+	case p != nil && (as || m.intervals != nil && m.intervals[p.Number-1]):
 		return m.argument(p, IntervalShape, "24 hours"), true
 	case as:
 		return textOf(typed.X)
@@ -224,7 +224,7 @@ func modifiers(interval string, back bool) (list []string, days, ok bool) {
 			return nil, false, false
 		}
 		unit, known := units[unitOf(strings.TrimSuffix(word, ","))]
-		if err != nil || !known || count > maxCount || count < -maxCount {
+		if err != nil || !known || used == 2 && (count > maxCount || count < -maxCount) {
 			return nil, false, false
 		}
 		if back {

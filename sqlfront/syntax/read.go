@@ -22,21 +22,22 @@ type Reading struct {
 	Settings      []Option // those that the statement has for itself, in the order of the text
 	Shapes        []Shape  // of the parameters; nil if all are values
 
-	given bool // the arguments, by Give
+	given     bool   // the arguments, by Give
+	intervals []bool // by Intervals
 }
 
 // Read reads exactly one statement, with or without its semicolon. Forms of other systems are turned
 // into SQLite's. What has no place in any query is refused; a query that is outside the dialect of
 // private aggregates is not: the SQL around them may take it.
-func Read(text string) (*Reading, error) { return read(text, nil) }
+func Read(text string) (*Reading, error) { return read(text, nil, nil) }
 
-// read is Read, given the arguments, or without them.
-func read(text string, given []Given) (*Reading, error) {
+// read is Read, given the arguments and which parameters are intervals, or without them.
+func read(text string, given []Given, intervals []bool) (*Reading, error) {
 	tokens, hints, err := lexOne(text)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reading{Text: text, Parameters: parameterNames(tokens)}
+	r := &Reading{Text: text, Parameters: parameterNames(tokens), intervals: intervals}
 	first := 0
 	if tokens[0].Matches("EXPLAIN") {
 		first = 1
@@ -103,7 +104,7 @@ func (r *Reading) query(given []Given) (err error) {
 // desugar turns the forms in the query into SQLite's, given the arguments of its parameters or not.
 func (r *Reading) desugar(given []Given) error {
 	n := len(r.Parameters)
-	d := &desugaring{tokens: r.Tokens, text: r.Text, shapes: shapesOf(n, given)}
+	d := &desugaring{tokens: r.Tokens, text: r.Text, shapes: shapesOf(n, given, r.intervals)}
 	if err := d.desugar(r.Query); err != nil {
 		return err
 	}

@@ -294,7 +294,7 @@ func readsAsItIs(t *testing.T, text string) bool {
 	})
 	printed := r.Query.String()
 	if !formed(r.Tokens) {
-		d := &desugaring{tokens: r.Tokens, text: text, shapes: shapesOf(len(r.Parameters), nil)}
+		d := &desugaring{tokens: r.Tokens, text: text, shapes: shapesOf(len(r.Parameters), nil, nil)}
 		if err := d.desugar(r.Query); err != nil || d.count > 0 || r.Query.String() != printed {
 			t.Errorf("%q has a form that is not found: %v", text, err)
 		}

@@ -76,6 +76,16 @@ func ask(ctx context.Context, mode pgx.QueryExecMode) error {
 		return err
 	}
 	show("released women", women)
+	var listed, autumn int64
+	if err := pool.QueryRow(ctx, "SELECT COUNT(*) FROM visits WHERE ward = ANY($1)", []string{"cardiology", "surgery"}).Scan(&listed); err != nil {
+		return err
+	}
+	show("released listed", listed)
+	if err := pool.QueryRow(ctx, "SELECT COUNT(*) FROM visits WHERE date_trunc($1, admitted) >= $2::timestamp - $3::interval",
+		"month", time.Date(2024, 10, 31, 0, 0, 0, 0, time.UTC), 30*24*time.Hour).Scan(&autumn); err != nil {
+		return err
+	}
+	show("released autumn", autumn)
 	batch := &pgx.Batch{}
 	batch.Queue("SELECT COUNT(*) FROM visits WHERE age >= $1", 65)
 	batch.Queue("SELECT COUNT(*) FROM visits WHERE admitted < $1", time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC))
