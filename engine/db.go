@@ -544,7 +544,7 @@ func (s *Session) declare(ctx context.Context, statement syntax.Statement) (*Res
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Note: note, Warnings: warnings}, nil
+	return &Result{Note: note, Paid: d.Paid, Warnings: warnings}, nil
 }
 
 // declaration returns a declaration of this session for package declare.

@@ -149,6 +149,9 @@ func (c *console) confirm(statement string, r *engine.Result) {
 		c.notice(r.Note)
 	case c.format.ForPeople() && c.outTTY:
 		text := tag(statement)
+		if r.Paid != "" {
+			text += " · " + r.Paid
+		}
 		if c.timer && r.Elapsed > 0 || r.Elapsed >= minShown {
 			text += " · " + render.Duration(r.Elapsed)
 		}

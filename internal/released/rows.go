@@ -19,6 +19,7 @@ type Result struct {
 	Answer   *Answer  // nil unless the rows are a private answer
 	Brief    *Result  // the columns and rows as a table for people has them; nil if they are those above
 	Note     string   // what a statement without rows did, or what is to be known beside rows, in one line; "" if there is nothing to say
+	Paid     string   // what a release cost, its margins and what is left, for a person at a terminal; "" otherwise
 	Warnings []string
 	Elapsed  time.Duration // how long the statement took; 0 for the analyst role, which is not told times
 }

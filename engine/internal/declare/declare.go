@@ -19,6 +19,7 @@ import (
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/period"
+	"dpsql/internal/released"
 	"dpsql/query"
 	"dpsql/source"
 	"dpsql/sqlerr"
@@ -35,6 +36,8 @@ type Statement struct {
 	Now      func() time.Time          // the clock, which ends periods
 	Patience time.Duration             // how long to wait for another session's REFRESH
 	Unknown  Unknown                   // nil except in a rehearsal
+
+	Paid string // set where there is someone to tell: what a release cost, its margins, and what is left
 
 	part *part // nil except while a part of a template is built
 }
@@ -600,6 +603,9 @@ func altered(v *view.View, st *syntax.AlterPrivate) (*view.Table, error) {
 // Drop removes a declaration. Spent budget stays spent. The runs of a mechanism that
 // never started are given back.
 func (s *Statement) Drop(ctx context.Context, st *syntax.Drop) error {
+	if err := s.askDrop(ctx, st); err != nil {
+		return err
+	}
 	if st.Kind == syntax.SourceObject {
 		return sqlerr.Locate(forgiven(st, s.dropSource(ctx, st.Name.Text)), st.Name.Position)
 	}
@@ -622,6 +628,52 @@ func (s *Statement) Drop(ctx context.Context, st *syntax.Drop) error {
 		s.Store.Erase(ctx) // τ of a mechanism; where somebody reads, an idle mechanism or the last close does it later
 	}
 	return sqlerr.Locate(forgiven(st, err), st.Name.Position)
+}
+
+// askDrop says what was paid for what is dropped, and is lost.
+func (s *Statement) askDrop(ctx context.Context, st *syntax.Drop) error {
+	if s.Confirm == nil {
+		return nil
+	}
+	v, err := s.view(ctx)
+	if err != nil {
+		return err
+	}
+	if lost := lost(v, st); lost != "" {
+		return s.ask(lost)
+	}
+	return nil
+}
+
+// lost says what was paid for a release with its parts, a mechanism or a table; "" for nothing.
+func lost(v *view.View, st *syntax.Drop) string {
+	name := st.Name.Text
+	switch st.Kind {
+	case syntax.Release:
+		m, epsilon := v.Template(name), 0.0
+		for _, r := range v.Releases {
+			if query.SameName(r.Name, name) || m != nil && r.Template == m.ID {
+				epsilon += r.Epsilon.Float()
+			}
+		}
+		if epsilon > 0 {
+			return fmt.Sprintf("ε %s was paid for %s: its answers are lost, and nothing is paid back", released.Rounded(epsilon), name)
+		}
+	case syntax.Mechanism:
+		if m := v.Mechanism(name); m != nil && m.RunsStarted > 0 {
+			return fmt.Sprintf("%d of %d runs of %s were paid for: what they learnt is lost, and not paid back", m.RunsStarted, m.Updates, name)
+		}
+	case syntax.PrivateTable:
+		t := v.Private(name)
+		if t == nil {
+			return ""
+		}
+		if spent := v.Accounts[t.Account].Spent; spent.Epsilon > 0 || spent.Rho > 0 {
+			return fmt.Sprintf("ε %s and ρ %s were spent on %s: they stay spent, and answers that were bought are lost",
+				released.Rounded(spent.Epsilon.Float()), released.Rounded(spent.Rho.Float()), name)
+		}
+	}
+	return ""
 }
 
 // forgiven drops the error that a thing does not exist, if the statement has IF EXISTS.

@@ -81,8 +81,8 @@ func (s *Statement) agreed(d discovery) error {
 	case d.vain == "":
 	case s.Confirm == nil:
 		return sqlerr.New(sqlerr.Invalid, "%s", d.vain).WithHint("give it a larger epsilon or delta; WITH (…, insist = on) pays for it all the same")
-	case !s.Confirm(d.vain):
-		return sqlerr.New(sqlerr.Cancelled, "the statement was not carried out")
+	default:
+		return s.ask(d.vain)
 	}
 	return nil
 }

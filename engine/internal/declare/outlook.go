@@ -163,7 +163,20 @@ func (o *Outlook) foresee(confidence float64) error {
 	if u == nil {
 		return nil
 	}
-	for _, m := range []uint64{1, 10, 100, 1000} {
+	if err := o.foreseeCounts(u, columns, of, confidence, 1, 10, 100, 1000); err != nil {
+		return err
+	}
+	for i, c := range u.Columns() {
+		if err := o.foreseeSum(u, i, c, confidence); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foreseeCounts adds the margins of counts of some numbers of cells, and of all.
+func (o *Outlook) foreseeCounts(u *query.Universe, columns []int, of string, confidence float64, cells ...uint64) error {
+	for _, m := range cells {
 		q, ok, err := firstCells(u, columns, m)
 		if err != nil {
 			return err
@@ -179,15 +192,7 @@ func (o *Outlook) foresee(confidence float64) error {
 			return err
 		}
 	}
-	if err := o.add("count of all", query.All(u), confidence); err != nil {
-		return err
-	}
-	for i, c := range u.Columns() {
-		if err := o.foreseeSum(u, i, c, confidence); err != nil {
-			return err
-		}
-	}
-	return nil
+	return o.add("count of all", query.All(u), confidence)
 }
 
 // mostSummed is the largest domain whose sums are predicted.

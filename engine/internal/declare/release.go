@@ -68,7 +68,16 @@ func (s *Statement) build(ctx context.Context, st *syntax.CreateRelease, v *view
 	if err != nil {
 		return nil, err
 	}
-	warnings, err = p.Build(ctx, s.site(), st.Name.Text)
+	if warnings, err = s.askTotal(p, st.Name.Text); err != nil {
+		return nil, err
+	}
+	built, err := p.Build(ctx, s.site(), st.Name.Text)
+	if warnings = append(warnings, built...); err != nil {
+		return warnings, err
+	}
+	if s.Confirm != nil && s.part == nil {
+		s.Paid, err = s.paid(ctx, st.Name.Text, p)
+	}
 	return append(warnings, warnDelta(t, v.Accounts[t.Account])...), err
 }
 
@@ -215,4 +224,61 @@ func (s *Statement) resume(ctx context.Context, st *syntax.CreateRelease, v *vie
 func madeOtherwise(st *syntax.CreateRelease, r *catalog.Release) error {
 	return sqlerr.New(sqlerr.Invalid, "the release %s is unfinished, and was begun by another statement", r.Name).
 		WithHint("the same statement as then goes on with it and costs nothing; DROP RELEASE %s frees the name", r.Name).At(st.Name.Position)
+}
+
+// ask asks the person at a terminal, if there is one, whether the statement is to be carried out.
+func (s *Statement) ask(warning string) error {
+	if s.Confirm != nil && !s.Confirm(warning) {
+		return sqlerr.New(sqlerr.Cancelled, "the statement was not carried out")
+	}
+	return nil
+}
+
+// askTotal warns, before anything is paid, of a release that cannot answer its own total. A person
+// at a terminal is asked; a script gets the warning.
+func (s *Statement) askTotal(p kind.Plan, name string) (warnings []string, err error) {
+	o := p.Outlined()
+	total := p.Cover(query.All(o.Table.Universe))
+	if total.Refusal == "" || total.Size.Infinite || o.Unclear != "" {
+		return nil, nil
+	}
+	warning := fmt.Sprintf("release %s cannot count all rows: %s; max_support = … raises that, and fewer columns have fewer cells", name, total.Refusal)
+	if s.Confirm != nil {
+		return nil, s.ask(warning)
+	}
+	return []string{warning}, nil
+}
+
+// confidenceShown is that of the margins that a statement which was paid for is confirmed with.
+const confidenceShown = 0.95
+
+// paid describes what a release has cost, the margins of its counts, and what is left.
+func (s *Statement) paid(ctx context.Context, name string, p kind.Plan) (string, error) {
+	v, err := s.view(ctx)
+	if err != nil {
+		return "", err
+	}
+	r := v.Release(name)
+	if r == nil {
+		return "", nil
+	}
+	t := v.TableByID(r.TableID)
+	text := "cost ε " + released.Rounded(r.Epsilon.Float()) + ", left ε " + released.Rounded(v.Accounts[t.Account].RemainingIn(t.Span()).Epsilon.Float())
+	if t.NHat != nil && t.Unclear(r.Columns) == "" {
+		if p, err = p.Given(*t.NHat); err != nil {
+			return "", err
+		}
+	}
+	o := Outlook{Outline: *p.Outlined(), forecast: p}
+	if u, columns, of := p.Examples(); u != nil {
+		if err := o.foreseeCounts(u, columns, of, confidenceShown, 1); err != nil {
+			return "", err
+		}
+	}
+	for _, f := range o.Foreseen {
+		if len(f.Margins) == 1 {
+			text += fmt.Sprintf(" · %s ±%s", f.What, released.Rounded(f.Margins[0]))
+		}
+	}
+	return text, nil
 }
