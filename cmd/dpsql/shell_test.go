@@ -101,6 +101,16 @@ func TestShellAsksBeforeItSpends(t *testing.T) {
 	}
 }
 
+// The shell asks how dates are to be read that have two forms.
+func TestShellAsksForDates(t *testing.T) {
+	for answers, want := range map[string]string{"y": "d/m/Y", "n\ny": "m/d/Y"} {
+		session, out, errs := talk(t, append([]string{".import two.csv t"}, strings.Split(answers, "\n")...)...)
+		if last := session.imports[len(session.imports)-1]; !slices.Equal(last.Dialect.Dates, []string{want}) || errs.Len() > 0 || !strings.Contains(out.String(), "imported 1 row into t") {
+			t.Errorf("%q: %+v\n%s%s", answers, last, out, errs)
+		}
+	}
+}
+
 // No progress bar is drawn over a question.
 func TestQuestionStandsAloneOnTheScreen(t *testing.T) {
 	r, _, _, errs := testRunner(render.Table)

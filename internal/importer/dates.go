@@ -115,7 +115,7 @@ func (f form) write(field string, timed bool) any {
 	return t.Format(time.DateOnly)
 }
 
-// split splits a field into a date and a time of day, which is negative if there is none.
+// split splits a field into a date and a time of day, which is midnight if there is none.
 // It is false if the field can be no date.
 func split(field string) (date string, clock time.Duration, ok bool) {
 	if len(field) < 6 || len(field) > 40 || !strings.ContainsAny(field, "0123456789") {
