@@ -92,6 +92,7 @@ func Open(path string, o Options) (*DB, error) {
 	db := &DB{store: store, role: o.Role, settings: settings, coins: coin.NewSource, now: time.Now, strangers: sync.OnceValue(scram.Secret), rows: rows.NewReader(store)}
 	db.desk = &pay.Desk{Store: store}
 	db.answers = answer.NewDatabase(store, db.rows, db.desk, o.BusyTimeout)
+	db.answers.Functions = db.around.functions.Evaluate
 	return db, nil
 }
 
@@ -549,7 +550,7 @@ func (s *Session) declare(ctx context.Context, statement syntax.Statement) (*Res
 
 // declaration returns a declaration of this session for package declare.
 func (s *Session) declaration() *declare.Statement {
-	d := &declare.Statement{Store: s.db.store, Path: s.path, Confirm: s.confirm, Now: s.db.now, Patience: s.db.answers.Live.Patience}
+	d := &declare.Statement{Store: s.db.store, Path: s.path, Confirm: s.confirm, Now: s.db.now, Patience: s.db.answers.Live.Patience, Functions: s.db.answers.Functions}
 	d.Site = kind.Site{Desk: s.db.desk, Rows: s.db.rows, Coins: s.db.coins, Bill: &s.bill, Progress: s.progress}
 	if s.db.rehearsal != nil {
 		d.Unknown = s.db.rehearsal

@@ -328,7 +328,7 @@ func canonical(v *view.View, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	b, err := sqlfront.Bind(sel, schemas.Bindable(context.Background(), nil, t, time.Now(), nil, nil), nil)
+	b, err := sqlfront.Bind(sel, schemas.Bindable(context.Background(), nil, t, time.Now(), nil, nil, nil), nil)
 	if err != nil {
 		return "", err
 	}

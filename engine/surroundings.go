@@ -25,9 +25,13 @@ import (
 type surroundings struct {
 	once     sync.Once
 	database *around.Database
+	// functions computes functions of public values. It has places of its own: a statement with
+	// surroundings holds one while the aggregates inside it are bound.
+	functions around.Database
 }
 
 func (s *surroundings) close() {
+	s.functions.Close()
 	if s.database != nil {
 		s.database.Close()
 	}

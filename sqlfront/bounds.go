@@ -16,11 +16,12 @@ type bounds struct {
 	known    bool
 	null     bool // can be NULL
 	integral bool // every value but NULL is an integer
+	real     bool // every value but NULL is a REAL
 	lo, hi   scalar
 }
 
 func exactly(x scalar) bounds {
-	return bounds{known: true, null: x.isNull(), integral: x.isInteger() || x.isNull(), lo: x, hi: x}
+	return bounds{known: true, null: x.isNull(), integral: x.isInteger() || x.isNull(), real: x.value.IsReal(), lo: x, hi: x}
 }
 
 // integersBetween returns the bounds of the integers from lo to hi.
@@ -90,7 +91,7 @@ func (x bounds) hull(y bounds) bounds {
 		x.known, x.null = false, true
 		return x
 	}
-	h := bounds{null: x.null || y.null, integral: x.integral && y.integral, lo: x.lo, hi: x.hi}
+	h := bounds{null: x.null || y.null, integral: x.integral && y.integral, real: x.real && y.real, lo: x.lo, hi: x.hi}
 	if y.lo.compare(h.lo) < 0 {
 		h.lo = y.lo
 	}
@@ -275,7 +276,10 @@ func reals(operator sqlvalue.Operator, x, y bounds, null bool) bounds {
 	}
 	largest = max(largest, -lo, hi)
 	slack := 1 + largest*0x1p-50 // exceeds what rounding and cutting a quotient change
-	return bounds{null: null, lo: realOf(lo - slack), hi: realOf(hi + slack)}
+	if x.real || y.real {        // then nothing is cut, and rounding keeps the order
+		slack = 0
+	}
+	return bounds{null: null, real: slack == 0, lo: realOf(lo - slack), hi: realOf(hi + slack)}
 }
 
 // quotients bounds [a, b] / [c, d]: by the corners if the divisor cannot be 0, else

@@ -1,6 +1,8 @@
 package sqlfront
 
 import (
+	"math"
+	"math/big"
 	"slices"
 
 	"dpsql/query"
@@ -199,42 +201,74 @@ func (b *binder) simplest(q query.Query) pred {
 	return pred{shape: isDiagram, q: q}
 }
 
-// values returns the values of an expression, and a query whose weight is 1 + the
-// index of the record's value. GROUP BY divides by it.
-func (b *binder) values(x *expr) (query.Query, []query.Value, error) {
-	var values []query.Value
-	index := make(map[query.Value]int64)
-	q, err := b.diagram(x, func(r bounds) (int64, bool, error) {
+// scalars returns the values of an expression, and a query whose weight is 1 + the
+// index of the record's value.
+func (b *binder) scalars(x *expr) (q query.Query, found []scalar, err error) {
+	index := make(map[scalar]int64)
+	q, err = b.diagram(x, func(r bounds) (int64, bool, error) {
 		if !r.known {
 			return 0, false, nil
 		}
-		v, err := b.storable(r.lo)
-		if err != nil {
-			return 0, false, err
+		v := r.lo.canonical()
+		if v.standIn == isOther {
+			return 0, false, b.undefined(noDomain("every value", v.column))
 		}
 		if index[v] == 0 {
-			values = append(values, v)
-			index[v] = int64(len(values))
+			found = append(found, v)
+			index[v] = int64(len(found))
 		}
 		return index[v], true, nil
 	})
-	return q, values, err
+	return q, found, err
 }
 
-// storable returns a result as a value of a column. It refuses a REAL.
-func (b *binder) storable(x scalar) (query.Value, error) {
-	switch {
-	case x.isNull():
-		return query.Null(), nil
-	case x.isInteger():
-		return query.Int(x.integer()), nil
-	case x.isText():
-		return query.Text(x.value.Str()), nil
-	case x.standIn == isOther:
-		return query.Value{}, b.undefined(noDomain("every value", x.column))
+// values is scalars for GROUP BY, which divides by the query. Where some are REALs, all numbers are
+// in units of what is returned, or else it is nil.
+func (b *binder) values(x *expr) (query.Query, []query.Value, *big.Rat, error) {
+	q, found, err := b.scalars(x)
+	if err != nil {
+		return q, nil, nil, err
 	}
-	return query.Value{}, sqlerr.New(sqlerr.Unsupported, "a REAL result is outside the dialect").
-		WithHint("keep to integers: / cuts integers, and a literal with a point makes a REAL")
+	unit, err := unitOf(found)
+	values := make([]query.Value, len(found))
+	for i, v := range found {
+		switch {
+		case v.isText():
+			values[i] = query.Text(v.value.Str())
+		case unit != nil && v.isNumber():
+			n := new(big.Rat).Quo(v.decimal(), unit).Num()
+			if !n.IsInt64() {
+				err = errFraction(" of this many digits in a key of GROUP BY", "ROUND it: ROUND(x, 6)")
+			}
+			values[i] = query.Int(n.Int64())
+		case v.isInteger():
+			values[i] = query.Int(v.integer())
+		}
+	}
+	return q, values, unit, err
+}
+
+// unitOf returns the largest number that all numbers are multiples of, by their shortest decimals,
+// if one is a REAL, and else nil.
+func unitOf(values []scalar) (unit *big.Rat, err error) {
+	for _, v := range values {
+		if !v.value.IsReal() {
+			continue
+		}
+		if math.IsInf(v.value.Float(), 0) {
+			return nil, sqlerr.New(sqlerr.Unsupported, "an infinite number is outside the dialect").WithHint("NULLIF(x, 0), or a CASE, leaves out what makes it")
+		}
+		unit = commonUnit(worth(unit), v.decimal())
+	}
+	return unit, nil
+}
+
+// decimal returns a number as a fraction: that of a REAL is its shortest decimal.
+func (x scalar) decimal() *big.Rat {
+	if x.isInteger() {
+		return new(big.Rat).SetInt64(x.integer())
+	}
+	return constant{real: new(big.Rat).SetFloat64(x.value.Float())}.decimal()
 }
 
 // program is an expression as steps in the order of evaluation. For each column it

@@ -343,13 +343,18 @@ func dateCall(name string, x *expr) *expr {
 // dateArguments checks the arguments of a function of dates. It replaces 'now', and a
 // missing date, by the moment of the statement.
 func (b *binder) dateArguments(name string, e *sqlparser.FuncExpr, args []*expr) ([]*expr, error) {
-	place := 0
+	place, at := 0, b.g.FirstToken(e)
+	written := at.End-at.Position == len(name) // or else a form is, as x::date
 	if name == "strftime" {
 		place = 1
 		if f := args[0].full; !args[0].isConstant() || !f.lo.isText() && !f.isNull() {
 			return nil, b.g.FirstToken(e).Unsupported("a format of strftime that is not constant").WithHint("write it in single quotes: '%%Y-%%m'")
 		} else if _, ok := calendar.ParseLayout(f.lo.value.Str()); !ok {
-			return nil, b.g.FirstToken(e).Unsupported("this format of strftime").
+			what := "this format of strftime"
+			if !written {
+				what = "this format of a date"
+			}
+			return nil, at.Unsupported(what).
 				WithHint("it has %%Y, %%m, %%d, %%H, %%M, %%S, %%j, %%w, %%u, %%W, %%U, %%V, %%G, %%F, %%R and %%T, with text between them")
 		}
 	}
@@ -369,9 +374,8 @@ func (b *binder) dateArguments(name string, e *sqlparser.FuncExpr, args []*expr)
 			return args, nil
 		}
 	}
-	at := b.g.FirstToken(e)
 	what := name + "()"
-	if at.End-at.Position != len(name) { // a form is written in its place, as x::date
+	if !written {
 		what = "the date or the moment"
 	}
 	return nil, at.Unsupported(what + " of what is no date").

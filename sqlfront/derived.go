@@ -36,8 +36,8 @@ func (o *outputs) moved(e *sqlparser.BinaryExpr) (post.Expr, bool) {
 	if err != nil || unit != nil {
 		return nil, false
 	}
-	q, values, err := o.values(x)
-	if err != nil {
+	q, values, own, err := o.values(x)
+	if err != nil || own != nil {
 		return nil, false
 	}
 	t := post.Integer

@@ -18,5 +18,6 @@ func Values(sel *syntax.Select, table Table, u *query.Universe) (query.Query, []
 	if err != nil {
 		return query.Query{}, nil, err
 	}
-	return b.values(x)
+	q, values, _, err := b.values(x)
+	return q, values, err
 }

@@ -2,6 +2,7 @@ package sqlfront
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -11,6 +12,7 @@ import (
 	"dpsql/internal/sqlvalue"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/post"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -39,7 +41,7 @@ func functionNamed(name string, arguments int) (function, bool) {
 	case name == "max" && arguments > 1:
 		return function{2, 100, hullOfAll, true, extreme(+1)}, true
 	}
-	return function{}, false
+	return scalarFunction(name, arguments)
 }
 
 // specials are the functions that are compiled as a CASE, with their least number
@@ -55,7 +57,8 @@ func (b *binder) functionExpr(e *sqlparser.FuncExpr) (*expr, error) {
 	f, ok := functionNamed(name, len(e.Exprs))
 	_, ofDates := timeFunctions[name]
 	special := specials[name]
-	if !ok && special == 0 {
+	public := !ok && dialect().Functions[name].Public
+	if !ok && special == 0 && !public {
 		return nil, b.unsupported(e)
 	}
 	if special == 0 {
@@ -63,9 +66,12 @@ func (b *binder) functionExpr(e *sqlparser.FuncExpr) (*expr, error) {
 			return nil, err
 		}
 	}
-	args, err := b.arguments(e)
+	args, err := b.arguments(e, name)
 	if err != nil {
 		return nil, err
+	}
+	if public {
+		return b.evaluated(name, e, args)
 	}
 	if special > 0 {
 		f.least, f.most = special, special
@@ -148,15 +154,19 @@ func (b *binder) castExpr(e *sqlparser.FuncExpr) (*expr, error) {
 }
 
 // arguments compiles the arguments of a call.
-func (b *binder) arguments(e *sqlparser.FuncExpr) ([]*expr, error) {
-	if e.Distinct {
-		return nil, b.unsupported(e)
-	}
+func (b *binder) arguments(e *sqlparser.FuncExpr, name string) ([]*expr, error) {
 	args, ok := argumentsOf(e)
-	if !ok {
+	if !ok || e.Distinct {
 		return nil, b.unsupported(e)
 	}
-	return b.exprs(args)
+	compiled := make([]*expr, len(args))
+	for i, arg := range args {
+		var err error
+		if compiled[i], err = b.argument(arg, name, args[i+1:]); err != nil {
+			return nil, err
+		}
+	}
+	return compiled, nil
 }
 
 // specialExpr compiles the functions that are short forms of CASE.
@@ -356,4 +366,238 @@ func toText() operation {
 		}
 		return refused("a REAL as a text")
 	})
+}
+
+// Below are the functions of numbers and texts that are no SQLite's: those that keep the order
+// of numbers, for which a range of any length is divided where their value changes and nowhere else;
+// those of REALs, which builds of SQLite compute differently; and PostgreSQL's, which SQLite lacks.
+
+// ofReal are the functions of one REAL.
+var ofReal = map[string]func(float64) float64{
+	"exp": math.Exp, "sqrt": math.Sqrt, "cbrt": math.Cbrt, "ln": math.Log, "log": math.Log10, "log10": math.Log10, "log2": math.Log2,
+	"sin": math.Sin, "cos": math.Cos, "tan": math.Tan, "asin": math.Asin, "acos": math.Acos, "atan": math.Atan,
+	"sinh": math.Sinh, "cosh": math.Cosh, "tanh": math.Tanh, "asinh": math.Asinh, "acosh": math.Acosh, "atanh": math.Atanh,
+}
+
+// stairs are the functions of one number that keep the order of numbers, and its type.
+var stairs = map[string]func(float64) float64{"floor": math.Floor, "ceil": math.Ceil, "ceiling": math.Ceil, "trunc": math.Trunc}
+
+// scalarFunction returns a function by its lower-case name.
+func scalarFunction(name string, arguments int) (function, bool) {
+	number := func(most int, f func([]scalar) scalar) (function, bool) {
+		return function{most, most, constantBounds(anyNumber(true)), false, ofNumbers(name, f)}, true
+	}
+	ordered := func(least, most int, f func([]scalar) scalar) (function, bool) {
+		f = ofNumbers(name, f)
+		return function{least, most, orderedBounds(f), false, f}, true
+	}
+	text := func(least, most int) (function, bool) {
+		return function{least, most, constantBounds(anyText), true, func(args []scalar) scalar { return madeText(name, args) }}, true
+	}
+	if f := stairs[name]; f != nil {
+		return ordered(1, 1, func(x []scalar) scalar {
+			if x[0].isInteger() {
+				return x[0]
+			}
+			return realOf(f(x[0].value.Float()))
+		})
+	}
+	if f := ofReal[name]; f != nil && arguments < 2 {
+		return number(1, func(x []scalar) scalar {
+			y := f(x[0].value.Float())
+			if math.IsInf(y, -1) { // a logarithm of 0
+				return scalar{}
+			}
+			return realOf(y)
+		})
+	}
+	switch name {
+	case "sign":
+		return ordered(1, 1, func(x []scalar) scalar { return integerOf(int64(x[0].compare(integerOf(0)))) })
+	case "round":
+		return ordered(1, 2, rounded)
+	case "width_bucket":
+		return ordered(4, 4, bucket)
+	case "mod":
+		return number(2, func(x []scalar) scalar {
+			if x[0].isInteger() && x[1].isInteger() {
+				return scalar{value: sqlvalue.Arithmetic(sqlvalue.Modulo, x[0].value, x[1].value)}
+			}
+			return realOf(math.Mod(x[0].value.Float(), x[1].value.Float()))
+		})
+	case "pow", "power":
+		return number(2, func(x []scalar) scalar { return realOf(math.Pow(x[0].value.Float(), x[1].value.Float())) })
+	case "log": // of a base
+		return number(2, func(x []scalar) scalar {
+			y := math.Log(x[1].value.Float()) / math.Log(x[0].value.Float())
+			if math.IsInf(y, 0) {
+				return scalar{}
+			}
+			return realOf(y)
+		})
+	case "initcap", "reverse":
+		return text(1, 1)
+	case "repeat":
+		return text(2, 2)
+	case "lpad", "rpad":
+		return text(2, 3)
+	case "split_part":
+		return text(3, 3)
+	}
+	return function{}, false
+}
+
+// ofNumbers guards a function of numbers. NULL makes NULL.
+func ofNumbers(name string, f func([]scalar) scalar) func([]scalar) scalar {
+	return func(args []scalar) scalar {
+		for _, x := range args {
+			switch {
+			case x.isNull():
+				return x
+			case x.isText():
+				return refused("the function " + name + "() of a text")
+			}
+		}
+		return f(args)
+	}
+}
+
+// orderedBounds bounds a function that keeps the order of its first argument while the others are known.
+func orderedBounds(f func([]scalar) scalar) func([]bounds) bounds {
+	return func(args []bounds) bounds {
+		ends := [2][]scalar{}
+		for i, x := range args {
+			if !x.isNumber() || x.isNull() || i > 0 && !x.known {
+				return anyNumber(true)
+			}
+			ends[0], ends[1] = append(ends[0], x.lo), append(ends[1], x.hi)
+		}
+		x, lo, hi := args[0], f(ends[0]), f(ends[1])
+		switch {
+		case !lo.isNumber() || !hi.isNumber() || lo.compare(hi) > 0:
+			return anyNumber(true)
+		case lo == hi && !x.null && (x.integral || x.real):
+			return exactly(lo)
+		}
+		return bounds{null: x.null, integral: x.integral && lo.isInteger() && hi.isInteger(), real: x.real && !lo.isInteger(), lo: lo, hi: hi}
+	}
+}
+
+// rounded is round(x, places): halves go away from zero, and places may be negative, as in PostgreSQL.
+func rounded(x []scalar) scalar {
+	places := int64(0)
+	if len(x) > 1 {
+		places = x[1].integer()
+	}
+	switch n := x[0]; {
+	case places >= 0 && n.isInteger():
+		return n
+	case places < -18:
+		return integerOf(0)
+	case places < 0 && n.isInteger():
+		by := int64(math.Pow10(int(-places)))
+		rest := n.integer() % by
+		if sqlvalue.Magnitude(rest) >= uint64(by)/2 {
+			return scalar{value: sqlvalue.Arithmetic(sqlvalue.Plus, sqlvalue.Int(n.integer()-rest), sqlvalue.Int(int64(math.Copysign(float64(by), float64(rest)))))}
+		}
+		return integerOf(n.integer() - rest)
+	case places < 0:
+		by := math.Pow10(int(-places))
+		return realOf(math.Round(n.value.Float()/by) * by)
+	}
+	return realOf(post.RoundTo(x[0].value.Float(), places))
+}
+
+// bucket is width_bucket(x, low, high, count) of PostgreSQL, with low below high.
+func bucket(x []scalar) scalar {
+	at, low, high, count := x[0].value.Float(), x[1].value.Float(), x[2].value.Float(), x[3].integer()
+	switch {
+	case low >= high || count <= 0 || !x[3].isInteger() || math.IsInf(high-low, 0):
+		return refused("width_bucket() whose second argument is not below the third, or whose fourth is no positive integer,")
+	case at < low:
+		return integerOf(0)
+	case at >= high:
+		return integerOf(count + 1)
+	}
+	return integerOf(int64(math.Floor(min((at-low)/(high-low)*float64(count), float64(count)-0.5))) + 1)
+}
+
+// maxMade bounds the bytes of a text that a function makes.
+const maxMade = 64 << 10
+
+// madeText computes PostgreSQL's functions of a text and, behind it, of texts and numbers.
+func madeText(name string, args []scalar) scalar {
+	for _, x := range args {
+		if x.isNull() {
+			return x
+		}
+	}
+	return onText(args[0], func(s string) scalar {
+		switch name {
+		case "initcap":
+			return textOf(capitals(s))
+		case "reverse":
+			runes := []rune(s)
+			slices.Reverse(runes)
+			return textOf(string(runes))
+		case "split_part":
+			return splitPart(s, args[1], args[2])
+		}
+		n := max(args[1].integer(), 0)
+		fill := " "
+		if len(args) > 2 {
+			fill, _ = args[2].text()
+		}
+		if !args[1].isInteger() || (n+1)*int64(len(s)+len(fill)) > maxMade {
+			return refused("the function " + name + "() with this number of characters")
+		}
+		if name == "repeat" {
+			return textOf(strings.Repeat(s, int(n)))
+		}
+		return textOf(padded([]rune(s), []rune(fill), int(n), name == "lpad"))
+	})
+}
+
+// capitals begins each word with a capital, and goes on in small letters. Letters beyond ASCII stay, as in lower().
+func capitals(s string) string {
+	out, inside := []byte(syntax.LowerASCII(s)), false
+	for i, c := range out {
+		letter := c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c >= utf8.RuneSelf
+		if letter && !inside && c >= 'a' && c <= 'z' {
+			out[i] -= 'a' - 'A'
+		}
+		inside = letter
+	}
+	return string(out)
+}
+
+// splitPart is split_part: the n-th part of a text, from the end if n is negative.
+func splitPart(s string, separator, n scalar) scalar {
+	by, _ := separator.text()
+	parts, at := strings.Split(s, by), n.integer()
+	if by == "" {
+		parts = []string{s}
+	}
+	switch {
+	case !n.isInteger() || at == 0:
+		return refused("split_part() of the part 0")
+	case at < 0:
+		at += int64(len(parts)) + 1
+	}
+	if at < 1 || at > int64(len(parts)) {
+		return textOf("")
+	}
+	return textOf(parts[at-1])
+}
+
+// padded is lpad, or rpad: a text with n characters.
+func padded(s, fill []rune, n int, left bool) string {
+	if len(s) >= n || len(fill) == 0 {
+		return string(s[:min(n, len(s))])
+	}
+	more := slices.Repeat(fill, (n-len(s))/len(fill)+1)[:n-len(s)]
+	if left {
+		return string(more) + string(s)
+	}
+	return string(s) + string(more)
 }

@@ -310,7 +310,7 @@ func (o *outputs) key(e sqlparser.Expr) (key, error) {
 	}
 	if name, f := o.calledFunction(e); f != nil {
 		construct, _ := o.construct(e)
-		if isOwn(name) || isMeasure(name) {
+		if isOwn(name) && !o.isFunction(e) || isMeasure(name) {
 			return key{}, o.g.FirstToken(f).Malformed("%s cannot stand in GROUP BY", syntax.UpperASCII(name))
 		}
 		if !o.isFunction(e) {
@@ -422,7 +422,7 @@ func (o *outputs) computedKey(e sqlparser.Expr) (key, error) {
 	if x.off != 0 {
 		o.warn("a group of " + syntax.Excerpt(sqlparser.String(e), 80) + " shows what it is of the middle of a step")
 	}
-	q, values, err := o.values(x)
+	q, values, own, err := o.values(x)
 	if err != nil {
 		return key{}, o.placedAt(err, e)
 	}
@@ -433,9 +433,12 @@ func (o *outputs) computedKey(e sqlparser.Expr) (key, error) {
 	case !ok:
 		return key{}, o.tooMany(e)
 	}
-	k := key{valueType: post.Integer}
-	if unit != nil {
-		k.valueType, k.unit = post.Real, unit
+	k := key{valueType: post.Integer, unit: unit}
+	if own != nil {
+		k.unit = own.Mul(own, worth(unit))
+	}
+	if k.unit != nil {
+		k.valueType = post.Real
 	}
 	for _, l := range levels {
 		v := values[l.Value-1]
@@ -455,7 +458,7 @@ func (b *binder) isFunction(e sqlparser.Expr) bool {
 		return false
 	}
 	_, ok := functionNamed(name, len(f.Exprs))
-	return ok || specials[name] > 0 || name == "cast"
+	return ok || dialect().Functions[name].Public || specials[name] > 0 || name == "cast"
 }
 
 // meaning writes an expression with the parentheses that its tree has and with columns by number.

@@ -187,6 +187,66 @@ func (b *binder) areExact(es ...sqlparser.Expr) bool {
 	return exact && !other
 }
 
+// argument compiles an argument of a function, with others behind it. A number of a NUMERIC column
+// is a REAL there. Of a column in steps it is the middle of a step: so it takes a function that
+// changes between steps only.
+func (b *binder) argument(e sqlparser.Expr, name string, more []sqlparser.Expr) (*expr, error) {
+	l, ok := b.lineOf(e)
+	if !ok || l.column < 0 {
+		return b.expr(e)
+	}
+	step := b.steps(l.column).Step()
+	factor, offset := step.Mul(step, l.factor), l.offset
+	if b.u.Columns()[l.column].Form.IsRounded() {
+		if !b.changesBetween(name, more, l, factor) {
+			return nil, b.refuseSteps(l.column, e)
+		}
+		offset = new(big.Rat).Add(offset, new(big.Rat).Mul(factor, big.NewRat(1, 2)))
+	}
+	unit := commonUnit(factor, offset)
+	a, c := new(big.Rat).Quo(factor, unit).Num(), new(big.Rat).Quo(offset, unit).Num()
+	of, _ := new(big.Rat).SetInt(unit.Denom()).Float64()
+	if a.Mul(a, unit.Num()); !a.IsInt64() || !c.Mul(c, unit.Num()).IsInt64() {
+		return nil, b.placedAt(errOverflow(), e)
+	}
+	whole := sum(apply(arithmetical(sqlvalue.Times), b.columnExpr(l.column), numberExpr(a.Int64())), numberExpr(c.Int64()), false)
+	return apply(arithmetical(sqlvalue.Over), whole, constantOf(exactly(realOf(of)))), nil
+}
+
+// changesBetween reports whether a function of a line changes only where a step begins. A step is
+// factor wide, and one of them begins at the line's offset.
+func (b *binder) changesBetween(name string, more []sqlparser.Expr, l line, factor *big.Rat) bool {
+	var numbers []*big.Rat
+	for _, e := range more {
+		o, ok, err := b.operand(e)
+		if err != nil || !ok || o.isColumn || !o.constant.isNumber() {
+			return false
+		}
+		numbers = append(numbers, o.constant.decimal())
+	}
+	width, from := big.NewRat(1, 1), new(big.Rat)
+	switch lo, _ := b.steps(l.column).Bounds(); {
+	case name == "width_bucket" && len(numbers) == 3 && numbers[2].Sign() > 0:
+		from = numbers[0]
+		width.Sub(numbers[1], from).Quo(width, numbers[2])
+	case name == "floor":
+	case name == "trunc", name == "round":
+		if lowest := new(big.Rat).Mul(factor, big.NewRat(lo, 1)); lowest.Add(lowest, l.offset).Sign() < 0 {
+			return false // where steps end at what is rounded away from 0
+		}
+		if len(numbers) == 1 && numbers[0].IsInt() && numbers[0].Num().BitLen() < 5 {
+			width = powerOfTen(-numbers[0].Num().Int64())
+		}
+		if name == "round" {
+			from.Quo(width, big.NewRat(2, 1))
+		}
+	default:
+		return false
+	}
+	from = new(big.Rat).Sub(from, l.offset)
+	return factor.Sign() > 0 && from.Quo(from, factor).IsInt() && width.Quo(width, factor).IsInt()
+}
+
 // refuseSteps refuses to compute with a REAL or NUMERIC column.
 func (b *binder) refuseSteps(column int, e sqlparser.Expr) error {
 	c := b.u.Columns()[column]

@@ -79,7 +79,7 @@ const (
 var elsewhere = map[string]string{
 	"mode": hintOrder, "percentile": hintQuantile, "approx_percentile": hintQuantile, "approx_quantiles": hintQuantile,
 	"group_concat": hintValues, "string_agg": hintValues, "array_agg": hintValues, "approx_count_distinct": hintValues,
-	"var": hintVariant, "varp": hintVariant, "stdev": hintVariant, "stdevp": hintVariant, "std": hintVariant,
+	"varp": hintVariant, "stdev": hintVariant, "stdevp": hintVariant, "std": hintVariant,
 }
 
 // isAggregate reports whether a lower-case name is an aggregate of this dialect or of

@@ -45,29 +45,70 @@ func (b *binder) summand(e sqlparser.Expr) (summand, error) {
 	if !x.full.undefined() && !x.full.isNumber() {
 		return summand{}, b.g.StartToken(e).Unsupported("a text inside an aggregate").WithHint("%s", sumHint)
 	}
-	value, err := b.diagram(x, func(r bounds) (int64, bool, error) {
-		if !r.known || r.isNull() {
-			return 0, r.known, nil
+	var weights map[scalar]int64 // of REALs
+	off := x.off
+	if !x.full.integral && !x.full.undefined() {
+		if weights, unit, off, err = b.weights(x); err != nil {
+			return summand{}, b.placedAt(err, e)
 		}
-		n, err := integerResult(r.lo)
-		return n, true, err
+	}
+	value, err := b.diagram(x, func(r bounds) (int64, bool, error) {
+		switch {
+		case !r.known || r.isNull():
+			return 0, r.known, nil
+		case weights != nil:
+			return weights[r.lo.canonical()], true, nil
+		}
+		return r.lo.integer(), true, nil
 	})
 	if err != nil {
 		return summand{}, b.placedAt(err, e)
 	}
 	present, err := b.presence(x)
-	return summand{value.Indicator(), present, unit, x.off}, b.placedAt(err, e)
+	return summand{value.Indicator(), present, unit, off}, b.placedAt(err, e)
 }
 
-// integerResult returns the value of an aggregate's argument as an integer.
-func integerResult(x scalar) (int64, error) {
-	switch {
-	case x.isInteger():
-		return x.integer(), nil
-	case math.Abs(x.value.Float()) >= 1<<63:
-		return 0, errOverflow()
+// maxFraction bounds the weights of numbers with fractions: those with more digits are rounded.
+const maxFraction = 1 << 31
+
+// weights returns the values of an expression as multiples of a unit: their shortest decimals, or
+// rounded where these are long. Then they are off by half a unit at most.
+func (b *binder) weights(x *expr) (weights map[scalar]int64, unit *big.Rat, off float64, err error) {
+	_, found, err := b.scalars(x)
+	if err != nil {
+		return nil, nil, 0, err
 	}
-	return 0, errFraction(inAggregate, sumHint)
+	if unit, err = unitOf(found); err != nil {
+		return nil, nil, 0, err
+	}
+	largest := 0.0
+	for _, v := range found {
+		largest = max(largest, math.Abs(v.value.Float()))
+	}
+	switch {
+	case largest >= 1<<62:
+		return nil, nil, 0, errOverflow()
+	case unit != nil && new(big.Rat).Quo(new(big.Rat).SetFloat64(largest), unit).Cmp(big.NewRat(maxFraction, 1)) > 0:
+		unit = powerOfTen(int64(math.Ceil(math.Log10(largest / maxFraction))))
+		off = 0.5
+	}
+	weights = make(map[scalar]int64, len(found))
+	for _, v := range found {
+		if v.isNumber() {
+			n := new(big.Rat).Quo(v.decimal(), worth(unit))
+			f, _ := n.Float64()
+			weights[v] = int64(math.Round(f))
+		}
+	}
+	return weights, unit, off, nil
+}
+
+func powerOfTen(k int64) *big.Rat {
+	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(max(k, -k)), nil)
+	if k < 0 {
+		return new(big.Rat).SetFrac(big.NewInt(1), power)
+	}
+	return new(big.Rat).SetInt(power)
 }
 
 func errFraction(where, hint string) *sqlerr.Error {
@@ -237,7 +278,7 @@ func (b *binder) numberAmount(e sqlparser.Expr) (*expr, *big.Rat, error) {
 
 // refuseAmount refuses a compiled operand of arithmetic that is no number.
 func (b *binder) refuseAmount(x *expr, e sqlparser.Expr) error {
-	if x.literal != nil && x.literal.real != nil {
+	if b.summing && x.literal != nil && x.literal.real != nil {
 		return errFraction(b.counting()).At(b.g.FirstToken(e).Position)
 	}
 	where, hint := b.counting()
@@ -264,6 +305,10 @@ func (b *binder) binaryAmount(e *sqlparser.BinaryExpr) (*expr, *big.Rat, error) 
 	}
 	if unitX == nil && unitY == nil {
 		x, err := b.binaryOf(e, x, y)
+		return x, nil, err
+	}
+	if b.summing && (unitX == nil && !x.full.integral && x.full.isNumber() || unitY == nil && !y.full.integral && y.full.isNumber()) {
+		x, err := b.expr(e) // of REALs
 		return x, nil, err
 	}
 	if !x.full.integral || !y.full.integral {

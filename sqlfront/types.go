@@ -28,6 +28,11 @@ var dialect = sync.OnceValue(func() *types.Dialect {
 	}
 	all.Add(types.Function{Value: integer}, "count regr_count grouping grouping_id")
 	all.Add(types.Function{Args: list(integer), Result: types.Number}, "sum")
+	all.Add(types.Function{Args: list(real, integer), Result: types.First}, "round")
+	all.Add(types.Function{Args: list(integer), Value: integer}, "width_bucket")
+	all.Add(types.Function{Args: list(integer), Result: numbers}, "mod")
+	all.Add(types.Function{Args: list(real), Value: real}, "cbrt")
+	all.Add(types.Function{Args: list(text, integer), Value: text}, "initcap reverse repeat split_part lpad rpad")
 	all.Add(types.Function{Args: list(unknown, real), Result: timeOr(real)}, "median percentile_cont")
 	all.Add(types.Function{Args: list(unknown, real), Result: types.First}, "quantile percentile_disc")
 	all.Add(types.Function{Entry: true, Value: real}, "margin")
@@ -40,6 +45,15 @@ var dialect = sync.OnceValue(func() *types.Dialect {
 	all.Add(types.Function{Args: list(text, moment, text), Value: text}, "strftime")
 	return &types.Dialect{Functions: all, Operators: types.SQLite, Mixed: text, NotNumber: integer, Long: integer}
 })
+
+// numbers is the Result of a function of numbers, of which each may be a REAL.
+func numbers(args []types.Type) types.Type {
+	t := query.SQLInt8
+	for _, a := range args {
+		t = types.Wider(t, a)
+	}
+	return t
+}
 
 // timeOr returns the Result of a function whose values are dates if its first argument is one.
 func timeOr(other types.Type) func([]types.Type) types.Type {

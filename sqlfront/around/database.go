@@ -727,8 +727,8 @@ func (c *connection) unguarded(ctx context.Context, script string) error {
 }
 
 // read reads the rows of a table, and the kinds of its columns.
-func (c *connection) read(ctx context.Context, statement string, columns int) (*Result, []types.Type, error) {
-	rows, err := c.conn.QueryContext(ctx, statement)
+func (c *connection) read(ctx context.Context, statement string, columns int, args ...any) (*Result, []types.Type, error) {
+	rows, err := c.conn.QueryContext(ctx, statement, args...)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -20,18 +20,12 @@ import (
 var functions = sync.OnceValue(func() types.Functions {
 	all := types.Shared()
 	text, integer, real := []types.Type{query.SQLText}, []types.Type{query.SQLInt8}, []types.Type{query.SQLFloat8}
-	all.Add(types.Function{Args: text, Value: query.SQLText}, `char concat concat_ws format hex ltrim printf quote replace
-		rtrim trim typeof current_time strftime time timediff group_concat string_agg`)
-	all.Add(types.Function{Args: text, Value: query.SQLBool}, "glob like")
-	all.Add(types.Function{Args: text, Value: query.SQLInt8}, `instr octet_length unicode unixepoch count dense_rank ntile rank
-		row_number`)
-	all.Add(types.Function{Args: integer, Value: query.SQLInt8}, "sign")
+	all.Add(types.Function{Args: text, Value: query.SQLText}, "current_time strftime time timediff group_concat string_agg")
+	all.Add(types.Function{Args: text, Value: query.SQLInt8}, "unixepoch count dense_rank ntile rank row_number")
 	all.Add(types.Function{Args: text, Value: query.SQLDate}, "current_date date")
 	all.Add(types.Function{Args: text, Value: query.SQLTimestamp}, "current_timestamp datetime")
 	all.Add(types.Function{Args: text, Value: query.SQLFloat8}, "julianday")
-	all.Add(types.Function{Args: real, Value: query.SQLFloat8}, `acos acosh asin asinh atan atan2 atanh cos cosh degrees exp ln log
-		log10 log2 mod pi pow power radians sin sinh sqrt tan tanh avg total cume_dist percent_rank`)
-	all.Add(types.Function{Args: integer, Result: types.Number}, "ceil ceiling floor trunc")
+	all.Add(types.Function{Args: real, Value: query.SQLFloat8}, "avg total cume_dist percent_rank")
 	all.Add(types.Function{Args: integer, Result: sum}, "sum")
 	all.Add(types.Function{Args: []types.Type{query.SQLText, query.SQLInt8}, Result: types.First}, "lag lead nth_value")
 	all.Add(types.Function{Args: text, Result: types.First}, "first_value last_value")

@@ -575,7 +575,7 @@ func (b box) call(c Call) bounds {
 	}
 	// An end next to a half may have been rounded to its other side.
 	const slack = 1e-13
-	return interval(roundTo(x.lo-slack*math.Abs(x.lo), places), roundTo(x.hi+slack*math.Abs(x.hi), places))
+	return interval(RoundTo(x.lo-slack*math.Abs(x.lo), places), RoundTo(x.hi+slack*math.Abs(x.hi), places))
 }
 
 // coalesce encloses the first argument that is not NULL. One that has bounds is a number for all

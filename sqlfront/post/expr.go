@@ -330,11 +330,11 @@ func (c Call) round(r *row) sqlvalue.Value {
 	if v.IsNull() || places.IsNull() {
 		return sqlvalue.Null()
 	}
-	return sqlvalue.Real(roundTo(v.Float(), places.Int64()))
+	return sqlvalue.Real(RoundTo(v.Float(), places.Int64()))
 }
 
-// roundTo rounds to a number of decimal places, at most 30. Halves go away from zero.
-func roundTo(x float64, places int64) float64 {
+// RoundTo rounds to a number of decimal places, at most 30. Halves go away from zero.
+func RoundTo(x float64, places int64) float64 {
 	if math.Abs(x) >= 1<<52 {
 		return x
 	}

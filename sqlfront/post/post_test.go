@@ -524,10 +524,10 @@ func TestDivideByNothing(t *testing.T) {
 func TestRoundLeavesIntegersAlone(t *testing.T) {
 	for _, x := range []float64{1<<52 - 1, 1 << 52, 1<<52 + 1, 1<<53 - 1, 1 << 53, 1e300} {
 		for _, places := range []int64{-1, 0, 2} {
-			if got := roundTo(x, places); got != x {
+			if got := RoundTo(x, places); got != x {
 				t.Errorf("ROUND(%v, %d) is %v", x, places, got)
 			}
-			if got := roundTo(-x, places); got != -x {
+			if got := RoundTo(-x, places); got != -x {
 				t.Errorf("ROUND(%v, %d) is %v", -x, places, got)
 			}
 		}
@@ -550,7 +550,7 @@ func TestRoundsAsSQLite(t *testing.T) {
 					if err := db.QueryRow(`SELECT round(?, ?)`, x, places).Scan(&want); err != nil {
 						t.Fatal(err)
 					}
-					if got := roundTo(x, places); got != want {
+					if got := RoundTo(x, places); got != want {
 						t.Errorf("ROUND(%v, %d) is %v, want %v", x, places, got, want)
 					}
 				}

@@ -107,6 +107,7 @@ type Function struct {
 	Result func(args []Type) Type // returns the type of its values
 	Chosen int                    // its value is one of the arguments from this one on, counted from 1; 0 for none
 	Entry  bool                   // its argument may be the name of an entry of the select list, before all others
+	Public bool                   // SQLite computes it, of the values of a domain where rows are private
 }
 
 // Functions is a table of functions, by lower-case name.
@@ -127,6 +128,13 @@ func Shared() Functions {
 	t.Add(Function{Args: []Type{query.SQLText, query.SQLInt8}, Value: query.SQLText}, "substr substring")
 	t.Add(Function{Args: []Type{query.SQLInt8}, Result: Number}, "abs")
 	t.Add(Function{Args: []Type{query.SQLFloat8, query.SQLInt8}, Value: query.SQLFloat8}, "round")
+	t.Add(Function{Args: []Type{query.SQLText}, Value: query.SQLText, Public: true}, "char concat concat_ws format hex ltrim printf quote replace rtrim trim typeof")
+	t.Add(Function{Args: []Type{query.SQLText}, Value: query.SQLBool, Public: true}, "glob like")
+	t.Add(Function{Args: []Type{query.SQLText}, Value: query.SQLInt8, Public: true}, "instr octet_length unicode")
+	t.Add(Function{Args: []Type{query.SQLInt8}, Value: query.SQLInt8}, "sign")
+	t.Add(Function{Args: []Type{query.SQLFloat8}, Value: query.SQLFloat8}, `acos acosh asin asinh atan atan2 atanh cos cosh degrees exp
+		ln log log10 log2 mod pi pow power radians sin sinh sqrt tan tanh`)
+	t.Add(Function{Args: []Type{query.SQLInt8}, Result: Number}, "ceil ceiling floor trunc")
 	t.Add(Function{Chosen: 1}, "coalesce ifnull max min")
 	t.Add(Function{Chosen: 1, Result: FirstKnown}, "nullif")
 	t.Add(Function{Args: []Type{query.SQLBool}, Chosen: 2}, "iif if")

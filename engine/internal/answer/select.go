@@ -242,7 +242,7 @@ func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, all []Sel
 		t, err := v.Selected(s.Select)
 		if err == nil {
 			var b *sqlfront.Bound
-			if b, err = s.bound(schemas.Bindable(ctx, db.store, t, who.Now, db.textsOf(ctx, v, t), &st.place)); err == nil {
+			if b, err = s.bound(schemas.Bindable(ctx, db.store, t, who.Now, db.textsOf(ctx, v, t), &st.place, db.Functions)); err == nil {
 				if t.HasPeriods() {
 					err = begun(t, b, who.Now)
 				}

@@ -12,6 +12,7 @@ import (
 	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
+	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/slots"
 	"dpsql/engine/internal/view"
 	"dpsql/internal/period"
@@ -42,6 +43,7 @@ type Database struct {
 	Live      *LiveMechanisms
 	turns     slots.Schedule        // of statements whose answers are held
 	compiling *places.Places[int64] // of statements that take long to compile, and much memory
+	Functions schemas.Functions
 }
 
 // Rehearsed holds what a rehearsal knows in addition to its copy of the catalog.
@@ -64,7 +66,7 @@ func NewDatabase(store *catalog.Store, from *rows.Reader, desk *pay.Desk, busy t
 
 // Rehearse returns a Database that answers from a copy of the catalog.
 func (db *Database) Rehearse(copied *catalog.Store, from *rows.Reader, desk *pay.Desk, unbuilt map[Unbuilt]kind.Forecast) *Database {
-	return &Database{store: copied, rows: from, desk: desk, Live: db.Live, compiling: db.compiling, rehearsed: &Rehearsed{db, unbuilt}}
+	return &Database{store: copied, rows: from, desk: desk, Live: db.Live, compiling: db.compiling, Functions: db.Functions, rehearsed: &Rehearsed{db, unbuilt}}
 }
 
 // Current returns the public catalog as it is now, for a user what she may see of it; 0 is

@@ -37,7 +37,8 @@ type Statement struct {
 	Patience time.Duration             // how long to wait for another session's REFRESH
 	Unknown  Unknown                   // nil except in a rehearsal
 
-	Paid string // set where there is someone to tell: what a release cost, its margins, and what is left
+	Paid      string // set where there is someone to tell: what a release cost, its margins, and what is left
+	Functions schemas.Functions
 
 	part *part // nil except while a part of a template is built
 }

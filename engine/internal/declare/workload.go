@@ -97,7 +97,7 @@ func (s *Statement) boundQueries(ctx context.Context, sel *syntax.Select, t *vie
 
 // bind binds a SELECT of a workload.
 func (s *Statement) bind(ctx context.Context, sel *syntax.Select, t *view.Table) (*sqlfront.Bound, error) {
-	return sqlfront.Bind(sel, schemas.Bindable(ctx, s.Store, t, s.Now(), s.textsOf(ctx, t), nil), nil)
+	return sqlfront.Bind(sel, schemas.Bindable(ctx, s.Store, t, s.Now(), s.textsOf(ctx, t), nil, s.Functions), nil)
 }
 
 // inWorkload adds the place in the file to an error.

@@ -313,15 +313,28 @@ type joinable struct {
 	now   time.Time
 	texts Texts
 	place *places.Place
+	call  Functions
 }
+
+// Functions has SQLite compute a function of public values for a user, as sqlfront.Evaluator says.
+type Functions func(ctx context.Context, user int64, function string, rows [][]any) ([]any, error)
 
 // Texts returns the texts of a column that releases publish, and the names of these releases.
 type Texts func(column int) (texts []query.Value, releases []string, err error)
 
 // Bindable returns the table in the form that the front end binds a statement against,
 // which began at now. It is valid until ctx is done. What takes long takes the place, if it is not nil.
-func Bindable(ctx context.Context, store *catalog.Store, t *view.Table, now time.Time, texts Texts, place *places.Place) sqlfront.Table {
-	return joinable{bound{t}, ctx, store, now, texts, place}
+func Bindable(ctx context.Context, store *catalog.Store, t *view.Table, now time.Time, texts Texts, place *places.Place, call Functions) sqlfront.Table {
+	return joinable{bound{t}, ctx, store, now, texts, place, call}
+}
+
+// Evaluate implements sqlfront.Evaluator.
+func (b joinable) Evaluate(function string, rows [][]any) ([]any, error) {
+	user := int64(0)
+	if b.place != nil {
+		user = b.place.User
+	}
+	return b.call(b.ctx, user, function, rows)
 }
 
 // Working implements sqlfront.Worker.

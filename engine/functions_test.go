@@ -1,0 +1,191 @@
+package engine_test
+
+import (
+	"database/sql"
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dpsql/engine"
+	"dpsql/sqlerr"
+)
+
+// ownRows makes a private table t of rows with a budget that pays for every statement, and SQLite's
+// own table of them. The noise is always 0, so answers are exact.
+func ownRows(t testing.TB, columns, declared string, rows []string) (*engine.Session, *sql.DB) {
+	db := open(t, filepath.Join(t.TempDir(), "asked.db"), engine.Options{})
+	quieten(db)
+	s := db.NewSession()
+	own, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own.SetMaxOpenConns(1)
+	t.Cleanup(func() { own.Close() })
+	insert := func(table string) string { return "INSERT INTO " + table + " VALUES " + strings.Join(rows, ", ") }
+	fill(t, s, "CREATE TABLE raw ("+columns+")", insert("raw"))
+	for _, text := range []string{"CREATE TABLE t (" + columns + ")", insert("t")} {
+		if _, err := own.Exec(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(t, s, "CREATE PRIVATE TABLE t ("+declared+") FROM raw WITH (epsilon = 1000, delta = 1e-6)")
+	must(t, s, "SET accuracy = 1000")
+	return s, own
+}
+
+// groups writes the groups that have rows as value:count.
+func groups(rows [][]any) string {
+	var all []string
+	for _, row := range rows {
+		if row[1] != int64(0) {
+			all = append(all, strings.Replace(fmt.Sprintf("%v:%v", row[0], row[1]), "-0:", "0:", 1))
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+// visited makes the table visits of testdata/visits.
+func visited(t *testing.T) *engine.Session {
+	f, err := os.Open("../testdata/visits/visits.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []string
+	for _, line := range lines[1:] {
+		rows = append(rows, fmt.Sprintf("('%s', '%s', '%s', %s, %s)", line[1], line[2], line[3], line[4], line[5]))
+	}
+	s, _ := ownRows(t, "day TEXT, seen TEXT, dept TEXT, minutes INTEGER, cost REAL",
+		`day DATE BETWEEN '2023-01-01' AND '2023-12-31', seen TIMESTAMP BETWEEN '2023-01-01' AND '2023-01-28 23:00' STEP '1 hour',
+		dept TEXT IN ('a', 'b', 'c'), minutes INTEGER BETWEEN 0 AND 119, cost REAL BETWEEN 0 AND 1000 STEP 10`, rows)
+	return s
+}
+
+// TestBins asks for bins as people write them, and as programs do.
+func TestBins(t *testing.T) {
+	t.Parallel()
+	s := visited(t)
+	cases, err := os.ReadFile("../testdata/visits/bins.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.SplitSeq(strings.TrimSpace(string(cases)), "\n") {
+		text, want, _ := strings.Cut(line, "\t")
+		if text == "statement" {
+			continue
+		}
+		if got := groups(must(t, s, strings.ReplaceAll(text, "visits", "t")).Rows); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	for _, c := range []struct{ key, want string }{
+		{"ROUND(minutes, -2)", "0:350 100:490"},
+		{"minutes - MOD(minutes, 50)", "0:350 50:350 100:140"},
+		{"TRUNC(cost / 500)", "0:435 1:405"},
+		{"ROUND(cost, -3)", "0:435 1000:405"},
+		{"WIDTH_BUCKET(cost, 0, 1000, 2)", "1:435 2:405"},
+		{"FLOOR(minutes / 60.0) / 2", "0:420 0.5:420"},
+		{"minutes / 240.0 > 0.25", "0:427 1:413"},
+		{"EXTRACT(EPOCH FROM seen) / 1000000", "1672:171 1673:360 1674:309"},
+		{"CASE WHEN FLOOR(minutes / 30.0) IN (1, 2) THEN 'mid' ELSE 'end' END", "end:420 mid:420"},
+	} {
+		if got := groups(must(t, s, "SELECT "+c.key+" AS k, COUNT(*) FROM t GROUP BY 1 ORDER BY 1").Rows); got != c.want {
+			t.Errorf("%s: %s, want %s", c.key, got, c.want)
+		}
+	}
+	for _, c := range []struct{ text, want string }{
+		{"COUNT(*) FROM t WHERE FLOOR(minutes / 30.0) IN (1, 2)", "420"},
+		{"SUM(FLOOR(minutes / 30.0) * 30) FROM t", "37800"},
+		{"SUM(CASE WHEN CEIL(minutes / 60.0) = 1 THEN ROUND(minutes, -1) END) FROM t", "13020"},
+		{"ROUND(SUM(minutes / 8.0), 2) FROM t", "6247.5"},
+		{"ROUND(AVG(SQRT(minutes)), 4) FROM t", "7.2556"},
+	} {
+		if got := fmt.Sprint(must(t, s, "SELECT "+c.text).Rows[0][0]); got != c.want {
+			t.Errorf("%s: %s, want %s", c.text, got, c.want)
+		}
+	}
+	for text, hint := range map[string]string{
+		"FLOOR(cost / 75)": "step of 10", "CEIL(cost / 100)": "step of 10", "SQRT(cost)": "step of 10", "random()": "", "replace(dept)": "",
+		"replace(dept, 'a', minutes)": "one column", "width_bucket(minutes, 5, 5, 1)": "", "date_trunc('hour', seen) || 'x'": "",
+	} {
+		before := len(ledgerOf(t, s))
+		_, err := s.Exec(t.Context(), "SELECT "+text+" AS k, COUNT(*) FROM t GROUP BY 1", nil)
+		if e, ok := err.(*sqlerr.Error); !ok || !strings.Contains(e.Hint, hint) {
+			t.Errorf("%s: %+v", text, err)
+		}
+		if len(ledgerOf(t, s)) != before {
+			t.Errorf("%s was charged", text)
+		}
+	}
+}
+
+// TestFunctionsOfValues holds functions of a column to what SQLite makes of the rows themselves: of
+// NULLs, of integers that are no float64, of texts that look like numbers, and of dates.
+func TestFunctionsOfValues(t *testing.T) {
+	t.Parallel()
+	s, own := ownRows(t, "n INTEGER, s TEXT, d TEXT, big INTEGER", `n INTEGER BETWEEN -5 AND 5 OR NULL, s TEXT IN ('', 'ab', 'É é', '12', ' x ', NULL),
+		d DATE BETWEEN '1969-12-30' AND '1970-01-03', big INTEGER IN (-9007199254740993, 9007199254740993, 9223372036854775807)`,
+		[]string{"(-5, '', '1969-12-30', 9007199254740993)", "(-1, 'ab', '1969-12-31', -9007199254740993)", "(0, 'É é', '1970-01-01', 9223372036854775807)",
+			"(NULL, NULL, '1970-01-01', 9223372036854775807)", "(3, '12', '1970-01-02', 9007199254740993)", "(5, ' x ', '1970-01-03', 9007199254740993)"})
+	for _, key := range []string{"replace(s, 'a', 'z')", "trim(s)", "ltrim(s, ' 1')", "rtrim(s)", "instr(s, 'b')", "hex(s)", "quote(s)", "quote(n)", "unicode(s)", "typeof(s)",
+		"concat(s, '-', 1)", "concat_ws('/', s, 'x')", "format('%03d', n)", "printf('%.2f', n)", "octet_length(s)", "char(n + 70)", "upper(trim(s))", "like('%a%', s)",
+		"replace(d, '-', '')", "substr(replace(d, '-', ''), 1, 6)", "replace(big, '9', '8')", "format('%d', big)", "length(hex(n))", "coalesce(trim(s), '?')",
+		"nullif(replace(s, 'ab', ''), '')", "floor(n / 2.0)", "ceil(n / 2.0) * 2", "trunc(n / 2.0)", "floor(n)", "sign(n)", "sign(n / 2.0)", "round(n / 8.0, 2)", "round(n / 2.0)",
+		"sqrt(n)", "round(ln(n), 9)", "round(log(n), 9)", "round(log(2, abs(n)), 9)", "power(n, 2)", "1.0 / n", "floor(1.0 / n)", "n * -0.0", "floor(big / 2.0) > 0", "floor(big)", "sign(big)",
+		"floor(CASE WHEN n > 0 THEN n ELSE n / 2.0 END) / 2", "exp(n) > 1", "round(exp(n), 3)", "replace(s, '1', '') = '2'", "instr(s, n)"} {
+		text := "SELECT " + key + " AS k, COUNT(*) FROM t GROUP BY 1 ORDER BY 1"
+		if key == "instr(s, n)" {
+			refused(t, s, sqlerr.Unsupported, text)
+			continue
+		}
+		rows, err := own.Query(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want [][]any
+		for rows.Next() {
+			row := make([]any, 2)
+			if err := rows.Scan(&row[0], &row[1]); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, row)
+		}
+		if got := groups(must(t, s, text).Rows); got != groups(want) {
+			t.Errorf("%s: %s, want %s", key, got, groups(want))
+		}
+	}
+	for _, c := range []struct{ key, want string }{ // as in PostgreSQL
+		{"round(n, -1)", "<nil>:1 -10:1 0:3 10:1"}, {"mod(n, 3)", "<nil>:1 -2:1 -1:1 0:2 2:1"}, {"width_bucket(n, -4, 4, 2)", "<nil>:1 0:1 1:1 2:2 3:1"},
+		{"round(big % 9223372036854775807, -1)", "-9007199254740990:1 0:2 9007199254740990:3"}, {"cbrt(n) > 1", "<nil>:1 0:3 1:2"},
+		{"initcap(s)", "<nil>:1 :1  X :1 12:1 Ab:1 É é:1"}, {"reverse(s)", "<nil>:1 :1  x :1 21:1 ba:1 é É:1"}, {"left(s, 1)", "<nil>:1 :1  :1 1:1 a:1 É:1"},
+		{"right(s, 1)", "<nil>:1 :1  :1 2:1 b:1 é:1"}, {"split_part(s, ' ', 2)", "<nil>:1 :3 x:1 é:1"}, {"split_part(s, ' ', -1)", "<nil>:1 :2 12:1 ab:1 é:1"},
+		{"lpad(s, 3, '0')", "<nil>:1  x :1 000:1 012:1 0ab:1 É é:1"}, {"rpad(s, 1, '0')", "<nil>:1  :1 0:1 1:1 a:1 É:1"}, {"repeat(s, 2)", "<nil>:1 :1  x  x :1 1212:1 abab:1 É éÉ é:1"},
+		{"strpos(s, 'b')", "<nil>:1 0:4 2:1"}, {"btrim(s)", "<nil>:1 :1 12:1 ab:1 x:1 É é:1"}, {"greatest(n, 0)", "<nil>:1 0:3 3:1 5:1"},
+	} {
+		if got := groups(must(t, s, "SELECT "+c.key+" AS k, COUNT(*) FROM t GROUP BY 1 ORDER BY 1").Rows); got != c.want {
+			t.Errorf("%s: %s, want %s", c.key, got, c.want)
+		}
+	}
+}
+
+// BenchmarkFunctionOfValues binds a function of a column with a million values, as EXPLAIN does.
+func BenchmarkFunctionOfValues(b *testing.B) {
+	s, _ := ownRows(b, "n INTEGER", "n INTEGER BETWEEN 0 AND 999999", []string{"(1)", "(2)"})
+	for _, where := range []string{"floor(n / 30.0) = 7", "sqrt(n) > 3", "substr(format('%06d', n), 1, 2) = '07'"} {
+		b.Run(where, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := s.Exec(b.Context(), "EXPLAIN SELECT COUNT(*) FROM t WHERE "+where, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

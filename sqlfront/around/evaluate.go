@@ -1,0 +1,36 @@
+package around
+
+import (
+	"context"
+	"strings"
+)
+
+// batch is the number of calls that SQLite compiles at once, as columns of a SELECT.
+const batch = 100
+
+// Evaluate returns what a function, with a name of types.Function.Public, makes of each row of
+// arguments. It has the walls that a statement has: the authorizer, which lets it read nothing, and
+// the limits of time and memory. All rows have as many arguments.
+func (db *Database) Evaluate(ctx context.Context, user int64, function string, rows [][]any) (out []any, err error) {
+	none := &Statement{}
+	err = db.with(ctx, none, Source{User: user}, func(c *connection) error {
+		limited, cancel := db.limited(ctx)
+		defer cancel()
+		c.running = none
+		for ; len(rows) > 0; rows = rows[min(batch, len(rows)):] {
+			var args []any
+			for _, row := range rows[:min(batch, len(rows))] {
+				args = append(args, row...)
+			}
+			calls := len(rows[:min(batch, len(rows))])
+			call := ", " + function + "(" + strings.TrimPrefix(strings.Repeat(", ?", len(rows[0])), ", ") + ")"
+			read, _, err := c.read(limited, "SELECT "+strings.Repeat(call, calls)[2:], calls, args...)
+			if err != nil {
+				return none.failure(ctx, limited, err)
+			}
+			out = append(out, read.Rows[0]...)
+		}
+		return nil
+	})
+	return out, err
+}
