@@ -122,6 +122,9 @@ func TestAdviceHolds(t *testing.T) {
 				t.Fatalf("the advice is %v", r.Rows)
 			}
 			for _, create := range creates {
+				if name == "split" && !strings.Contains(create, "(epsilon = 0.333)") {
+					t.Errorf("a share of ε is not cut to three digits: %s", create)
+				}
 				must(t, s, create)
 			}
 			for i, text := range workload {

@@ -119,7 +119,7 @@ func (s *Statement) Advise(ctx context.Context, st *syntax.Advise, v *view.View,
 			}
 		}
 		n := len(a.Sharing)
-		a.Budget = accounting.Amount{Epsilon: epsilon / accounting.Epsilon(n), Delta: delta / accounting.Delta(n)}
+		a.Budget = accounting.Amount{Epsilon: share(epsilon, n), Delta: share(delta, n)}
 		if a.Budget.Epsilon == 0 {
 			return nil, sqlerr.New(sqlerr.Invalid, "epsilon is too small to share")
 		}
@@ -199,6 +199,15 @@ func (a *Asked) columns() (columns []int) {
 	return slices.Compact(columns)
 }
 
+// share returns an even share of ε or δ for each of n, cut to three digits where it is not all.
+func share[T accounting.Epsilon | accounting.Delta](all T, n int) T {
+	part, unit := all/T(n), T(1)
+	for n > 1 && part/unit >= 1000 {
+		unit *= 10
+	}
+	return part / unit * unit
+}
+
 // advise makes and orders the proposals for a table. name begins the names of releases; if the workload is about
 // several tables, no release can be built for it. rest is what the
 // other tables of the account would take, and prices is the number of prices of direct answers
@@ -234,7 +243,7 @@ func (s *Statement) advise(ctx context.Context, st *syntax.Advise, v *view.View,
 	if len(sets) > 1 && len(sets) <= maxSplit {
 		split := Proposal{Name: "split"}
 		for i, set := range sets {
-			split.Creates = append(split.Creates, create(fmt.Sprintf("_%d", i+1), set, "PROJECTION", fmt.Sprintf("epsilon = %v", a.Budget.Epsilon/accounting.Epsilon(len(sets)))))
+			split.Creates = append(split.Creates, create(fmt.Sprintf("_%d", i+1), set, "PROJECTION", fmt.Sprintf("epsilon = %v", share(a.Budget.Epsilon, len(sets)))))
 		}
 		candidates = append(candidates, split)
 	}
