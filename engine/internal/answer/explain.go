@@ -220,7 +220,7 @@ func (st *Statement) costOf(asks []int) any {
 		accuracy = Suggested
 	}
 	cost, ok := Total(st.priced(st.slotsOf(asks), accuracy))
-	if !ok {
+	if !ok || slices.ContainsFunc(asks, func(n int) bool { return st.Asks[n].waits }) {
 		return nil
 	}
 	return "ρ " + cost.Rho.String()

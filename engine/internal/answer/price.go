@@ -35,7 +35,7 @@ func (p price) Stored(r Request, value int64) (catalog.Answer, error) {
 		return p.storedDistribution(r, slices.Repeat([]int64{value}, int(r.scaleOf().places().Places)))
 	}
 	law, err := json.Marshal(p.Law.String())
-	return catalog.Answer{TableID: r.Table.ID, Query: catalog.SumOf(r.text()), Kind: boughtKinds[r.Question], Via: "direct", Estimate: value, Law: law}, err
+	return catalog.Answer{TableID: r.Table.ID, Query: catalog.SumOf(r.bought()), Kind: boughtKinds[r.Question], Via: "direct", Estimate: value, Law: law}, err
 }
 
 // boughtKinds are the kinds of direct answers.
@@ -221,11 +221,16 @@ func affordable(v *view.View, t *view.Table, over period.Ranges, amount accounti
 func (db *Database) direct(v *view.View, r Request) released.Candidate {
 	c := released.Candidate{Origin: released.FromRows, Name: "direct", Kind: "direct", Support: released.SupportOf(r.Query), Known: true}
 	a := v.Accounts[r.Table.Account]
+	if r.waits {
+		c.Known, c.Failure = false, r.waiting(v)
+		c.Refusal, c.Offer = c.Failure.Message, func() string { return c.Failure.Hint }
+		return c
+	}
 	price := func(accuracy float64) price {
 		if r.Question == sqlfront.Order {
 			return db.priceOfOrders([]Request{r}, accuracy*r.scale)
 		}
-		return db.priceOf(r, r.Query.MaxWeight(), 1, direct.Request{Accuracy: accuracy * r.scale, Confidence: r.Settings.Confidence})
+		return db.priceOf(r, r.reach(), 1, direct.Request{Accuracy: accuracy * r.scale, Confidence: r.Settings.Confidence})
 	}
 	cost := func(accuracy float64) (accounting.Rho, bool) {
 		p := price(accuracy)

@@ -28,6 +28,9 @@ type Request struct {
 	Settings  released.Settings // with the accuracy and confidence that the answer to this query needs
 	asked     float64           // SET accuracy as the user gave it
 	scale     float64           // Settings.Accuracy is asked·scale
+	waits     bool              // its price waits for N̂
+	first     bool              // the statement buys N̂ first, from the account
+	centre    *centre           // how a direct answer to the sum inside a mean is bought; nil for other answers
 	whole     *query.Query      // the query over all periods that this one is a part of; nil if it is whole
 	fresh     bool              // no answer to the query is stored, for certain
 	buyers    *pay.Buyers

@@ -86,6 +86,7 @@ func (db *Database) Margin(of catalog.AnswerKind, law json.RawMessage, confidenc
 // Estimate returns an answer with its margin at the confidence asked for.
 func (db *Database) Estimate(a catalog.Answer, margin float64) released.Estimate {
 	return released.Estimate{Value: a.Estimate, Error: post.Within(margin), Verified: true,
+		Variance: func() float64 { return varianceOf(a) },
 		At: func(confidence float64) (post.Interval, error) {
 			width, err := db.Margin(a.Kind, a.Law, confidence)
 			return post.Within(width), err

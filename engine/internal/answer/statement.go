@@ -1,7 +1,9 @@
 package answer
 
 import (
+	"cmp"
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -57,7 +59,11 @@ type Part struct {
 // linear is one distinct query of a statement.
 type linear struct {
 	Request
-	slot       int // the first slot of the statement that it answers
+	slot       int     // the first slot of the statement that it answers
+	most       float64 // the scale that Slots want; infinite for a query that only means use
+	perRow     float64 // the scale for each row that a mean is of; 0 if none is
+	plain      bool    // the sum in a mean is used by something else, too
+	rows       int     // the ask for the number of rows, for the sum in a mean
 	Candidates []released.Candidate
 	Best       *released.Candidate // the chosen candidate; nil before Choose, or if there is none
 }
@@ -98,11 +104,12 @@ func (st *Statement) add(t *view.Table, b *sqlfront.Bound) error {
 				known[key] = n
 			}
 			st.Asks = append(st.Asks, linear{slot: p.first + k, Request: Request{Table: t, Query: q, Question: b.Slots[k].Question, column: b.Slots[k].Column,
-				Settings: s, now: st.now, statement: columns, asked: s.Accuracy, scale: b.Slots[k].Scale}})
+				Settings: s, now: st.now, statement: columns, asked: s.Accuracy}, most: math.Inf(1), rows: -1})
 		}
 		p.index[i] = n
 		st.Asks[n].need(s, b.Slots[k])
 	}
+	st.centre(p)
 	st.Parts = append(st.Parts, p)
 	st.slots += len(b.Slots)
 	st.all = 2 * int64(len(st.Asks))
@@ -160,8 +167,9 @@ func columnsOf(b *sqlfront.Bound) (columns []int) {
 
 // need makes the query at least as precise as the slot needs.
 func (a *linear) need(s released.Settings, k sqlfront.Slot) {
-	a.scale = min(a.scale, k.Scale)
-	a.Settings.Accuracy = s.Accuracy * a.scale
+	a.most, a.perRow = min(a.most, k.Scale), cmp.Or(min(a.perRow, k.PerRow), a.perRow, k.PerRow)
+	a.plain = a.plain || k.Centre.Reach <= 0
+	a.rescale(a.most)
 	a.Settings.Confidence = max(a.Settings.Confidence, 1-(1-s.Confidence)/float64(k.Split))
 }
 
