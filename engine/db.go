@@ -92,7 +92,7 @@ func Open(path string, o Options) (*DB, error) {
 	db := &DB{store: store, role: o.Role, settings: settings, coins: coin.NewSource, now: time.Now, strangers: sync.OnceValue(scram.Secret), rows: rows.NewReader(store)}
 	db.desk = &pay.Desk{Store: store}
 	db.answers = answer.NewDatabase(store, db.rows, db.desk, o.BusyTimeout)
-	db.answers.Functions = db.around.functions.Evaluate
+	db.answers.Functions = db.around.evaluate
 	return db, nil
 }
 

@@ -27,11 +27,20 @@ type surroundings struct {
 	database *around.Database
 	// functions computes functions of public values. It has places of its own: a statement with
 	// surroundings holds one while the aggregates inside it are bound.
-	functions around.Database
+	functions *around.Database
+	first     sync.Once
+}
+
+// evaluate implements schemas.Functions.
+func (s *surroundings) evaluate(ctx context.Context, user int64, function string, rows [][]any) ([]any, error) {
+	s.first.Do(func() { s.functions = new(around.Database) })
+	return s.functions.Evaluate(ctx, user, function, rows)
 }
 
 func (s *surroundings) close() {
-	s.functions.Close()
+	if s.functions != nil {
+		s.functions.Close()
+	}
 	if s.database != nil {
 		s.database.Close()
 	}

@@ -21,8 +21,7 @@ SELECT "public"."visits"."year" AS "year", CAST(SUM(CASE WHEN "public"."visits".
 SELECT "public"."visits"."year" AS "year", SUM("public"."visits"."days") AS "sum", AVG("public"."visits"."days") AS "avg" FROM "public"."visits" GROUP BY "public"."visits"."year" ORDER BY "avg" DESC, "year" ASC;
 --> sqlite
 SELECT FLOOR(("public"."visits"."age" / 10.0)) * 10 AS "age", COUNT(*) AS "count" FROM "public"."visits" GROUP BY FLOOR(("public"."visits"."age" / 10.0)) * 10 ORDER BY 1;
---> refused unsupported at 115: the function floor() in a key of GROUP BY is outside the dialect
---> hint: compute it in a view and declare it as a column
+--> sqlite, and empty groups
 --: SELECT "public"."visits"."age" / 10 * 10 AS "age", COUNT(*) AS "count" FROM "public"."visits" GROUP BY 1 ORDER BY 1;
 SELECT ("public"."visits"."age" / 10) * 10 AS "age", COUNT(*) AS "count" FROM "public"."visits" GROUP BY ("public"."visits"."age" / 10) * 10 ORDER BY ("public"."visits"."age" / 10) * 10 ASC;
 --> sqlite, and empty groups
