@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
@@ -29,13 +30,55 @@ const (
 )
 
 // Plot draws the series as an SVG document: a horizontal bar for every point with
-// its error bar, label and number, and a scale below.
+// its error bar, label and number, and a scale below. Of more than mostBars points it
+// draws a line.
 func (s Series) Plot(w io.Writer) error {
+	if len(s.points) > mostBars {
+		return s.line(w)
+	}
 	p := newPlot(bufio.NewWriter(w), s)
 	p.frame()
 	for i, q := range s.points {
 		p.point(q, plotTop+plotLine*i+plotLine/2)
 	}
+	fmt.Fprintln(p.w, `</svg>`)
+	return p.w.Flush()
+}
+
+// mostBars is how many points are drawn as bars.
+const mostBars = 40
+
+// line draws the points from left to right as a line, with their error bars as a band around
+// it, a scale at the left, and some of the labels below.
+func (s Series) line(w io.Writer) error {
+	const height, labels = 240, 5
+	p := newPlot(bufio.NewWriter(w), s)
+	p.left, p.right, p.bottom = plotMargin+12*plotCharacter, plotMargin+12*plotCharacter+plotBars, plotTop+height
+	p.width = max(p.right+maxLabel*plotCharacter/2, float64(plotMargin*2+twwidth.Width(s.legend())*(plotCharacter+1)))
+	x := func(i int) float64 { return p.left + float64(i)/float64(len(s.points)-1)*plotBars }
+	y := func(v float64) float64 { return plotTop + (p.high-v)/(p.high-p.low)*height }
+	p.open(p.bottom + plotBottom)
+	for _, t := range ticks(p.low, p.high) {
+		fmt.Fprintf(p.w, `<path d="M%.1f %.1f H%.1f" stroke="#ddd"/>`+"\n", p.left, y(t), p.right)
+		p.text(p.left-4, int(y(t))+4, "end", gray, exporter.Number(t))
+	}
+	io.WriteString(p.w, `<polygon class="error" fill="#d5e3f0" points="`)
+	for i, q := range s.points {
+		fmt.Fprintf(p.w, "%.1f,%.1f ", x(i), y(q.high()))
+	}
+	for i, q := range slices.Backward(s.points) {
+		fmt.Fprintf(p.w, "%.1f,%.1f ", x(i), y(q.low()))
+	}
+	io.WriteString(p.w, `"/><polyline stroke="#3a6ea5" fill="none" points="`)
+	for i, q := range s.points {
+		fmt.Fprintf(p.w, "%.1f,%.1f ", x(i), y(q.value))
+	}
+	fmt.Fprintln(p.w, `"/>`)
+	for k := range labels {
+		i := k * (len(s.points) - 1) / (labels - 1)
+		p.text(x(i), p.bottom+18, "middle", gray, shorten(s.points[i].label, 2*maxLabel/labels))
+	}
+	p.text(p.left+plotBars/2, p.bottom+38, "middle", gray, shorten(s.groups, maxLabel))
 	fmt.Fprintln(p.w, `</svg>`)
 	return p.w.Flush()
 }
@@ -91,15 +134,20 @@ func (p *plot) text(x float64, y int, anchor, style, text string) {
 	fmt.Fprintln(p.w, `</text>`)
 }
 
-// frame draws everything but the points: the title, the names of the columns and
-// the scale, each tick with a line through the bars.
-func (p *plot) frame() {
-	height := p.bottom + plotBottom
+const gray = ` fill="#555"`
+
+// open begins the document, with the title.
+func (p *plot) open(height int) {
 	fmt.Fprintf(p.w, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%d" viewBox="0 0 %[1]g %[2]d" font-family="sans-serif" font-size="12">`+"\n",
 		p.width, height)
 	fmt.Fprintf(p.w, `<rect width="%.0f" height="%d" fill="white"/>`+"\n", p.width, height)
-	const gray = ` fill="#555"`
 	p.text(plotMargin, 24, "start", ` font-size="14"`, p.series.legend())
+}
+
+// frame draws everything but the points: the title, the names of the columns and
+// the scale, each tick with a line through the bars.
+func (p *plot) frame() {
+	p.open(p.bottom + plotBottom)
 	p.text(p.left-plotMargin, plotTop-10, "end", gray, shorten(p.series.groups, maxLabel))
 	p.text(p.right+plotMargin, plotTop-10, "start", gray, amountHead(p.series))
 	for _, t := range ticks(p.low, p.high) {

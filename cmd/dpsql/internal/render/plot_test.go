@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"dpsql/engine"
 )
 
 // drawn returns the attributes of the elements of that name, and the texts, of a
@@ -142,5 +144,31 @@ func TestPlotNamesItsColumns(t *testing.T) {
 	}
 	if total, err := strconv.ParseFloat(bars[0]["width"], 64); err != nil || plotBars/total < 0.6 {
 		t.Errorf("the bars have %d of %v pixels", plotBars, bars[0]["width"])
+	}
+}
+
+// TestLine: 40 points are bars, and 41 are a line with a band, which has each point once.
+func TestLine(t *testing.T) {
+	for _, n := range []int{40, 41, 366} {
+		s := Series{Name: "n", groups: "day"}
+		for i := range n {
+			s.points = append(s.points, point{label: fmt.Sprint("day ", i), value: float64(i % 7), bar: &engine.Interval{Low: float64(i%7) - 2, High: float64(i%7) + 2}})
+		}
+		lines, texts := drawn(t, s, "polyline")
+		bands, _ := drawn(t, s, "polygon")
+		if n <= 40 {
+			if len(lines) > 0 || len(bands) > 0 {
+				t.Errorf("%d points are a line", n)
+			}
+			continue
+		}
+		if len(lines) != 1 || len(strings.Fields(lines[0]["points"])) != n || len(bands) != 1 || len(strings.Fields(bands[0]["points"])) != 2*n {
+			t.Errorf("%d points: %v, %v", n, lines, bands)
+		}
+		for _, label := range []string{"day 0", fmt.Sprint("day ", n-1)} {
+			if !slices.Contains(texts, label) {
+				t.Errorf("no label %s among %q", label, texts)
+			}
+		}
 	}
 }
