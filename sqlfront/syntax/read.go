@@ -117,6 +117,56 @@ func (r *Reading) desugar(given []Given) error {
 	return nil
 }
 
+// Shape is what a parameter stands for, if that is more than a value. Its argument decides what the statement is, and is
+// known only when it runs: the statement is read again then, see Give, and has in the parameter's place what a literal
+// would have made.
+type Shape struct {
+	Kind     ShapeKind
+	Position int // of the parameter where it first stands so
+}
+
+// ShapeKind says which arguments a parameter takes.
+type ShapeKind int
+
+// The kinds. One of ArrayShape is behind ANY or ALL, one of UnitShape is the unit of DATE_TRUNC or the field of DATE_PART, and
+// one of IntervalShape is $1::interval, or has this type from the client.
+const (
+	ValueShape ShapeKind = iota
+	ArrayShape
+	UnitShape
+	IntervalShape
+)
+
+// Given is what must be known of an argument: the number of values of an array, or the text of a unit or an interval. The values
+// of an array are arguments: the first stands in the place of the list, the others behind all arguments, list by list.
+type Given struct {
+	Length int
+	Text   string
+}
+
+// Give reads the statement again, given its arguments.
+func (r *Reading) Give(given []Given) (*Reading, error) { return read(r.Text, given, r.intervals) }
+
+// Intervals reads the statement again, given which of its parameters are intervals where the text does not say so.
+func (r *Reading) Intervals(intervals []bool) (*Reading, error) { return read(r.Text, nil, intervals) }
+
+// Open returns an error if the statement must be given its arguments first.
+func (r *Reading) Open() error {
+	for _, s := range r.Shapes {
+		switch {
+		case r.given:
+		case s.Kind == ArrayShape:
+			return Token{Position: s.Position}.Unsupported("an array as an argument").
+				WithHint("give each value an argument of its own: x IN ($1, $2)")
+		case s.Kind == UnitShape:
+			return Token{Position: s.Position}.Unsupported("a unit as an argument").WithHint("write the unit: date_trunc('month', x)")
+		case s.Kind == IntervalShape:
+			return Token{Position: s.Position}.Unsupported("an interval as an argument").WithHint("write the interval: x - INTERVAL '3 days'")
+		}
+	}
+	return nil
+}
+
 // formWords are the words that the forms of other systems begin with, or have in them.
 var formWords = words(`CAST EXTRACT DATE_TRUNC DATE_PART ILIKE INTERVAL DATE TIMESTAMP NOW FETCH OFFSET ALL TOP LOCALTIMESTAMP
 	PUBLIC GREATEST LEAST COUNTIF COUNT_IF SAFE_DIVIDE DIV0NULL IF IFF ISNULL COUNT_BIG NVL LEFT RIGHT POSITION SUBSTRING TO_CHAR
