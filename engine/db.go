@@ -217,6 +217,52 @@ func (s *Session) Draft(ctx context.Context, table string) (text string, err err
 	return text, nil
 }
 
+// Check says of each column of a private table how many rows its domain loses, and the commonest values outside it,
+// before anything is released. The table is a declared one, or that of a declaration, a CREATE PRIVATE TABLE that need
+// not have run. It reads the rows and adds no noise: the text is private. Only a curator may ask for it.
+func (s *Session) Check(ctx context.Context, table, declaration string) (text string, err error) {
+	if err := s.curatorOnly("check"); err != nil {
+		return "", err
+	}
+	var create *syntax.CreatePrivate
+	if declaration != "" {
+		st, err := syntax.Parse(declaration)
+		if err != nil {
+			return "", public(ctx, err)
+		}
+		if create, _ = st.(*syntax.CreatePrivate); create == nil || create.In.Text != "" {
+			return "", sqlerr.New(sqlerr.Invalid, "only a CREATE PRIVATE TABLE about rows of the file can be checked")
+		}
+	}
+	err = s.db.store.Read(ctx, func(tx *catalog.Tx) error {
+		var t *catalog.Table
+		if create == nil {
+			t, err = tx.Table(table)
+		} else {
+			var made catalog.Table
+			made, err = declare.Undeclared(ctx, tx, create)
+			t = &made
+		}
+		switch {
+		case err != nil:
+			return err
+		case t == nil:
+			return sqlerr.New(sqlerr.Unknown, "there is no private table %s", table).WithHint("name a declared table, or a file with a CREATE PRIVATE TABLE: .check draft.sql")
+		case t.SourceID != 0:
+			return sqlerr.New(sqlerr.Unsupported, "the rows of %s are in another database", table).WithHint("count there what lies outside the domains")
+		}
+		rows := source.Table{Source: t.Source, Columns: t.Columns}
+		text, err = draft.Check(t.Name, t.Columns, func(column int, each func(string, int64)) error {
+			return source.Outside(ctx, tx.SQL(), rows, column, each)
+		})
+		return err
+	})
+	if err != nil {
+		return "", public(ctx, err)
+	}
+	return text, nil
+}
+
 // Session runs statements under its own settings. It must not be used by several
 // goroutines at a time; sessions of one DB may run side by side.
 type Session struct {

@@ -235,3 +235,73 @@ func TestDraftOfVisitors(t *testing.T) {
 		}
 	}
 }
+
+// TestCheck holds what .check says of each column, and of a declaration that has not run, to the rows that a release
+// without noise leaves out. No value that few rows have is shown, nothing is charged, and only the curator may look.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	ctx, path := context.Background(), filepath.Join(t.TempDir(), "check.db")
+	s := open(t, path, engine.Options{}).NewSession()
+	fill(t, s, `CREATE TABLE raw (age INTEGER, sex TEXT, size TEXT COLLATE NOCASE, came TEXT, fee REAL, cost REAL, paid, any)`,
+		`WITH RECURSIVE i (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM i WHERE i < 999)
+			INSERT INTO raw SELECT iif(i % 10, i % 120, NULL), iif(i % 7, 'm', 'f' || (i % 2) || iif(i = 14, 'rare', '')), iif(i % 3, 'Large', 'large'),
+			iif(i % 50, date('2023-12-20', (i % 40) || ' days'), '1.2.2024'), i % 40 / 8.0, i * 1.5 - 20, iif(i % 4, i % 2, 'yes'), x'00' FROM i`)
+	const missing = "-- What the domains of %s lose, without noise. It tells of the rows: show it to nobody.\n"
+	for _, c := range []struct{ column, says string }{
+		{"age INTEGER BETWEEN 0 AND 99", "age: 244 rows lost; the commonest values: NULL in 100"},
+		{"age INTEGER BETWEEN 0 AND 99 OR NULL CLAMP", "age: 0 rows lost"},
+		{"sex TEXT IN ('m')", "sex: 143 rows lost; the commonest values: 'f0' in 71, 'f1' in 71"},
+		{"sex TEXT IN ('m') OR OTHER", "sex: 0 rows lost"},
+		{"size TEXT IN ('Large')", "size: 334 rows lost; the commonest values: 'large' in 334"},
+		{"came DATE BETWEEN '2023-01-01' AND '2023-12-31'", "came: 710 rows lost; the commonest values: '2024-"},
+		{"fee NUMERIC(4, 1) BETWEEN 0 AND 4", "fee: "},
+		{"cost REAL BETWEEN 0 AND 1000 STEP 10", "cost: 333 rows lost; no value outside is in 10 rows"},
+		{"paid BOOLEAN", "paid: 250 rows lost; the commonest values: 'yes' in 250"},
+		{"any INTEGER BETWEEN 0 AND 1", "any: 1000 rows lost; the commonest values: X'00' in 1000"},
+	} {
+		declaration := "CREATE PRIVATE TABLE t (" + c.column + ") FROM raw WITH (epsilon = 1000, interactive = 0);"
+		if strings.HasPrefix(c.column, "any") {
+			declaration = strings.Replace(declaration, "any", `"any"`, 1)
+		}
+		before, err := s.Check(ctx, "draft.sql", declaration+" -- as drafted\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(t, s, declaration)
+		said, err := s.Check(ctx, "T", "")
+		if err != nil || said != before || !strings.HasPrefix(said, fmt.Sprintf(missing, "t")+c.says) || strings.Contains(said, "rare") {
+			t.Errorf("%s: %s, %v; undeclared: %s", c.column, said, err, before)
+		}
+		name, _, _ := strings.Cut(c.column, " ")
+		must(t, s, `CREATE RELEASE r ON t ("`+name+`") USING PROJECTION WITH (epsilon = 60)`)
+		kept := must(t, s, `SELECT COUNT(*) FROM t`).Rows[0][0].(int64)
+		var lost int64
+		if fmt.Sscanf(regexp.MustCompile(`\d+ rows lost`).FindString(said), "%d", &lost); lost != 1000-kept {
+			t.Errorf("%s: %s, and a release has %d of 1000", c.column, said, kept)
+		}
+		must(t, s, `DROP RELEASE r`)
+		must(t, s, `DROP PRIVATE TABLE t`)
+	}
+	must(t, s, `CREATE PRIVATE TABLE t (age INTEGER BETWEEN 0 AND 99) FROM raw WITH (epsilon = 1000, interactive = 0)`)
+	for _, c := range []struct {
+		by, declaration string
+		code            sqlerr.Code
+	}{
+		{"missing", "", sqlerr.Unknown},
+		{"raw", "", sqlerr.Unknown},
+		{"x.sql", "SELECT COUNT(*) FROM t", sqlerr.Invalid},
+		{"x.sql", "CREATE PRIVATE TABLE", sqlerr.Malformed},
+		{"x.sql", "CREATE PRIVATE TABLE u (a TEXT) FROM dpsql_ledger WITH (epsilon = 1)", sqlerr.Forbidden},
+		{"x.sql", "CREATE PRIVATE TABLE u (absent TEXT) FROM raw WITH (epsilon = 1)", sqlerr.Unknown},
+	} {
+		if said, err := s.Check(ctx, c.by, c.declaration); sqlerr.CodeOf(err) != c.code {
+			t.Errorf("%v: %s, %v", c, said, err)
+		}
+	}
+	if said, err := open(t, path, engine.Options{Role: engine.Analyst}).NewSession().Check(ctx, "t", ""); sqlerr.CodeOf(err) != sqlerr.Forbidden {
+		t.Errorf("an analyst was told %s, %v", said, err)
+	}
+	if r := must(t, s, `SHOW LEDGER`); strings.Contains(fmt.Sprint(r.Rows), "check") {
+		t.Errorf("the ledger has %v", r.Rows)
+	}
+}

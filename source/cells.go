@@ -336,3 +336,32 @@ func (c *cell) Scan(from any) error {
 	}
 	return nil
 }
+
+// Outside calls f with each stored value of a column that a declaration loses, as SQL writes it, and its rows, the
+// commonest first. It is for the curator's own eye, without a receipt: nothing that answers a question may call it.
+func Outside(ctx context.Context, q Querier, t Table, column int, f func(value string, rows int64)) error {
+	if _, err := (sqlite{q}).Check(ctx, t); err != nil {
+		return err
+	}
+	at, p := columnOf(t.Columns[column].Name), plan{fetch: t.Columns[column : column+1]}
+	found, err := q.QueryContext(ctx, "SELECT "+p.fields()+", quote("+at+"), COUNT(*)"+from(t.Source)+
+		" GROUP BY typeof("+at+"), "+at+" COLLATE BINARY ORDER BY COUNT(*) DESC, 2")
+	if err != nil {
+		return failure(ctx, err, t.Source)
+	}
+	defer found.Close()
+	var value string
+	var rows int64
+	for row := p.newRow(&value, &rows); found.Next(); {
+		if err := found.Scan(row.into...); err != nil {
+			return failure(ctx, err, t.Source)
+		}
+		if !p.inside(row.cells, row.tuple) {
+			f(value, rows)
+		}
+	}
+	if err := found.Err(); err != nil {
+		return failure(ctx, err, t.Source)
+	}
+	return nil
+}

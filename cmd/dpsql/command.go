@@ -30,6 +30,7 @@ func commands() []command {
 	return []command{
 		{name: ".budget", help: "list the budgets: spent and left", run: listing("SHOW BUDGET")},
 		{name: ".chart", args: "[COLUMN]", most: 1, acts: true, help: "draw the last answer as bars with error bars", run: (*runner).chart},
+		{name: ".check", args: "TABLE|FILE.sql", least: 1, most: 1, curator: true, acts: true, help: "count the rows that the domains of a declaration lose", run: (*runner).check},
 		{name: ".draft", args: "TABLE", least: 1, most: 1, curator: true, acts: true, help: "write a declaration of a table to edit; it reads the rows",
 			run: (*runner).draft},
 		{name: ".echo", args: "on|off", least: 1, most: 1, help: "write each statement before its result", run: (*runner).setEcho},

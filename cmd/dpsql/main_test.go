@@ -262,6 +262,8 @@ func (f *fakeSession) Import(_ context.Context, im engine.Import) (engine.Import
 	return engine.ImportReport{Table: im.Table, Rows: 1, Skipped: im.IfMissing, Columns: []engine.Column{{Name: "a", Type: "INTEGER"}, {Name: "b", Type: "TEXT"}}}, nil
 }
 
+func (*fakeSession) Check(context.Context, string, string) (string, error) { return "", nil }
+
 func (f *fakeSession) Draft(_ context.Context, table string) (string, error) {
 	return "-- " + table + "\n", nil
 }

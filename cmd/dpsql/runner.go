@@ -23,6 +23,7 @@ type session interface {
 	Exec(ctx context.Context, text string, args []query.Value) (*engine.Result, error)
 	Import(ctx context.Context, im engine.Import) (engine.ImportReport, error)
 	Draft(ctx context.Context, table string) (string, error)
+	Check(ctx context.Context, table, declaration string) (string, error)
 	SetDirectory(dir string)
 	SetProgress(report func(done, all int64))
 	SetConfirm(confirm func(warning string) bool)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -210,6 +211,26 @@ func (r *runner) imported(ctx context.Context, im engine.Import) (engine.ImportR
 // draft writes a declaration of a table, for the curator to edit.
 func (r *runner) draft(ctx context.Context, args []string) error {
 	text, err := r.session.Draft(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	return r.console.print(text)
+}
+
+// check counts the rows that a declaration loses, of a table or in a file, for the curator.
+func (r *runner) check(ctx context.Context, args []string) error {
+	var declaration []byte
+	if strings.HasSuffix(args[0], ".sql") {
+		f, err := openScript(r.path(args[0]))
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if declaration, err = io.ReadAll(withoutByteOrderMark(f)); err != nil {
+			return cannotOpen(args[0], err)
+		}
+	}
+	text, err := r.session.Check(ctx, args[0], string(declaration))
 	if err != nil {
 		return err
 	}

@@ -350,6 +350,11 @@ func (s *Statement) CreatePrivate(ctx context.Context, st *syntax.CreatePrivate)
 	return warnings, err
 }
 
+// Undeclared returns the table that a declaration about the file's own rows would make. Nothing is declared.
+func Undeclared(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePrivate) (catalog.Table, error) {
+	return declared(ctx, tx, st, nil, nil)
+}
+
 // declared resolves the domains of the declaration. It reads only tables that are
 // declared public. The private rows are in a source outside the file, or in the file if
 // in is nil.

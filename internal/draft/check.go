@@ -1,0 +1,41 @@
+package draft
+
+import (
+	"fmt"
+	"strings"
+
+	"dpsql/query"
+	"dpsql/sqlfront/syntax"
+)
+
+// mostShown is the largest number of values outside a domain that are shown.
+const mostShown = 5
+
+// Check says of each column of a declaration how many rows its domain loses, and the commonest values outside that
+// leastRows rows have. outside calls its argument with each such value, the commonest first, and its rows. What it
+// writes is as private as a draft.
+func Check(table string, columns []query.Column, outside func(column int, each func(value string, rows int64)) error) (string, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "-- What the domains of %s lose, without noise. It tells of the rows: show it to nobody.\n", visible(syntax.WriteName(table)))
+	for i, c := range columns {
+		var lost int64
+		var shown []string
+		err := outside(i, func(value string, rows int64) {
+			if lost += rows; rows >= leastRows && len(shown) < mostShown {
+				shown = append(shown, fmt.Sprintf("%s in %d", visible(syntax.Excerpt(value, 80)), rows))
+			}
+		})
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "%s: %d rows lost", visible(syntax.WriteName(c.Name)), lost)
+		switch {
+		case len(shown) > 0:
+			b.WriteString("; the commonest values: " + strings.Join(shown, ", "))
+		case lost > 0:
+			fmt.Fprintf(&b, "; no value outside is in %d rows", leastRows)
+		}
+		b.WriteString("\n")
+	}
+	return b.String(), nil
+}
