@@ -68,7 +68,7 @@ func (s *Statement) build(ctx context.Context, st *syntax.CreateRelease, v *view
 	if err != nil {
 		return nil, err
 	}
-	if warnings, err = s.askTotal(p, st.Name.Text); err != nil {
+	if warnings, err = s.askTotal(p, st); err != nil {
 		return nil, err
 	}
 	built, err := p.Build(ctx, s.site(), st.Name.Text)
@@ -235,14 +235,15 @@ func (s *Statement) ask(warning string) error {
 }
 
 // askTotal warns, before anything is paid, of a release that cannot answer its own total. A person
-// at a terminal is asked; a script gets the warning.
-func (s *Statement) askTotal(p kind.Plan, name string) (warnings []string, err error) {
+// at a terminal is asked; a script gets the warning. A release of SMW answers its class of queries,
+// and that the total is none of them is as it was asked for.
+func (s *Statement) askTotal(p kind.Plan, st *syntax.CreateRelease) (warnings []string, err error) {
 	o := p.Outlined()
 	total := p.Cover(query.All(o.Table.Universe))
-	if total.Refusal == "" || total.Size.Infinite || o.Unclear != "" {
+	if st.Using == syntax.SMW || total.Refusal == "" || total.Size.Infinite || o.Unclear != "" {
 		return nil, nil
 	}
-	warning := fmt.Sprintf("release %s cannot count all rows: %s; max_support = … raises that, and fewer columns have fewer cells", name, total.Refusal)
+	warning := fmt.Sprintf("release %s cannot count all rows: %s; max_support = … raises that, and fewer columns have fewer cells", st.Name.Text, total.Refusal)
 	if s.Confirm != nil {
 		return nil, s.ask(warning)
 	}
