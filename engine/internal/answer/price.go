@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -335,3 +336,33 @@ func share(part, whole accounting.Rho) string {
 // cautiousShare is the fraction, one in cautiousShare, of an interactive account's
 // remaining budget. A statement that costs more is announced before it is paid for.
 const cautiousShare = 10
+
+// aboutRows returns a hundred times what N̂ costs if a mean's price waits for it: what the account has left.
+func aboutRows(v *view.View, t *view.Table) accounting.Amount {
+	return accounting.Amount{Rho: v.Accounts[t.Account].RemainingIn(nil).Rho}
+}
+
+// countFirst buys the numbers of rows that prices wait for. It reports whether it bought one.
+func (st *Statement) countFirst(ctx context.Context) (counted bool, err error) {
+	for i := range st.Asks {
+		if a := &st.Asks[i]; a.first {
+			t := *a.Table
+			about := aboutRows(st.view, &t)
+			if err := st.view.Allows(&t, *a.buyer(), about.Rho/100); err != nil {
+				return false, err
+			}
+			_, _, err = st.Database.desk.RowCount(ctx, st.bill, st.Database.rows, &t, catalog.KindInteractive, about)
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// waiting is the error for a mean whose price is not known.
+func (r Request) waiting(v *view.View) *sqlerr.Error {
+	if r.first {
+		return sqlerr.New(sqlerr.Budget, "the price waits for the number of rows, which is bought first for ρ = %s", released.Short((aboutRows(v, r.Table).Rho / 100).Float()))
+	}
+	return sqlerr.New(sqlerr.Budget, "the price waits for the number of rows").
+		WithHint("SELECT COUNT(*) FROM %s WITH ACCURACY 50 buys it, and is free from then on", r.Table.Name)
+}

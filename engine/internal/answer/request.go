@@ -359,3 +359,26 @@ func (db *Database) about(r Request, span period.Range) (_ Request, refusal stri
 	}
 	return in, ""
 }
+
+// centre says how a direct answer to the sum inside a mean is bought: less the middle of the
+// weights for each row that the mean is of. A row changes it by at most the reach.
+type centre struct {
+	count         query.Query
+	middle, reach int64
+}
+
+// reach returns the most that a row changes a direct answer by.
+func (r Request) reach() int64 {
+	if r.centre != nil {
+		return r.centre.reach
+	}
+	return r.Query.MaxWeight()
+}
+
+// bought returns the text by which a direct answer is stored, see text.
+func (r Request) bought() string {
+	if r.centre != nil {
+		return fmt.Sprintf("less %d for each of %s: %s", r.centre.middle, r.centre.count.String(), r.text())
+	}
+	return r.text()
+}

@@ -199,3 +199,113 @@ func (st *Statement) step(ctx context.Context) error {
 	}
 	return nil
 }
+
+// rescale sets the width that the query's answer may have, for each unit of SET accuracy.
+func (a *linear) rescale(scale float64) {
+	if math.IsInf(scale, 1) { // while the number of rows is not known
+		scale = float64(a.Query.MaxWeight())
+	}
+	a.scale = scale
+	a.Settings.Accuracy = a.asked * scale
+}
+
+// centre joins the sums inside the means of a part with their numbers of rows.
+func (st *Statement) centre(p Part) {
+	width := p.bound.Width()
+	for i, n := range p.index {
+		c := p.bound.Slots[p.bound.SlotOf(i)].Centre
+		a := &st.Asks[n]
+		if c.Reach > 0 {
+			of := i/width*width + c.Count
+			count := p.bound.Queries[of]
+			a.plain = a.plain || a.centre != nil && !a.centre.count.Equal(count)
+			a.rows, a.Request.centre = p.index[of], &centre{count, c.Middle, c.Reach}
+		}
+		if a.plain {
+			a.Request.centre = nil
+		}
+	}
+}
+
+// predict sets the accuracy of answers that are used in means. SET accuracy is what the mean
+// is to reach, and its error is that of its answers over the number of rows. That number is predicted from
+// what is public: a free answer, or else the same share of N̂ for each group.
+func (st *Statement) predict(ctx context.Context) error {
+	known := make(map[int]float64)
+	for i := range st.Asks {
+		a := &st.Asks[i]
+		if a.perRow == 0 {
+			continue
+		}
+		of := i
+		if a.rows >= 0 {
+			of = a.rows
+		}
+		n, ok := known[of]
+		if !ok {
+			var err error
+			if n, err = st.rowsOf(ctx, of); err != nil {
+				return err
+			}
+			known[of] = n
+		}
+		a.waits = n == 0 && a.asked > 0
+		a.first = a.waits && !st.held && a.Table.Grant == nil && !a.file.isReadOnly()
+		if a.rescale(a.most); n > 0 {
+			a.rescale(min(a.most, n*a.perRow, n*a.reachOfMean()/4/cmp.Or(a.asked, Suggested)))
+		}
+	}
+	return nil
+}
+
+// reachOfMean returns how far from 0 an answer inside a mean can be, for each row. Its noise is within a
+// quarter of that, whatever is asked for: else the number of rows is not known well enough to divide by.
+func (a *linear) reachOfMean() float64 {
+	if a.centre == nil {
+		return float64(a.Query.MaxWeight())
+	}
+	return float64(a.centre.reach)
+}
+
+// rowsOf predicts the number of rows that a mean is of, from the ask for it. It is 0 if nothing is known.
+func (st *Statement) rowsOf(ctx context.Context, of int) (float64, error) {
+	r := st.Asks[of].Request
+	r.Settings.Accuracy, r.Settings.Mechanism, r.asked = 0, "auto", 0
+	c, err := st.Database.tightest(ctx, st.view, r)
+	if err != nil {
+		return 0, err
+	}
+	if c != nil && c.Answer != nil {
+		e, err := c.Answer(ctx)
+		return max(1, float64(e.Value)), err
+	}
+	if r.Table.NHat == nil {
+		return 0, nil
+	}
+	groups := 0
+	for i := range st.Asks {
+		if st.Asks[i].slot == st.Asks[of].slot {
+			groups++
+		}
+	}
+	return max(1, float64(r.Table.NHat.Value)/float64(groups)), nil
+}
+
+// tighten has the answers of releases be closer than bought ones. Nothing is known of how their errors
+// depend on each other, and their sums are not about the middle: the mean's error is up to that of the sum,
+// and twice the reach that of the count.
+func (a *linear) tighten() {
+	if a.perRow == 0 || a.asked == 0 {
+		return
+	}
+	for i := range a.Candidates {
+		c := &a.Candidates[i]
+		share := 4.0
+		if a.Query.MaxWeight() > 1 {
+			share = 2
+		}
+		if c.Refusal == "" && c.Known && c.Kind != "direct" && c.Margin > a.Settings.Accuracy/share {
+			c.Refusal = "beyond SET accuracy = " + released.Counts(a.asked)
+		}
+	}
+}
