@@ -271,6 +271,7 @@ func (a *linear) reachOfMean() float64 {
 func (st *Statement) rowsOf(ctx context.Context, of int) (float64, error) {
 	r := st.Asks[of].Request
 	r.Settings.Accuracy, r.Settings.Mechanism, r.asked = 0, "auto", 0
+	r.fresh = r.Table.NHat != nil // what this statement buys changes no later prediction, so that it is free when it is asked again
 	c, err := st.Database.tightest(ctx, st.view, r)
 	if err != nil {
 		return 0, err
