@@ -180,7 +180,7 @@ SELECT sex, AVG(score), STDDEV(score) AS d FROM visits GROUP BY sex HAVING d > 0
 --> 'F' | -0.4 | 1.206045378
 --> NULL | 0.5714285714 | 1.057361065
 --> 'M' | 0.0 | 0.9325048082
---> warning: this takes 27 % of what is left for direct answers: ρ = 0.011 of 0.042
+--> warning: this takes 23 % of what is left for direct answers: ρ = 0.0095 of 0.042
 SELECT VARIANCE(age), VARIANCE(age), MARGIN(VARIANCE(age)) FROM visits WHERE town = 'Oak';
 --> variance | variance | margin
 --> NULL | NULL | NULL
@@ -330,7 +330,7 @@ SELECT COUNT(*) AS n, MARGIN(n), SUM(age) AS s, MARGIN(s) FROM visits WHERE town
 --> under direct:
 --> n | margin | s | margin
 --> 180 | 60.0 | 750 | 100.0
---> warning: this takes 61 % of what is left for direct answers: ρ = 0.015 of 0.025
+--> warning: this takes 57 % of what is left for direct answers: ρ = 0.015 of 0.027
 
 -- What none is.
 SELECT MODE(age) FROM visits;
@@ -411,8 +411,8 @@ SELECT town, COALESCE(SUM(age) FILTER (WHERE sex = 'F'), 0) AS known FROM visits
 --> town | known
 --> '100%' | 151
 --> under direct:
---> error budget at 0: it needs ρ = 0.015 and the interactive account has 0.0095 left (of 9 queries of the statement 3 cannot be answered)
---> hint: SET accuracy = 500 answers them directly within ±500 (95 %) for ρ = 0.00064 together; the interactive budget left pays for 14 such statements, or for one within ±130
+--> error budget at 0: it needs ρ = 0.015 and the interactive account has 0.011 left (of 9 queries of the statement 3 cannot be answered)
+--> hint: SET accuracy = 500 answers them directly within ±500 (95 %) for ρ = 0.00064 together; the interactive budget left pays for 17 such statements, or for one within ±120
 SELECT COUNT(*), COUNT(*) FILTER (WHERE COUNT(*) > 1) FROM visits;
 --> error unsupported at 41: the aggregate COUNT is outside the dialect
 --> hint: an aggregate stands in the select list, not in WHERE
