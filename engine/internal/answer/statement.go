@@ -229,9 +229,10 @@ func (st *Statement) centre(p Part) {
 
 // predict sets the accuracy of answers that are used in means. SET accuracy is what the mean
 // is to reach, and its error is that of its answers over the number of rows. That number is predicted from
-// what is public: a free answer, or else the same share of N̂ for each group.
+// what is public: a free answer, or else the same share of N̂ for each group. An answer that was bought is good
+// enough if it is by the one prediction or by that without bought counts: what a statement buys, it has when it is asked again.
 func (st *Statement) predict(ctx context.Context) error {
-	known := make(map[int]float64)
+	known := make(map[int][2]float64)
 	for i := range st.Asks {
 		a := &st.Asks[i]
 		if a.perRow == 0 {
@@ -243,19 +244,27 @@ func (st *Statement) predict(ctx context.Context) error {
 		}
 		n, ok := known[of]
 		if !ok {
-			var err error
-			if n, err = st.rowsOf(ctx, of); err != nil {
-				return err
+			for i, unbought := range []bool{false, true} {
+				var err error
+				if n[i], err = st.rowsOf(ctx, of, unbought); err != nil {
+					return err
+				}
 			}
 			known[of] = n
 		}
-		a.waits = n == 0 && a.asked > 0
+		a.waits = n[0] == 0 && a.asked > 0
 		a.first = a.waits && !st.held && a.Table.Grant == nil && !a.file.isReadOnly()
-		if a.rescale(a.most); n > 0 {
-			a.rescale(min(a.most, n*a.perRow, n*a.reachOfMean()/4/cmp.Or(a.asked, Suggested)))
+		if a.rescale(a.most); n[0] > 0 {
+			a.rescale(a.scaleFor(n[0]))
+			a.Settings.Accuracy = max(a.Settings.Accuracy, a.asked*a.scaleFor(n[1]))
 		}
 	}
 	return nil
+}
+
+// scaleFor returns the scale of an answer inside a mean of n rows.
+func (a *linear) scaleFor(n float64) float64 {
+	return min(a.most, n*a.perRow, n*a.reachOfMean()/4/cmp.Or(a.asked, Suggested))
 }
 
 // reachOfMean returns how far from 0 an answer inside a mean can be, for each row. Its noise is within a
@@ -267,11 +276,12 @@ func (a *linear) reachOfMean() float64 {
 	return float64(a.centre.reach)
 }
 
-// rowsOf predicts the number of rows that a mean is of, from the ask for it. It is 0 if nothing is known.
-func (st *Statement) rowsOf(ctx context.Context, of int) (float64, error) {
+// rowsOf predicts the number of rows that a mean is of, from the ask for it, with the answers to it that are stored or
+// without. It is 0 if nothing is known.
+func (st *Statement) rowsOf(ctx context.Context, of int, unbought bool) (float64, error) {
 	r := st.Asks[of].Request
 	r.Settings.Accuracy, r.Settings.Mechanism, r.asked = 0, "auto", 0
-	r.fresh = r.Table.NHat != nil // what this statement buys changes no later prediction, so that it is free when it is asked again
+	r.fresh = r.fresh || unbought
 	c, err := st.Database.tightest(ctx, st.view, r)
 	if err != nil {
 		return 0, err
