@@ -169,31 +169,6 @@ func TestMeansAreCovered(t *testing.T) {
 	}
 }
 
-// TestMeansAreBoughtOnce asks for averages within an accuracy twice. The noise of what the first bought is in what is known
-// when it is asked again, and the second is free whatever the noise was. A count that was bought before makes an average
-// of few rows as close as was asked for.
-func TestMeansAreBoughtOnce(t *testing.T) {
-	t.Parallel()
-	for range 4 {
-		s := shop(t, `epsilon = 60, delta = 1e-6`)
-		must(t, s, `SET accuracy = 30`)
-		must(t, s, `SELECT COUNT(*) FROM t WHERE v < 6 WITH ACCURACY 2`)
-		for _, text := range []string{`SELECT AVG(v) FROM t WITH ACCURACY 0.5`, `SELECT a, AVG(v), COUNT(*) FROM t GROUP BY a WITH ACCURACY 3`,
-			`SELECT AVG(v) FROM t WHERE v < 6 WITH ACCURACY 0.5`, `SELECT AVG(v), COUNT(*) FROM t WHERE b = 'x' WITH ACCURACY 8`} {
-			if first := must(t, s, text).Answer; first.Cost.Rho == 0 {
-				t.Errorf("%s costs nothing", text)
-			}
-			again := must(t, s, text).Answer
-			if again.Cost.Rho != 0 {
-				t.Errorf("%s, asked again, costs ρ %v", text, again.Cost.Rho)
-			}
-			if m, ok := again.Margins[0][0].(float64); ok && strings.Contains(text, "v < 6") && m > 0.8 {
-				t.Errorf("%s is within %g", text, m)
-			}
-		}
-	}
-}
-
 // TestUnitsInGroups checks that units of L rows get noise of sensitivity L, whether or not
 // their rows are spread over groups.
 func TestUnitsInGroups(t *testing.T) {

@@ -104,7 +104,7 @@ SELECT score, SUM(age), AVG(age) FROM visits WHERE sex = 'F' GROUP BY 1;
 --> 1 | 36 | 3.0
 --> 2 | 108 | 9.0
 --> 3 | 0 | NULL
---> warning: this takes 64 % of what is left for direct answers: ρ = 0.052 of 0.082
+--> warning: this takes 19 % of what is left for direct answers: ρ = 0.016 of 0.083
 SELECT age % 2 AS odd, COUNT(*) FROM visits GROUP BY odd;
 --> odd | count
 --> 0 | 100
@@ -273,8 +273,12 @@ SELECT sex, GROUPING(sex) AS total, SUM(age), COUNT(*) FROM visits WHERE town = 
 --> 'F' | 0 | 269 | 70
 --> 'M' | 0 | 165 | 41
 --> under direct:
---> error budget at 0: it needs ρ = 0.031 and the interactive account has 0.029 left
---> hint: SET accuracy = 500 answers them directly within ±500 (95 %) for ρ = 0.0012 together; the interactive budget left pays for 22 such statements, or for one within ±110
+--> sex | total | sum | count
+--> NULL | 1 | 750 | 180
+--> NULL | 0 | 320 | 70
+--> 'F' | 0 | 270 | 70
+--> 'M' | 0 | 160 | 40
+--> warning: this takes 47 % of what is left for direct answers: ρ = 0.031 of 0.066
 SELECT CASE WHEN age < 5 THEN 'low' ELSE 'high' END AS half, sex, COUNT(*), GROUPING(half, sex) AS g FROM visits GROUP BY CUBE (half, 2) HAVING COUNT(*) > 10 ORDER BY 3 DESC LIMIT 4;
 --> half | sex | count | g
 --> NULL | NULL | 240 | 3

@@ -62,18 +62,12 @@ SELECT sex, printf('%05d', COUNT(*)) AS n, CAST(AVG(score) * 100 AS INTEGER) AS 
 --> 'M' | '00042' | 54 | '42 rows'
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 6 queries of the statement 3 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0047 together; the interactive budget left pays for 881 such statements
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5439 such statements
 --> under smw release:
 --> sex | n | percent | COUNT(*) || ' rows'
 --> NULL | '00070' | 55 | '70 rows'
 --> 'F' | '00070' | -55 | '70 rows'
 --> 'M' | '00041' | 0 | '41 rows'
---> under direct:
---> sex | n | percent | COUNT(*) || ' rows'
---> NULL | '00070' | 57 | '70 rows'
---> 'F' | '00070' | -57 | '70 rows'
---> 'M' | '00040' | 0 | '40 rows'
---> warning: this takes 11 % of what is left for direct answers: ρ = 0.0093 of 0.082
 SELECT COUNT(*) AS groups, SUM(n) AS n, MAX(n), MIN(n) FROM (SELECT age, COUNT(*) AS n FROM visits GROUP BY age);
 --> groups | n | MAX(n) | MIN(n)
 --> 10 | 240 | 52 | 12
@@ -141,7 +135,7 @@ SELECT 'F' AS sex, SUM(score) AS s FROM visits WHERE sex = 'F' UNION ALL SELECT 
 --> 'north' | 80
 --> 'south' | 80
 --> 'south' | NULL
---> warning: this takes 49 % of what is left for direct answers: ρ = 0.035 of 0.072
+--> warning: this takes 43 % of what is left for direct answers: ρ = 0.035 of 0.082
 WITH c AS (SELECT town, COUNT(*) AS n FROM visits GROUP BY town) SELECT t.name, c.n, t.height FROM towns AS t LEFT JOIN c ON c.town = t.name WHERE c.n > (SELECT AVG(n) FROM c);
 --> name | n | height
 --> 'Elm' | 180 | 80
@@ -219,8 +213,8 @@ SELECT d, SUM(s) FROM (SELECT age % 3 AS d, score * 2 AS s FROM (SELECT * FROM v
 --> 1 | 2
 --> 2 | -44
 --> under direct:
---> error budget at 0: it needs ρ = 0.069 and the interactive account has 0.036 left
---> hint: SET accuracy = 500 answers them directly within ±500 (95 %) for ρ = 0.0029 together; the interactive budget left pays for 12 such statements, or for one within ±140
+--> error budget at 0: it needs ρ = 0.069 and the interactive account has 0.046 left
+--> hint: SET accuracy = 500 answers them directly within ±500 (95 %) for ρ = 0.0029 together; the interactive budget left pays for 16 such statements, or for one within ±130
 SELECT region, COUNT(*) FROM (SELECT town AS place FROM visits WHERE age > 3) AS v JOIN towns ON place = towns.name GROUP BY region;
 --> region | count
 --> 'north' | 134
@@ -270,10 +264,10 @@ SELECT COUNT(*) FROM visits WHERE age > (SELECT AVG(age) FROM visits);
 --> 187
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00053 together; the interactive budget left pays for 7832 such statements
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 2 queries of the statement 2 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0011 together; the interactive budget left pays for 339306 such statements
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 235888 such statements
 SELECT COUNT(*) FROM (SELECT DISTINCT town FROM visits);
 --> error unsupported at 30: DISTINCT over private rows is outside the dialect
 --> hint: GROUP BY the columns

@@ -78,7 +78,7 @@ func (st *Statement) priced(bySlot map[int][]int, accuracy float64) []Purchase {
 			a := &st.Asks[i]
 			r.Accuracy = min(r.Accuracy, accuracy*a.scale)
 			r.Confidence = max(r.Confidence, a.Settings.Confidence)
-			weight = max(weight, a.reach())
+			weight = max(weight, a.Query.MaxWeight())
 		}
 		if st.Asks[asks[0]].Question == sqlfront.Order {
 			requests := make([]Request, len(asks))
@@ -272,7 +272,7 @@ func (db *Database) drawn(p price, r Request, noisy []int64) (a catalog.Answer, 
 		return a, e, err
 	}
 	margin, err := db.Margin(a.Kind, a.Law, r.Settings.Confidence)
-	return a, db.estimate(r, a, margin), err
+	return a, db.Estimate(a, margin), err
 }
 
 // unbought returns the asks without a stored answer that is good enough. It puts the
@@ -281,7 +281,7 @@ func (st *Statement) unbought(tx *catalog.Tx, asks []int, answers []released.Est
 	var left []int
 	for _, n := range asks {
 		r := st.Asks[n].Request
-		stored, err := tx.Answers(r.Table.ID, r.bought())
+		stored, err := tx.Answers(r.Table.ID, r.text())
 		if err != nil {
 			return nil, err
 		}
@@ -336,7 +336,7 @@ func (db *Database) bought(r Request, answers []catalog.Answer) (e released.Esti
 			return e, false, err
 		}
 		if margin <= r.Settings.Accuracy && (!ok || margin < e.Error.Reach()) {
-			e, ok = db.estimate(r, a, margin), true
+			e, ok = db.Estimate(a, margin), true
 		}
 	}
 	return e, ok, nil

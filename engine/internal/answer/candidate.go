@@ -115,17 +115,7 @@ func (db *Database) stored(ctx context.Context, v *view.View, r Request) ([]rele
 	if err != nil {
 		return nil, err
 	}
-	whole := r
-	whole.centre = nil
-	all, err := db.storedCandidates(v, whole, answers)
-	if err != nil || r.centre == nil || r.fresh {
-		return all, err
-	}
-	if answers, err = db.store.Answers(ctx, r.Table.ID, r.bought()); err != nil {
-		return nil, err
-	}
-	less, err := db.storedCandidates(v, r, answers)
-	return append(all, less...), err
+	return db.storedCandidates(v, r, answers)
 }
 
 // storedCandidates returns a candidate for each stored answer.
@@ -140,7 +130,7 @@ func (db *Database) storedCandidates(v *view.View, r Request, answers []catalog.
 		if slices.Contains(boughtKinds[:], a.Kind) {
 			kind = "direct"
 		}
-		e := db.estimate(r, a, margin)
+		e := db.Estimate(a, margin)
 		note := released.StoredNote
 		if e.AsOf = r.asOf(r.Table.Touched(r.Query), a.CreatedAt); !e.AsOf.IsZero() {
 			note += ", as of " + released.AsOfText(e.AsOf)
@@ -172,7 +162,7 @@ func (db *Database) rest(ctx context.Context, v *view.View, r Request, column in
 		return c, false, nil
 	}
 	columns := r.Query.Columns()
-	r.fresh, r.centre = false, nil
+	r.fresh = false
 	r.Settings.Accuracy, r.Settings.Margins, r.Settings.Confidence = 0, released.Proven, released.Half(r.Settings.Confidence)
 	var parts [2]*released.Candidate
 	for i, q := range []query.Query{all, listed} {

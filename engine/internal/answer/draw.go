@@ -13,7 +13,6 @@ import (
 	"dpsql/internal/released"
 	"dpsql/mechanisms/direct"
 	"dpsql/query"
-	"dpsql/source"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )
@@ -23,10 +22,6 @@ import (
 // norm when a unit is added or removed (see sqlfront.Bound), so independent
 // discrete Gaussian noise on each makes all of them together Δ²/(2σ²)-zCDP, the
 // price of one (Canonne, Kamath and Steinke 2020).
-//
-// The sum inside a mean is bought less the middle of the weights, c, for each row that is averaged. A
-// row changes it by at most R = max |w − c| in place of W. The mean's count is another slot, and both
-// together are charged the sum of their ρ (composition of zCDP, Bun and Steinke 2016).
 //
 // Numbers of units are not linear. A unit is in the number of a group if one of its kept
 // rows is in the group. Which rows are kept of a unit does not depend on other units (see
@@ -259,10 +254,6 @@ func (st *Statement) count(ctx context.Context, sn *rows.Snapshot, paid *pay.Rec
 		}
 		counts[i], *from = (*from)[:ends[i]], (*from)[ends[i]:]
 		switch a := &st.Asks[n]; a.Question { // before noise is added
-		case sqlfront.Weight:
-			if a.centre != nil {
-				counts[i] = []int64{counts[i][0] - source.AddWeighted(0, a.centre.middle, counts[i][1])}
-			}
 		case sqlfront.DistinctValues:
 			counts[i] = []int64{occupied(counts[i])}
 		case sqlfront.Order:
@@ -287,9 +278,6 @@ func (r Request) queries() ([]query.Query, error) {
 		return r.eachPlace()
 	case sqlfront.DistinctValues:
 		return r.eachValue()
-	}
-	if r.centre != nil {
-		return []query.Query{r.Query, r.centre.count}, nil
 	}
 	return []query.Query{r.Query}, nil
 }

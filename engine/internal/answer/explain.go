@@ -220,7 +220,7 @@ func (st *Statement) costOf(asks []int) any {
 		accuracy = Suggested
 	}
 	cost, ok := Total(st.priced(st.slotsOf(asks), accuracy))
-	if !ok || slices.ContainsFunc(asks, func(n int) bool { return st.Asks[n].waits }) {
+	if !ok {
 		return nil
 	}
 	return "ρ " + cost.Rho.String()

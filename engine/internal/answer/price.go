@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,7 +35,7 @@ func (p price) Stored(r Request, value int64) (catalog.Answer, error) {
 		return p.storedDistribution(r, slices.Repeat([]int64{value}, int(r.scaleOf().places().Places)))
 	}
 	law, err := json.Marshal(p.Law.String())
-	return catalog.Answer{TableID: r.Table.ID, Query: catalog.SumOf(r.bought()), Kind: boughtKinds[r.Question], Via: "direct", Estimate: value, Law: law}, err
+	return catalog.Answer{TableID: r.Table.ID, Query: catalog.SumOf(r.text()), Kind: boughtKinds[r.Question], Via: "direct", Estimate: value, Law: law}, err
 }
 
 // boughtKinds are the kinds of direct answers.
@@ -222,16 +221,11 @@ func affordable(v *view.View, t *view.Table, over period.Ranges, amount accounti
 func (db *Database) direct(v *view.View, r Request) released.Candidate {
 	c := released.Candidate{Origin: released.FromRows, Name: "direct", Kind: "direct", Support: released.SupportOf(r.Query), Known: true}
 	a := v.Accounts[r.Table.Account]
-	if r.waits {
-		c.Known, c.Failure = false, r.waiting(v)
-		c.Refusal, c.Offer = c.Failure.Message, func() string { return c.Failure.Hint }
-		return c
-	}
 	price := func(accuracy float64) price {
 		if r.Question == sqlfront.Order {
 			return db.priceOfOrders([]Request{r}, accuracy*r.scale)
 		}
-		return db.priceOf(r, r.reach(), 1, direct.Request{Accuracy: accuracy * r.scale, Confidence: r.Settings.Confidence})
+		return db.priceOf(r, r.Query.MaxWeight(), 1, direct.Request{Accuracy: accuracy * r.scale, Confidence: r.Settings.Confidence})
 	}
 	cost := func(accuracy float64) (accounting.Rho, bool) {
 		p := price(accuracy)
@@ -336,33 +330,3 @@ func share(part, whole accounting.Rho) string {
 // cautiousShare is the fraction, one in cautiousShare, of an interactive account's
 // remaining budget. A statement that costs more is announced before it is paid for.
 const cautiousShare = 10
-
-// aboutRows returns a hundred times what N̂ costs if a mean's price waits for it: what the account has left.
-func aboutRows(v *view.View, t *view.Table) accounting.Amount {
-	return accounting.Amount{Rho: v.Accounts[t.Account].RemainingIn(nil).Rho}
-}
-
-// countFirst buys the numbers of rows that prices wait for. It reports whether it bought one.
-func (st *Statement) countFirst(ctx context.Context) (counted bool, err error) {
-	for i := range st.Asks {
-		if a := &st.Asks[i]; a.first {
-			t := *a.Table
-			about := aboutRows(st.view, &t)
-			if err := st.view.Allows(&t, *a.buyer(), about.Rho/100); err != nil {
-				return false, err
-			}
-			_, _, err = st.Database.desk.RowCount(ctx, st.bill, st.Database.rows, &t, catalog.KindInteractive, about)
-			return err == nil, err
-		}
-	}
-	return false, nil
-}
-
-// waiting is the error for a mean whose price is not known.
-func (r Request) waiting(v *view.View) *sqlerr.Error {
-	if r.first {
-		return sqlerr.New(sqlerr.Budget, "the price waits for the number of rows, which is bought first for ρ = %s", released.Short((aboutRows(v, r.Table).Rho / 100).Float()))
-	}
-	return sqlerr.New(sqlerr.Budget, "the price waits for the number of rows").
-		WithHint("SELECT COUNT(*) FROM %s WITH ACCURACY 50 buys it, and is free from then on", r.Table.Name)
-}

@@ -119,11 +119,6 @@ func (db *Database) Together(ctx context.Context, who Asker, all []Selection, re
 		if err := st.Plan(held, how); err != nil {
 			return Answers{}, err
 		}
-		if counted, err := st.countFirst(ctx); err != nil {
-			return Answers{}, err
-		} else if counted {
-			continue
-		}
 		if err := st.Choose(); err != nil {
 			return Answers{}, err
 		}
@@ -198,17 +193,10 @@ func (st *Statement) Plan(ctx context.Context, how Planning) (err error) {
 	fresh := st.fresh(ctx)
 	for i := range st.Asks {
 		a := &st.Asks[i]
-		a.Planning, a.file, a.buyers, a.turn, a.Request.fresh = how, f, st.Buyers, st.turn, fresh == nil || fresh[i] && a.centre == nil
-	}
-	if err := st.predict(ctx); err != nil {
-		return err
-	}
-	for i := range st.Asks {
-		a := &st.Asks[i]
+		a.Planning, a.file, a.buyers, a.turn, a.Request.fresh = how, f, st.Buyers, st.turn, fresh == nil || fresh[i]
 		if a.Candidates, err = st.Database.candidates(ctx, st.view, a.Request); err != nil {
 			return err
 		}
-		a.tighten()
 		if err := st.step(ctx); err != nil {
 			return err
 		}

@@ -1,9 +1,7 @@
 package answer
 
 import (
-	"cmp"
 	"context"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -59,11 +57,7 @@ type Part struct {
 // linear is one distinct query of a statement.
 type linear struct {
 	Request
-	slot       int     // the first slot of the statement that it answers
-	most       float64 // the scale that Slots want; infinite for a query that only means use
-	perRow     float64 // the scale for each row that a mean is of; 0 if none is
-	plain      bool    // the sum in a mean is used by something else, too
-	rows       int     // the ask for the number of rows, for the sum in a mean
+	slot       int // the first slot of the statement that it answers
 	Candidates []released.Candidate
 	Best       *released.Candidate // the chosen candidate; nil before Choose, or if there is none
 }
@@ -104,12 +98,11 @@ func (st *Statement) add(t *view.Table, b *sqlfront.Bound) error {
 				known[key] = n
 			}
 			st.Asks = append(st.Asks, linear{slot: p.first + k, Request: Request{Table: t, Query: q, Question: b.Slots[k].Question, column: b.Slots[k].Column,
-				Settings: s, now: st.now, statement: columns, asked: s.Accuracy}, most: math.Inf(1), rows: -1})
+				Settings: s, now: st.now, statement: columns, asked: s.Accuracy, scale: b.Slots[k].Scale}})
 		}
 		p.index[i] = n
 		st.Asks[n].need(s, b.Slots[k])
 	}
-	st.centre(p)
 	st.Parts = append(st.Parts, p)
 	st.slots += len(b.Slots)
 	st.all = 2 * int64(len(st.Asks))
@@ -167,9 +160,8 @@ func columnsOf(b *sqlfront.Bound) (columns []int) {
 
 // need makes the query at least as precise as the slot needs.
 func (a *linear) need(s released.Settings, k sqlfront.Slot) {
-	a.most, a.perRow = min(a.most, k.Scale), cmp.Or(min(a.perRow, k.PerRow), a.perRow, k.PerRow)
-	a.plain = a.plain || k.Centre.Reach <= 0
-	a.rescale(a.most)
+	a.scale = min(a.scale, k.Scale)
+	a.Settings.Accuracy = s.Accuracy * a.scale
 	a.Settings.Confidence = max(a.Settings.Confidence, 1-(1-s.Confidence)/float64(k.Split))
 }
 
@@ -198,125 +190,4 @@ func (st *Statement) step(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return nil
-}
-
-// rescale sets the width that the query's answer may have, for each unit of SET accuracy.
-func (a *linear) rescale(scale float64) {
-	if math.IsInf(scale, 1) { // while the number of rows is not known
-		scale = float64(a.Query.MaxWeight())
-	}
-	a.scale = scale
-	a.Settings.Accuracy = a.asked * scale
-}
-
-// centre joins the sums inside the means of a part with their numbers of rows.
-func (st *Statement) centre(p Part) {
-	width := p.bound.Width()
-	for i, n := range p.index {
-		c := p.bound.Slots[p.bound.SlotOf(i)].Centre
-		a := &st.Asks[n]
-		if c.Reach > 0 {
-			of := i/width*width + c.Count
-			count := p.bound.Queries[of]
-			a.plain = a.plain || a.centre != nil && !a.centre.count.Equal(count)
-			a.rows, a.Request.centre = p.index[of], &centre{count, c.Middle, c.Reach}
-		}
-		if a.plain {
-			a.Request.centre = nil
-		}
-	}
-}
-
-// predict sets the accuracy of answers that are used in means. SET accuracy is what the mean
-// is to reach, and its error is that of its answers over the number of rows. That number is predicted from
-// what is public: a free answer, or else the same share of N̂ for each group. An answer that was bought is good
-// enough if it is by the one prediction or by that without bought counts: what a statement buys, it has when it is asked again.
-func (st *Statement) predict(ctx context.Context) error {
-	known := make(map[int][2]float64)
-	for i := range st.Asks {
-		a := &st.Asks[i]
-		if a.perRow == 0 {
-			continue
-		}
-		of := i
-		if a.rows >= 0 {
-			of = a.rows
-		}
-		n, ok := known[of]
-		if !ok {
-			for i, unbought := range []bool{false, true} {
-				var err error
-				if n[i], err = st.rowsOf(ctx, of, unbought); err != nil {
-					return err
-				}
-			}
-			known[of] = n
-		}
-		a.waits = n[0] == 0 && a.asked > 0
-		a.first = a.waits && !st.held && a.Table.Grant == nil && !a.file.isReadOnly()
-		if a.rescale(a.most); n[0] > 0 {
-			a.rescale(a.scaleFor(n[0]))
-			a.Settings.Accuracy = max(a.Settings.Accuracy, a.asked*a.scaleFor(n[1]))
-		}
-	}
-	return nil
-}
-
-// scaleFor returns the scale of an answer inside a mean of n rows.
-func (a *linear) scaleFor(n float64) float64 {
-	return min(a.most, n*a.perRow, n*a.reachOfMean()/4/cmp.Or(a.asked, Suggested))
-}
-
-// reachOfMean returns how far from 0 an answer inside a mean can be, for each row. Its noise is within a
-// quarter of that, whatever is asked for: else the number of rows is not known well enough to divide by.
-func (a *linear) reachOfMean() float64 {
-	if a.centre == nil {
-		return float64(a.Query.MaxWeight())
-	}
-	return float64(a.centre.reach)
-}
-
-// rowsOf predicts the number of rows that a mean is of, from the ask for it, with the answers to it that are stored or
-// without. It is 0 if nothing is known.
-func (st *Statement) rowsOf(ctx context.Context, of int, unbought bool) (float64, error) {
-	r := st.Asks[of].Request
-	r.Settings.Accuracy, r.Settings.Mechanism, r.asked = 0, "auto", 0
-	r.fresh = r.fresh || unbought
-	c, err := st.Database.tightest(ctx, st.view, r)
-	if err != nil {
-		return 0, err
-	}
-	if c != nil && c.Answer != nil {
-		e, err := c.Answer(ctx)
-		return max(1, float64(e.Value)), err
-	}
-	if r.Table.NHat == nil {
-		return 0, nil
-	}
-	groups := 0
-	for i := range st.Asks {
-		if st.Asks[i].slot == st.Asks[of].slot {
-			groups++
-		}
-	}
-	return max(1, float64(r.Table.NHat.Value)/float64(groups)), nil
-}
-
-// tighten has the answers of releases be closer than bought ones. Nothing is known of how their errors
-// depend on each other, and their sums are not about the middle: the mean's error is up to that of the sum,
-// and twice the reach that of the count.
-func (a *linear) tighten() {
-	if a.perRow == 0 || a.asked == 0 {
-		return
-	}
-	for i := range a.Candidates {
-		c := &a.Candidates[i]
-		share := 4.0
-		if a.Query.MaxWeight() > 1 {
-			share = 2
-		}
-		if c.Refusal == "" && c.Known && c.Kind != "direct" && c.Margin > a.Settings.Accuracy/share {
-			c.Refusal = "beyond SET accuracy = " + released.Counts(a.asked)
-		}
-	}
 }
