@@ -106,7 +106,7 @@ func TestColumnTypes(t *testing.T) {
 		{`day, at, COUNT(*)`, `GROUP BY day, at`, "date timestamp int8"},
 		{`cost, fee, GROUPING(fee), COUNT(*)`, `GROUP BY ROLLUP (cost, fee)`, "float8 numeric int8 int8"},
 		{`EXTRACT(YEAR FROM day) AS y, strftime('%m', day), date_trunc('month', day), at::date, day + 1, day - '2024-01-01', COUNT(*)`, `GROUP BY 1, 2, 3, 4, 5, 6`,
-			"int8 text date date date int8 int8"},
+			"int8 text timestamp date date int8 int8"},
 		{`datetime(at, '+1 hour'), age > 3, age + 1, age * fee, substr(sex, 1, 1), length(sex), CASE WHEN age < 5 THEN 'young' ELSE 'old' END, COUNT(*)`, `WHERE age = 3 AND fee = 1.5 GROUP BY 1, 2, 3, 4, 5, 6, 7 LIMIT 3`,
 			"timestamp bool int8 numeric text int8 text int8"},
 		{`substr(sex, 1, 1), COUNT(*)`, `WHERE age > 9 GROUP BY 1`, "text int8"}, // no row is possible
@@ -244,7 +244,8 @@ func TestParameterTypes(t *testing.T) {
 		fraction(`SELECT QUANTILE(age, ?1) FROM v`), fraction(`SELECT PERCENTILE_CONT(?1) WITHIN GROUP (ORDER BY age) FROM v`), fraction(`SELECT share FROM towns WHERE share = ?1`),
 		fraction(`SELECT COUNT(*) FROM v JOIN towns ON v.zip = towns.zip WHERE share > ?1`),
 		date(`SELECT COUNT(*) FROM v WHERE date(at) = ?1`), date(`SELECT COUNT(*) FROM v WHERE day - ?1 > 5`), date(`SELECT MIN(day) > ?1 FROM v`), date(`SELECT COUNT(*) FROM v WHERE day > ?1::date`),
-		date(`SELECT COUNT(*) FROM v WHERE day > date(?1, '+1 day')`), date(`SELECT COUNT(*) FROM v WHERE date_trunc('month', day) < ?1`), date(`SELECT day FROM (SELECT day, COUNT(*) FROM v GROUP BY day) WHERE day <= ?1`),
+		date(`SELECT COUNT(*) FROM v WHERE day > date(?1, '+1 day')`),
+		question{`SELECT COUNT(*) FROM v WHERE date_trunc('month', day) < ?1`, "'2024-01-03 00:00:00'", "2024-01-03 00:00:00", engine.Timestamp, "2024-01-03 00:00:00"}, date(`SELECT day FROM (SELECT day, COUNT(*) FROM v GROUP BY day) WHERE day <= ?1`),
 		texts(`SELECT COUNT(*) FROM v WHERE sex LIKE ?1`), texts(`SELECT COUNT(*) FROM v WHERE sex NOT LIKE ?1 || '%'`), texts(`SELECT COUNT(*) FROM v WHERE sex GLOB ?1`), texts(`SELECT COUNT(*), ?1 AS label FROM v`),
 		texts(`SELECT ?1`), texts(`SELECT COUNT(*) FROM v WHERE upper(sex) = ?1`), texts(`SELECT CASE WHEN sex = 'M' THEN ?1 ELSE 'x' END AS y, COUNT(*) FROM v GROUP BY 1`), texts(`SELECT COUNT(*) FROM v WHERE ?1 = 'F' AND sex = 'F'`),
 		texts(`SELECT zip FROM towns WHERE zip > ?1`), texts(`SELECT zip || ?1 FROM towns`), texts(`SELECT COUNT(*) FROM v WHERE ?1::text = sex`), texts(`SELECT sex, n FROM (SELECT sex, COUNT(*) AS n FROM v GROUP BY 1) WHERE sex IN (?1, 'M')`),

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -53,13 +52,18 @@ func offered(wanted float64, p purse, cost func(accuracy float64) (accounting.Rh
 	if rho, ok := cost(wanted); ok && rho <= p.most {
 		return wanted, rho, true
 	}
+	most, near := min(p.most, p.left/cautiousShare), wanted
 	for power := math.Pow(10, math.Floor(math.Log10(wanted))); power <= maxOffered; power *= 10 {
 		for _, accuracy := range []float64{power, 2 * power, 5 * power} {
-			if accuracy <= wanted {
+			if accuracy <= wanted || accuracy < near {
 				continue
 			}
-			if rho, ok := cost(accuracy); ok && rho <= min(p.most, p.left/cautiousShare) {
+			rho, ok := cost(accuracy)
+			if ok && rho <= most {
 				return accuracy, rho, true
+			}
+			if ok { // ρ falls with the square, or nearly so
+				near = 0.9 * accuracy * math.Sqrt(float64(rho)/float64(most))
 			}
 		}
 	}
@@ -67,21 +71,25 @@ func offered(wanted float64, p purse, cost func(accuracy float64) (accounting.Rh
 }
 
 // least returns the tightest accuracy of two digits that a statement can pay, of those between
-// one that it cannot pay and one that it can.
-func least(wanted, affordable float64, p purse, cost func(accuracy float64) (accounting.Rho, bool)) float64 {
-	for power := math.Floor(math.Log10(wanted)) - 1; ; power++ {
-		of := func(n int) float64 { return float64(n) * math.Pow(10, power) }
-		if power < 0 { // a power of ten that is no fraction: 73/100 is 0.73, and 73·0.01 is not
-			of = func(n int) float64 { return float64(n) / math.Pow(10, -power) }
+// one that it cannot pay and one that it can for rho. ρ falls with the square of the accuracy, or nearly
+// so: it looks from a little below where that leads.
+func least(wanted, affordable float64, rho accounting.Rho, p purse, cost func(accuracy float64) (accounting.Rho, bool)) float64 {
+	near := max(wanted, 0.96*affordable*math.Sqrt(float64(rho)/float64(p.most)))
+	power := math.Floor(math.Log10(near)) - 1
+	of := func(n float64) float64 { return n * math.Pow(10, power) }
+	if power < 0 { // a power of ten that is no fraction: 73/100 is 0.73, and 73·0.01 is not
+		of = func(n float64) float64 { return n / math.Pow(10, -power) }
+	}
+	step := 1.0
+	for n := math.Ceil(near / math.Pow(10, power)); of(n) < affordable; n += step {
+		if n >= 100 {
+			step = 10
 		}
-		n := 10 + sort.Search(90, func(i int) bool {
-			rho, ok := cost(of(10 + i))
-			return of(10+i) > wanted && ok && rho <= p.most
-		})
-		if accuracy := of(n); n < 100 || accuracy >= affordable {
-			return min(accuracy, affordable)
+		if rho, ok := cost(of(n)); of(n) > wanted && ok && rho <= p.most {
+			return of(n)
 		}
 	}
+	return affordable
 }
 
 // tooExact refuses an accuracy that no noise has.
@@ -117,7 +125,7 @@ func offerHint(wanted, confidence float64, p purse, several bool, cost func(accu
 	if accuracy == wanted {
 		return hint
 	}
-	if tightest := least(wanted, accuracy, p, cost); tightest < accuracy {
+	if tightest := least(wanted, accuracy, rho, p, cost); tightest < accuracy {
 		hint += ", or for one within ±" + released.Counts(tightest)
 	}
 	return hint

@@ -25,7 +25,8 @@ func TestLeast(t *testing.T) {
 			return accounting.Rho(unit * tt.scale / (accuracy * accuracy)), true
 		}
 		p := purse{most: accounting.Rho(tt.most * unit)}
-		if got := least(tt.wanted, tt.affordable, p, cost); got != tt.want {
+		rho, _ := cost(tt.affordable)
+		if got := least(tt.wanted, tt.affordable, rho, p, cost); got != tt.want {
 			t.Errorf("a price of %g/accuracy² and a purse of %g: ±%g, want ±%g", tt.scale, tt.most, got, tt.want)
 		}
 	}
