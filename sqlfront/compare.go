@@ -134,7 +134,11 @@ func (b *binder) outside(column int, what, matches string, k constant) string {
 	if b.joins.steps(column) != nil { // its only domain is its values
 		where = "in no row of the public table"
 	}
-	return fmt.Sprintf("%s %s %s %s: %s nothing%s", c.Name, what, is, where, matches, nearby(c.Domain, k))
+	text := fmt.Sprintf("%s %s %s %s: %s nothing", c.Name, what, is, where, matches)
+	if near := nearby(c.Domain, k); near != "" {
+		text += "; " + near
+	}
+	return text
 }
 
 // nearby asks whether a declared text was meant by one that is none, as 'Large' by 'large'.
@@ -150,7 +154,7 @@ func nearby(d query.Domain, k constant) string {
 	if near == "" {
 		return ""
 	}
-	return "; did you mean '" + syntax.Excerpt(strings.ReplaceAll(near, "'", "''"), 40) + "'?"
+	return "did you mean '" + syntax.Excerpt(strings.ReplaceAll(near, "'", "''"), 40) + "'?"
 }
 
 // convert returns the value of a column that equals a constant under the
@@ -184,8 +188,12 @@ func (b *binder) refuseOther(column int, v query.Value, k constant) error {
 	if !c.Form.HasOther() || c.Domain.Contains(v) || v.IsNull() {
 		return nil
 	}
+	hint := fmt.Sprintf("%s = '%s' selects all of these", c.Name, query.Other)
+	if near := nearby(c.Domain, k); near != "" {
+		hint = near + " " + hint
+	}
 	return sqlerr.New(sqlerr.Unsupported, "%s is not listed in the domain of %s, and counts as one of its other texts", k.label(), c.Name).
-		WithHint("%s = '%s' selects all of these", c.Name, query.Other).At(k.source.Position)
+		WithHint("%s", hint).At(k.source.Position)
 }
 
 // refuseOthers refuses to compare what can be OTHER with a text that OTHER stands for, or with the

@@ -429,11 +429,11 @@ func scalarFunction(name string, arguments int) (function, bool) {
 		return number(2, func(x []scalar) scalar { return realOf(math.Pow(x[0].value.Float(), x[1].value.Float())) })
 	case "log": // of a base
 		return number(2, func(x []scalar) scalar {
-			y := math.Log(x[1].value.Float()) / math.Log(x[0].value.Float())
-			if math.IsInf(y, 0) {
+			base, of := math.Log(x[0].value.Float()), x[1].value.Float()
+			if !(base > 0) || of <= 0 { // as in SQLite
 				return scalar{}
 			}
-			return realOf(y)
+			return realOf(math.Log(of) / base)
 		})
 	case "initcap", "reverse":
 		return text(1, 1)
@@ -548,7 +548,7 @@ func madeText(name string, args []scalar) scalar {
 		if len(args) > 2 {
 			fill, _ = args[2].text()
 		}
-		if !args[1].isInteger() || (n+1)*int64(len(s)+len(fill)) > maxMade {
+		if !args[1].isInteger() || n > maxMade || (n+1)*int64(len(s)+len(fill)) > maxMade {
 			return refused("the function " + name + "() with this number of characters")
 		}
 		if name == "repeat" {
