@@ -209,7 +209,7 @@ func (b *binder) argument(e sqlparser.Expr, name string, more []sqlparser.Expr) 
 	if a.Mul(a, unit.Num()); !a.IsInt64() || !c.Mul(c, unit.Num()).IsInt64() {
 		return nil, b.placedAt(errOverflow(), e)
 	}
-	whole := sum(apply(arithmetical(sqlvalue.Times), b.columnExpr(l.column), numberExpr(a.Int64())), numberExpr(c.Int64()), false)
+	whole := sum(times(b.columnExpr(l.column), numberExpr(a.Int64())), numberExpr(c.Int64()), false)
 	return apply(arithmetical(sqlvalue.Over), whole, constantOf(exactly(realOf(of)))), nil
 }
 

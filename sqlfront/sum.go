@@ -20,8 +20,14 @@ const maxSum = 1 << 62
 
 // sum returns x + y, or x − y. It adds integers whose sum cannot overflow in the order
 // of their columns, not of the text. It is then enough to remember one number for the
-// columns so far.
+// columns so far. It may be off by what both may.
 func sum(x, y *expr, minus bool) *expr {
+	s := added(x, y, minus)
+	s.off = x.off + y.off
+	return s
+}
+
+func added(x, y *expr, minus bool) *expr {
 	plus := term{minus: minus}.operation()
 	s, other := x.asSum(), y.asSum()
 	if s == nil || other == nil || s.size+other.size >= maxSum {
@@ -33,6 +39,15 @@ func sum(x, y *expr, minus bool) *expr {
 	}
 	return &expr{column: -1, terms: slices.Concat(s.terms, negate(other.terms, minus)),
 		size: s.size + other.size, last: max(x.last, y.last), full: full}
+}
+
+// times returns x · y. Where values may be off, the product is off by what the bounds of both allow.
+func times(x, y *expr) *expr {
+	xy := apply(arithmetical(sqlvalue.Times), x, y)
+	if x.off != 0 || y.off != 0 {
+		xy.off = x.full.reach()*y.off + y.full.reach()*x.off + x.off*y.off
+	}
+	return xy
 }
 
 // asSum returns the expression as a sum, or nil if it can be large or is not always

@@ -260,10 +260,7 @@ func (b *binder) unaryAmount(e *sqlparser.UnaryExpr) (*expr, *big.Rat, error) {
 	case unit != nil && e.Operator == sqlparser.TildaStr:
 		return nil, nil, b.g.FirstToken(e).Unsupported("the operator " + e.Operator + " on a REAL column")
 	}
-	off := x.off
-	if x, err = b.unaryOf(e, x); err == nil {
-		x.off = off
-	}
+	x, err = b.unaryOf(e, x)
 	return x, unit, err
 }
 
@@ -320,14 +317,9 @@ func (b *binder) binaryAmount(e *sqlparser.BinaryExpr) (*expr, *big.Rat, error) 
 		if err != nil {
 			return nil, nil, b.placedAt(err, e)
 		}
-		off := x.off + y.off
-		x = sum(x, y, e.Operator == sqlparser.MinusStr)
-		x.off = off
-		return x, unit, nil
+		return sum(x, y, e.Operator == sqlparser.MinusStr), unit, nil
 	case sqlparser.MultStr:
-		xy := apply(arithmetical(sqlvalue.Times), x, y)
-		xy.off = x.full.reach()*y.off + y.full.reach()*x.off + x.off*y.off
-		return xy, new(big.Rat).Mul(worth(unitX), worth(unitY)), nil
+		return times(x, y), new(big.Rat).Mul(worth(unitX), worth(unitY)), nil
 	case sqlparser.DivStr:
 		if n := y.full; y.isConstant() && !n.isNull() && n.lo.integer() > 0 {
 			by := new(big.Rat).Mul(big.NewRat(n.lo.integer(), 1), worth(unitY))
@@ -421,7 +413,5 @@ func inUnits(x *expr, own, unit *big.Rat) (*expr, error) {
 	case n.Int64() == 1:
 		return x, nil
 	}
-	y := apply(arithmetical(sqlvalue.Times), x, numberExpr(n.Int64()))
-	y.off = x.off * float64(n.Int64())
-	return y, nil
+	return times(x, numberExpr(n.Int64())), nil
 }
