@@ -278,15 +278,16 @@ func (b *binder) columnHint(t syntax.Token) string {
 	if unit := b.unit(); unit != "" && query.SameName(unit, t.Value) {
 		return unit + " says whose a row is, and no answer is about one unit alone; COUNT(DISTINCT " + unit + ") counts the units"
 	}
-	var names []string
-	for _, name := range b.scope.names() {
-		names = append(names, syntax.WriteName(name))
+	names := b.scope.names()
+	written := make([]string, len(names))
+	for i, name := range names {
+		written[i] = syntax.WriteName(name)
 		if before, _, more := strings.Cut(name, " "); more && query.SameName(before, t.Value) && t.Kind == syntax.KindWord {
 			return "a name of several words is quoted: " + query.Quoted(name)
 		}
 	}
-	hint := "the columns are " + syntax.Excerpt(strings.Join(names, ", "), 120)
-	if near := sqlerr.Closest(t.Value, slices.Values(b.scope.names())); near != "" {
+	hint := "the columns are " + syntax.Excerpt(strings.Join(written, ", "), 120)
+	if near := sqlerr.Closest(t.Value, slices.Values(names)); near != "" {
 		hint = "did you mean " + syntax.WriteName(near) + "?"
 	}
 	if t.Kind == syntax.KindQuoted && t.Text[0] == '"' {

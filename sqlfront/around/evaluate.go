@@ -2,6 +2,7 @@ package around
 
 import (
 	"context"
+	"slices"
 	"strings"
 )
 
@@ -17,14 +18,9 @@ func (db *Database) Evaluate(ctx context.Context, user int64, function string, r
 		limited, cancel := db.limited(ctx)
 		defer cancel()
 		c.running = none
-		for ; len(rows) > 0; rows = rows[min(batch, len(rows)):] {
-			var args []any
-			for _, row := range rows[:min(batch, len(rows))] {
-				args = append(args, row...)
-			}
-			calls := len(rows[:min(batch, len(rows))])
-			call := ", " + function + "(" + strings.TrimPrefix(strings.Repeat(", ?", len(rows[0])), ", ") + ")"
-			read, _, err := c.read(limited, "SELECT "+strings.Repeat(call, calls)[2:], calls, args...)
+		for chunk := range slices.Chunk(rows, batch) {
+			call := ", " + function + "(" + strings.TrimPrefix(strings.Repeat(", ?", len(chunk[0])), ", ") + ")"
+			read, _, err := c.read(limited, "SELECT "+strings.Repeat(call, len(chunk))[2:], len(chunk), slices.Concat(chunk...)...)
 			if err != nil {
 				return none.failure(ctx, limited, err)
 			}

@@ -190,20 +190,20 @@ func (m maker) interval(e Expr) (text string, ok bool) {
 
 // shifted desugars e, which is x + INTERVAL '1 month', into datetime(x, '+1 months'), or date(…) where x is a
 // date and the interval is of days.
-func (m maker) shifted(e *Binary, x, by Expr, interval string) Expr {
+func (m maker) shifted(e *Binary, x, of Expr, interval string) Expr {
 	parts, days, ok := modifiers(interval, e.Op == "-")
 	if !ok {
-		m.refuse(by.Pos(), "this interval",
+		m.refuse(of.Pos(), "this interval",
 			"write it as INTERVAL '3 days': whole numbers and units, from seconds to years, or hours and minutes as 12:30")
 	}
-	modifiers := make([]Expr, len(parts))
+	by := make([]Expr, len(parts))
 	for i, p := range parts {
-		modifiers[i] = m.text(p)
+		by[i] = m.text(p)
 	}
 	if days && isDate(x) {
-		return m.day(x, modifiers...)
+		return m.day(x, by...)
 	}
-	return m.call("datetime", append([]Expr{x}, modifiers...)...)
+	return m.call("datetime", append([]Expr{x}, by...)...)
 }
 
 // modifiers returns what '1 month 2 days' and '1 day -00:30:00' are to SQLite, and whether all units are
