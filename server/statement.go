@@ -22,15 +22,14 @@ func (st *statement) arguments(sent []any) (a arguments, err error) {
 	a.prepared, a.values = st.prepared, make([]query.Value, len(sent))
 	given := make([]syntax.Given, len(sent))
 	for i, v := range sent {
-		switch st.shape(i) {
-		case syntax.ArrayShape:
+		if st.shape(i) == syntax.ArrayShape {
 			var list []query.Value
 			if list, err = decodeArray(st.types[i], v); len(list) > 0 {
 				a.values[i] = list[0]
 				a.values = append(a.values, list[1:]...)
 			}
 			given[i].Length = len(list)
-		default:
+		} else {
 			a.values[i], err = decode(st.types[i], v)
 			given[i].Text = a.values[i].Str()
 		}
@@ -149,14 +148,14 @@ func (c *conn) learnTypes(ctx context.Context, st *statement, types []uint32) er
 		list := st.shape(i) == syntax.ArrayShape
 		switch st.types[i] = oids[inferred[i]]; {
 		case list:
-			st.types[i] = arrayOf[st.types[i]]
+			st.types[i] = pgcatalog.ArrayOf(st.types[i])
 		case st.shape(i) == syntax.IntervalShape:
 			st.types[i] = oidInterval
 		}
 		if i < len(types) && types[i] != 0 && types[i] != oidUnknown {
 			st.types[i] = types[i]
 		}
-		if one := elementOf(st.types[i]); !list && !known(st.types[i]) || list && !known(one) {
+		if one := pgcatalog.ElementOf(st.types[i]); !list && !known(st.types[i]) || list && !(known(one) && pgcatalog.ArrayOf(one) == st.types[i]) {
 			return failure("0A000", "parameter $%d has type %d, which is not taken", i+1, st.types[i]).
 				withHint("the types are int2, int4, int8, float4, float8, numeric, text, varchar, bool, date, timestamp, timestamptz and interval, and behind = ANY arrays of these")
 		}

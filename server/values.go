@@ -40,20 +40,6 @@ const (
 	oidInterval    = 1186
 )
 
-// arrayOf are the array types by their elements'.
-var arrayOf = map[uint32]uint32{oidBool: 1000, oidName: 1003, oidInt2: 1005, oidInt4: 1007, oidText: 1009, oidBpchar: 1014, oidVarchar: 1015, oidInt8: 1016, oidFloat4: 1021,
-	oidFloat8: 1022, oidOID: 1028, oidTimestamp: 1115, oidDate: 1182, oidTimestampTZ: 1185, oidNumeric: 1231}
-
-// elementOf returns the type of an array type's elements, 0 for other types.
-func elementOf(array uint32) uint32 {
-	for element, of := range arrayOf {
-		if of == array {
-			return element
-		}
-	}
-	return 0
-}
-
 // oids are the types of the engine.
 var oids = map[engine.Type]uint32{
 	engine.Int8: oidInt8, engine.Float8: oidFloat8, engine.Numeric: oidNumeric, engine.Text: oidText, engine.Bool: oidBool, engine.Date: oidDate, engine.Timestamp: oidTimestamp}
@@ -154,7 +140,7 @@ func decodeArray(oid uint32, sent any) ([]query.Value, error) {
 		default:
 			one = string(e)
 		}
-		if values[i], err = decode(elementOf(oid), one); err != nil {
+		if values[i], err = decode(pgcatalog.ElementOf(oid), one); err != nil {
 			return nil, err
 		}
 	}

@@ -37,7 +37,7 @@ func concrete(t uint32) uint32 {
 	case anyOID, anyelementOID, unknownOID, 0:
 		return textOID
 	case anyarrayOID:
-		return arrayOfType(textOID)
+		return ArrayOf(textOID)
 	}
 	return t
 }
@@ -85,7 +85,7 @@ func implicit(from, to uint32) bool {
 	case a == floats && z == floats:
 		return widthOf(from) < widthOf(to)
 	case a == arrays && z == arrays:
-		return elementOf(from) == elementOf(to)
+		return ElementOf(from) == ElementOf(to)
 	}
 	return false
 }
@@ -168,7 +168,7 @@ func (c *Catalog) conversion(from, to uint32) func(any) any {
 }
 
 func (c *Catalog) arrayConversion(from, to uint32) func(any) any {
-	one, two := elementOf(from), elementOf(to)
+	one, two := ElementOf(from), ElementOf(to)
 	convert := func(v any) any { return v }
 	if one != two {
 		if convert = c.conversion(one, two); convert == nil {

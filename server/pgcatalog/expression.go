@@ -289,9 +289,9 @@ func (b *binder) quantified(s *scope, e *syntax.Binary) expr {
 		if left.untyped {
 			left = b.settled(left)
 		}
-		list = b.typed(list, arrayOfType(baseOf(left.typ)))
+		list = b.typed(list, ArrayOf(baseOf(left.typ)))
 	}
-	element := elementOf(list.typ)
+	element := ElementOf(list.typ)
 	if element == 0 {
 		fail(sqlerr.New(sqlerr.Invalid, "op ANY/ALL (array) requires array on right side").At(e.Operator))
 	}
@@ -406,7 +406,7 @@ func (b *binder) atMostOne(q *syntax.Query) bool {
 // arrayOfRows binds ARRAY(SELECT …).
 func (b *binder) arrayOfRows(s *scope, e *syntax.Array) expr {
 	p := b.oneColumn(s, e.Query, e.Pos())
-	t := arrayOfType(p.columns[0].typ)
+	t := ArrayOf(p.columns[0].typ)
 	if t == 0 {
 		unsupported(e.Pos(), "an array of %s", b.catalog.typeTitle(p.columns[0].typ))
 	}
@@ -422,7 +422,7 @@ func (b *binder) arrayOf(s *scope, e *syntax.Array) expr {
 	if len(items) == 0 {
 		fail(sqlerr.New(sqlerr.Invalid, "cannot determine type of empty array").WithHint("write ARRAY[]::text[]").At(e.Pos()))
 	}
-	t := arrayOfType(b.alike(items, "ARRAY", e.Pos()))
+	t := ArrayOf(b.alike(items, "ARRAY", e.Pos()))
 	if t == 0 {
 		unsupported(e.Pos(), "an array of %s", b.catalog.typeTitle(items[0].typ))
 	}
@@ -440,7 +440,7 @@ func (b *binder) items(s *scope, e *syntax.Array) []expr {
 
 func (b *binder) index(s *scope, e *syntax.Index) expr {
 	list, by := b.expr(s, e.X), b.implied(b.expr(s, e.I), int4OID, e.Operator)
-	element := elementOf(list.typ)
+	element := ElementOf(list.typ)
 	if element == 0 {
 		fail(sqlerr.New(sqlerr.Invalid, "cannot subscript type %s because it does not support subscripting", b.catalog.typeTitle(list.typ)).At(e.Operator))
 	}

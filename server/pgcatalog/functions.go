@@ -321,9 +321,9 @@ func (b *binder) overload(n call, args []expr) *function {
 func (b *binder) result(t uint32, f *function, args []expr, at int) uint32 {
 	switch {
 	case t == anyelementOID && f.args[0] == anyarrayOID:
-		return elementOf(args[0].typ)
+		return ElementOf(args[0].typ)
 	case t == anyarrayOID && f.args[0] == anyelementOID:
-		t = arrayOfType(args[0].typ)
+		t = ArrayOf(args[0].typ)
 		if t == 0 {
 			unsupported(at, "an array of %s", b.catalog.typeTitle(args[0].typ))
 		}

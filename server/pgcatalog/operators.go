@@ -69,7 +69,7 @@ func (b *binder) matched(l, r expr, name string, at int) (expr, expr) {
 	}
 	a, z := classOf(l.typ), classOf(r.typ)
 	switch {
-	case a == arrays && z == arrays && classOf(elementOf(l.typ)) == classOf(elementOf(r.typ)),
+	case a == arrays && z == arrays && classOf(ElementOf(l.typ)) == classOf(ElementOf(r.typ)),
 		a == textual && z == textual && (isText(l.typ) && isText(r.typ) || baseOf(l.typ) == baseOf(r.typ)),
 		a != arrays && a != textual && a == z, a == integers && z == floats, a == floats && z == integers:
 		return l, r
@@ -122,7 +122,7 @@ func (b *binder) pattern(l expr, name string, r expr, at int) expr {
 }
 
 func (b *binder) concatenated(l expr, name string, r expr, at int) expr {
-	if elementOf(l.typ) != 0 || elementOf(r.typ) != 0 {
+	if ElementOf(l.typ) != 0 || ElementOf(r.typ) != 0 {
 		return b.joinedArrays(l, r, at)
 	}
 	if !l.untyped && !isText(l.typ) && !r.untyped && !isText(r.typ) {
@@ -135,14 +135,14 @@ func (b *binder) concatenated(l expr, name string, r expr, at int) expr {
 // joinedArrays appends arrays, or an element to one.
 func (b *binder) joinedArrays(l, r expr, at int) expr {
 	t := l.typ
-	if elementOf(t) == 0 {
+	if ElementOf(t) == 0 {
 		t = r.typ
 	}
 	// An element is a list of one, and NULL as an array is no list.
 	var single [2]bool
 	for i, e := range []*expr{&l, &r} {
-		if !e.untyped && elementOf(e.typ) == 0 {
-			*e, single[i] = b.implied(*e, elementOf(t), at), true
+		if !e.untyped && ElementOf(e.typ) == 0 {
+			*e, single[i] = b.implied(*e, ElementOf(t), at), true
 		} else {
 			*e = b.implied(*e, t, at)
 		}
@@ -172,7 +172,7 @@ func (b *binder) joinedArrays(l, r expr, at int) expr {
 // overlap is containment and overlap of arrays.
 func (b *binder) overlap(l expr, name string, r expr, at int) expr {
 	l, r = b.matched(l, r, name, at)
-	if elementOf(l.typ) == 0 {
+	if ElementOf(l.typ) == 0 {
 		b.noOperator(l.typ, name, r.typ, at)
 	}
 	if name == "<@" {

@@ -311,7 +311,7 @@ func arrayToString(r *run, a []any) any {
 	if !ok || !known {
 		return nil
 	}
-	element := elementOf(r.call.args[0].typ)
+	element := ElementOf(r.call.args[0].typ)
 	var parts []string
 	for _, v := range list.elements {
 		r.spend(len(separator) + 16)

@@ -113,15 +113,16 @@ func isText(t uint32) bool { return infoOf(baseOf(t)).text }
 
 func widthOf(t uint32) int { return infoOf(t).width }
 
-// elementOf returns the type of an array type's elements, 0 for other types.
-func elementOf(t uint32) uint32 {
+// ElementOf returns the type of an array type's elements, 0 for other types.
+func ElementOf(t uint32) uint32 {
 	if info := infoOf(t); info.class == arrays {
 		return info.element
 	}
 	return 0
 }
 
-func arrayOfType(t uint32) uint32 { return infoOf(t).array }
+// ArrayOf returns the array type of a type's values, 0 if there is none.
+func ArrayOf(t uint32) uint32 { return infoOf(t).array }
 
 // baseOf returns the type that a domain is over, and any other type itself.
 func baseOf(t uint32) uint32 { return cmp.Or(infoOf(t).base, t) }
@@ -129,7 +130,7 @@ func baseOf(t uint32) uint32 { return cmp.Or(infoOf(t).base, t) }
 // typeNamed returns the type of a name, 0 if there is none.
 func typeNamed(name string) uint32 {
 	if element, isArray := strings.CutSuffix(name, "[]"); isArray {
-		return arrayOfType(typeNamed(element))
+		return ArrayOf(typeNamed(element))
 	}
 	return typeTable().names[name]
 }
@@ -142,7 +143,7 @@ func (t typeName) resolve() uint32 {
 	}
 	found := typeNamed(name)
 	if found != 0 && t.array {
-		found = arrayOfType(found)
+		found = ArrayOf(found)
 	}
 	if found == 0 {
 		fail(sqlerr.New(sqlerr.Unknown, "type %q does not exist", name).Of(sqlerr.Type).
@@ -239,7 +240,7 @@ func boolean(s string) bool {
 
 // arrayInput reads {a,"b",NULL}, and for the vectors a list with spaces.
 func (c *Catalog) arrayInput(s string, t uint32) any {
-	element := elementOf(t)
+	element := ElementOf(t)
 	if t == int2vectorOID || t == oidvectorOID {
 		a := &array{}
 		for _, f := range strings.Fields(s) {
@@ -294,7 +295,7 @@ func recordItem(s string, v any) string {
 }
 
 func (c *Catalog) appendArray(dst []byte, a *array, t uint32) []byte {
-	element := elementOf(t)
+	element := ElementOf(t)
 	if t == int2vectorOID || t == oidvectorOID {
 		for i, v := range a.elements {
 			if i > 0 {
@@ -340,7 +341,7 @@ func (c *Catalog) AppendBinary(dst []byte, t uint32, v any) ([]byte, error) {
 }
 
 func (c *Catalog) appendBinaryArray(dst []byte, a *array, t uint32) ([]byte, error) {
-	element := elementOf(t)
+	element := ElementOf(t)
 	dimensions, nulls := uint32(1), uint32(0)
 	if len(a.elements) == 0 && t != int2vectorOID && t != oidvectorOID {
 		dimensions = 0
@@ -406,7 +407,7 @@ func (c *Catalog) binaryArray(b []byte, t uint32) any {
 	}
 	word := func() int { return int(int32(binary.BigEndian.Uint32(take(4)))) }
 	dimensions, _, element := word(), word(), uint32(word())
-	if dimensions < 0 || dimensions > 1 || element != elementOf(t) {
+	if dimensions < 0 || dimensions > 1 || element != ElementOf(t) {
 		fail(sqlerr.New(sqlerr.Unsupported, "an array of %d dimensions is outside the catalog", dimensions))
 	}
 	a := &array{lower: 1}

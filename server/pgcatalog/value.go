@@ -156,7 +156,7 @@ func decode(v any, t uint32, fields []outColumn) any {
 		items, lower := arrayOf(v)
 		a := &array{lower: lower}
 		for _, item := range items {
-			a.elements = append(a.elements, decode(item, elementOf(t), fields))
+			a.elements = append(a.elements, decode(item, ElementOf(t), fields))
 		}
 		return a
 	case records:
