@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"database/sql"
-	"encoding/csv"
 	"fmt"
 	"math"
 	"os"
@@ -107,18 +106,9 @@ func serverOf(t *testing.T) (config *pgx.ConnConfig, err error) {
 
 // importOf returns statements that make a table of a file of testdata/clinic.
 func importOf(t *testing.T, table, file, columns string) []string {
-	f, err := os.Open("../testdata/clinic/" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	lines, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
 	statements := []string{"CREATE TABLE " + table + " (" + columns + ")"}
 	types := strings.Split(columns, ", ")
-	for chunk := range slices.Chunk(lines[1:], 1000) {
+	for chunk := range slices.Chunk(recordsOf(t, "../testdata/clinic/"+file), 1000) {
 		var rows []string
 		for _, line := range chunk {
 			values := make([]string, len(line))

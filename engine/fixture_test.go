@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -127,6 +128,21 @@ func fill(t testing.TB, s *engine.Session, statements ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// recordsOf returns the records of a CSV file below its names.
+func recordsOf(t testing.TB, path string) [][]string {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	records, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records[1:]
 }
 
 // must runs a statement that has to succeed.

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"database/sql"
-	"encoding/csv"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -50,17 +49,8 @@ func groups(rows [][]any) string {
 
 // visited makes the table visits of testdata/visits.
 func visited(t *testing.T) *engine.Session {
-	f, err := os.Open("../testdata/visits/visits.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	lines, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var rows []string
-	for _, line := range lines[1:] {
+	for _, line := range recordsOf(t, "../testdata/visits/visits.csv") {
 		rows = append(rows, fmt.Sprintf("('%s', '%s', '%s', %s, %s)", line[1], line[2], line[3], line[4], line[5]))
 	}
 	s, _ := ownRows(t, "day TEXT, seen TEXT, dept TEXT, minutes INTEGER, cost REAL",

@@ -1,9 +1,7 @@
 package engine_test
 
 import (
-	"encoding/csv"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,17 +12,8 @@ import (
 // inventedVisits returns a session with the invented rows of testdata/visits, releases of their columns,
 // and no noise.
 func inventedVisits(t *testing.T) *engine.Session {
-	file, err := os.Open("../testdata/visits/visits.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	records, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var rows []string
-	for _, r := range records[1:] {
+	for _, r := range recordsOf(t, "../testdata/visits/visits.csv") {
 		rows = append(rows, fmt.Sprintf("('%s', '%s', '%s', %s)", r[1], r[2], r[3], r[4]))
 	}
 	db := open(t, filepath.Join(t.TempDir(), "visits.db"), engine.Options{})

@@ -8,12 +8,10 @@ import (
 	"dpsql/cmd/dpsql/internal/terminal"
 )
 
-// On a terminal a direct answer that takes more than a tenth of what is left is
-// bought only after a yes; in a script it is bought with a warning.
-func TestDearStatementOnTerminal(t *testing.T) {
-	t.Parallel()
-	dir := fixture(t)
-	dpsql := func(args ...string) string {
+// commandIn returns a function that runs the command in a folder, and returns what it prints.
+func commandIn(t *testing.T, dir string) func(args ...string) string {
+	return func(args ...string) string {
+		t.Helper()
 		cmd := exec.Command("dpsql", args...)
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
@@ -22,6 +20,14 @@ func TestDearStatementOnTerminal(t *testing.T) {
 		}
 		return string(out)
 	}
+}
+
+// On a terminal a direct answer that takes more than a tenth of what is left is
+// bought only after a yes; in a script it is bought with a warning.
+func TestDearStatementOnTerminal(t *testing.T) {
+	t.Parallel()
+	dir := fixture(t)
+	dpsql := commandIn(t, dir)
 	dpsql("poor.db", `
 .import people.csv raw
 CREATE PRIVATE TABLE p (sex TEXT IN ('F', 'M')) FROM raw WITH (epsilon = 1, delta = 1e-6, interactive = 0.5)`)

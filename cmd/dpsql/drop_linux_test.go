@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -13,15 +12,7 @@ import (
 func TestPaidOnTerminal(t *testing.T) {
 	t.Parallel()
 	dir := fixture(t)
-	dpsql := func(args ...string) string {
-		cmd := exec.Command("dpsql", args...)
-		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%q: %v\n%s", args, err, out)
-		}
-		return string(out)
-	}
+	dpsql := commandIn(t, dir)
 	const few = "CREATE RELEASE few ON p (a, b) WITH (epsilon = 0.1, transform = sparse, delta = 1e-8);"
 	dpsql("paid.db", `
 .import people.csv raw

@@ -99,10 +99,20 @@ func TestAlone(t *testing.T) {
 	}
 }
 
+// gives asks for rows in their order.
+func gives(t *testing.T, questions map[string]string) {
+	t.Helper()
+	c := catalog(t)
+	for sql, want := range questions {
+		if got := strings.Join(table(t, c, sql), " "); got != want {
+			t.Errorf("%s\ngives %s, want %s", sql, got, want)
+		}
+	}
+}
+
 // TestOrder: rows come in the order of ORDER BY, which TestCorpus does not look at.
 func TestOrder(t *testing.T) {
-	c := catalog(t)
-	for sql, want := range map[string]string{
+	gives(t, map[string]string{
 		"SELECT attname FROM pg_attribute WHERE attrelid = 'visits'::regclass AND attnum > 0 ORDER BY attnum":                         "age sex ward smoker admitted cost",
 		"SELECT attname FROM pg_attribute WHERE attrelid = 'visits'::regclass AND attnum > 0 ORDER BY attname DESC":                   "ward smoker sex cost age admitted",
 		"SELECT attname AS attnum FROM pg_attribute WHERE attrelid = 'wards'::regclass AND attnum > 0 ORDER BY attnum":                "area floor ward",
@@ -121,29 +131,20 @@ func TestOrder(t *testing.T) {
 		"SELECT count(*), generate_series(1, 2) FROM pg_am":                                                                           "2|1 2|2",
 		"SELECT array_length('{a,b}', 1)":                                                                                             "2",
 		"SELECT string_agg(DISTINCT x, ',') FROM unnest('{b,a,b}') x":                                                                 "a,b",
-	} {
-		if got := strings.Join(table(t, c, sql), " "); got != want {
-			t.Errorf("%s\ngives %s, want %s", sql, got, want)
-		}
-	}
+	})
 }
 
 // TestSystemColumns: each table of the catalog has the columns that JetBrains' tools read of all of them before they show
 // anything, and they are constants.
 func TestSystemColumns(t *testing.T) {
-	c := catalog(t)
-	for sql, want := range map[string]string{
+	gives(t, map[string]string{
 		"SELECT DISTINCT N.xmin, N.cmin, N.xmax, N.cmax, N.ctid FROM pg_catalog.pg_namespace N":                           "1|0|0|0|(0,1)",
 		"SELECT DISTINCT xmin, tableoid = 'pg_class'::regclass FROM pg_class":                                             "1|t",
 		"SELECT DISTINCT D.xmin::text::bigint FROM pg_database D":                                                         "1",
 		"SELECT DISTINCT xmin = '1', xmin::text <> '0' FROM pg_attribute WHERE attrelid = 'visits'::regclass":             "t|t",
 		"SELECT d.xmin FROM pg_class c LEFT JOIN pg_description d ON d.objoid = c.oid AND 1 = 2 WHERE relname = 'visits'": "NULL",
 		"SELECT xmin FROM (SELECT oid AS xmin FROM pg_am WHERE amname = 'heap') AS q":                                     "2",
-	} {
-		if got := strings.Join(table(t, c, sql), " "); got != want {
-			t.Errorf("%s\ngives %s, want %s", sql, got, want)
-		}
-	}
+	})
 }
 
 // TestPicture: what a picture says of tables is what clients see.
