@@ -3,6 +3,7 @@ package driver_test
 import (
 	"context"
 	"database/sql"
+	"strings"
 	"testing"
 
 	"github.com/jmoiron/sqlx"
@@ -52,6 +53,37 @@ func TestLastAnswer(t *testing.T) {
 	}
 	if c.QueryRowContext(ctx, `SELECT COUNT(*) FROM nothing`).Scan(&n) == nil || last() != nil {
 		t.Error("after an error there is an answer")
+	}
+}
+
+// What the shell prints as a warning is in the answer: of one SELECT, of several, and of a prepared one.
+func TestAnswerWarnings(t *testing.T) {
+	ctx := context.Background()
+	c, err := open(t, clinic(t)+"?accuracy=500").Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, test := range []struct {
+		text string
+		args []any
+		want string
+	}{
+		{`SELECT COUNT(*) FROM visits WHERE sex = 'f'`, nil, "is outside the declared domain"},
+		{`SELECT COUNT(*) FROM visits WHERE sex = ?`, []any{"f"}, "is outside the declared domain"},
+		{`SELECT a.n + b.n FROM (SELECT COUNT(*) AS n FROM visits WHERE sex = 'f') a, (SELECT COUNT(*) AS n FROM visits WHERE sex = 'F') b`,
+			nil, "is outside the declared domain"},
+		{`SELECT COUNT(*) FROM visits WHERE sex = 'F'`, nil, ""},
+	} {
+		var n int64
+		if err := c.QueryRowContext(ctx, test.text, test.args...).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		c.Raw(func(raw any) error { got = raw.(driver.Answerer).LastAnswer().Warnings; return nil })
+		if all := strings.Join(got, "\n"); !strings.Contains(all, test.want) || test.want == "" && all != "" {
+			t.Errorf("%s: the warnings %q, want %q", test.text, got, test.want)
+		}
 	}
 }
 

@@ -118,7 +118,7 @@ type (
 	Column = released.Column
 	// Answer describes how a differentially private answer came about: its Margins and
 	// Intervals, shaped as the rows, at a Confidence, the releases and mechanisms it is
-	// from, its Support and its Cost.
+	// from, its Support, its Cost and its Warnings.
 	Answer = released.Answer
 	// Interval is a closed interval of numbers, from Low to High.
 	Interval = released.Interval
@@ -456,6 +456,9 @@ func (s *Session) execSince(ctx context.Context, start time.Time, p *Prepared, a
 	}
 	if s.told() {
 		r.Elapsed = time.Since(start)
+	}
+	if r.Answer != nil {
+		r.Answer.Warnings = r.Warnings
 	}
 	return r, nil
 }

@@ -60,6 +60,7 @@ type Answer struct {
 	Released   bool      // releases gave all the answers
 	AsOf       time.Time // when rows were read of periods that had not ended, so that more may have come; zero if there are none
 	Kept       []Kept    // for each table of whose rows only some count
+	Warnings   []string  // those of the Result, for callers who have no more than the Answer
 }
 
 // Bound says how to round a MARGIN, LOW or HIGH.
