@@ -132,7 +132,7 @@ func Example_refusals() {
 	// Output:
 	// unsupported - there are no transactions: what an answer costs is spent at once
 	// forbidden - the analyst role may not declare, drop or export
-	// invalid - argument 1 has type time.Time, which no column holds
+	// invalid - argument 1 is a time.Time, and stands where a value of type int8 is
 }
 
 // Libraries over database/sql work unchanged.

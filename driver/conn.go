@@ -3,10 +3,8 @@ package driver
 import (
 	"context"
 	"database/sql/driver"
-	"slices"
 
 	"dpsql/engine"
-	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -28,6 +26,7 @@ type Answerer interface {
 // goroutine at a time.
 type conn struct {
 	session *engine.Session
+	texts   bool           // dates and timestamps are texts in rows
 	last    *engine.Answer // of the last statement; nil if that was not an answer
 }
 
@@ -99,7 +98,7 @@ func (c *conn) ExecContext(ctx context.Context, text string, args []driver.Named
 // run runs a statement and keeps its answer.
 func (c *conn) run(ctx context.Context, p *engine.Prepared, args []driver.NamedValue) (*engine.Result, error) {
 	c.last = nil
-	values, err := arguments(p.Parameters(), args)
+	p, values, err := c.fill(ctx, p, args)
 	if err != nil {
 		return nil, err
 	}
@@ -108,70 +107,6 @@ func (c *conn) run(ctx context.Context, p *engine.Prepared, args []driver.NamedV
 		c.last = r.Answer
 	}
 	return r, err
-}
-
-// CheckNamedValue converts an argument to a value of the dialect: a number, a text or NULL.
-func (c *conn) CheckNamedValue(nv *driver.NamedValue) error {
-	if v, ok := nv.Value.(query.Value); ok {
-		nv.Value = v
-		return nil
-	}
-	plain, err := driver.DefaultParameterConverter.ConvertValue(nv.Value)
-	if err != nil {
-		return unusable(nv)
-	}
-	if b, ok := plain.([]byte); ok {
-		plain = string(b)
-	}
-	value, ok := query.Argument(plain)
-	if !ok {
-		return unusable(nv)
-	}
-	nv.Value = value
-	return nil
-}
-
-func unusable(nv *driver.NamedValue) error {
-	return sqlerr.New(sqlerr.Invalid, "argument %d has type %T, which no column holds", nv.Ordinal, nv.Value).
-		WithHint("pass a number, a string, a bool or nil")
-}
-
-// arguments returns the values of a statement's parameters in their order.
-// Either all arguments have a name, as sql.Named gives it, or none has.
-func arguments(names []string, args []driver.NamedValue) ([]query.Value, error) {
-	named := slices.ContainsFunc(args, func(a driver.NamedValue) bool { return a.Name != "" })
-	if named {
-		return byName(names, args)
-	}
-	values := make([]query.Value, len(args))
-	for i, a := range args {
-		values[i] = a.Value.(query.Value)
-	}
-	return values, nil
-}
-
-// byName puts named arguments in the order of the statement's parameters.
-func byName(names []string, args []driver.NamedValue) ([]query.Value, error) {
-	if slices.Contains(names, "") || slices.ContainsFunc(args, func(a driver.NamedValue) bool { return a.Name == "" }) {
-		return nil, sqlerr.New(sqlerr.Invalid, "arguments with and without names are mixed").
-			WithHint("write :name and pass sql.Named, or ? and pass the values in order")
-	}
-	values, given := make([]query.Value, len(names)), make([]bool, len(names))
-	for _, a := range args {
-		i := slices.Index(names, a.Name)
-		switch {
-		case i < 0:
-			return nil, sqlerr.New(sqlerr.Invalid, "the statement has no parameter :%s", a.Name)
-		case given[i]:
-			return nil, sqlerr.New(sqlerr.Invalid, "the argument %s is given twice", a.Name)
-		}
-		values[i], given[i] = a.Value.(query.Value), true
-	}
-	if i := slices.Index(given, false); i >= 0 {
-		return nil, sqlerr.New(sqlerr.Invalid, "the parameter :%s has no argument", names[i]).
-			WithHint("pass sql.Named(%q, value)", names[i])
-	}
-	return values, nil
 }
 
 // statement is a prepared statement.
@@ -188,7 +123,7 @@ func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) 
 	if err != nil {
 		return nil, err
 	}
-	return &rows{result: r}, nil
+	return &rows{result: r, texts: s.conn.texts}, nil
 }
 
 func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {

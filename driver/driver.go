@@ -12,7 +12,8 @@
 //     should use analyst.
 //   - readonly is true or false.
 //   - busy_timeout is how long to wait for other writers, such as 2s.
-//   - mechanism, accuracy, confidence, clamp and unverified are the settings of SET.
+//   - mechanism, accuracy, confidence, clamp, unverified and margins are the settings of SET.
+//   - times is time, the default, or text: then dates and timestamps in rows are texts.
 //
 // In the path write ?, # and % as %3F, %23 and %25.
 //
@@ -55,7 +56,7 @@ func (d Driver) Open(name string) (driver.Conn, error) {
 // OpenConnector parses a data source name. The file is opened by the first
 // connection and closed by sql.DB.Close.
 func (d Driver) OpenConnector(name string) (driver.Connector, error) {
-	c := &connector{}
+	c := new(connector)
 	path, parameters, _ := strings.Cut(name, "?")
 	var err error
 	if c.path, err = url.PathUnescape(path); err != nil || c.path == "" {
@@ -66,16 +67,18 @@ func (d Driver) OpenConnector(name string) (driver.Connector, error) {
 	if err != nil {
 		return nil, sqlerr.New(sqlerr.Invalid, "the parameters of the data source name cannot be read")
 	}
-	c.options, err = parseOptions(values)
+	err = c.parse(values)
 	return c, err
 }
 
-func parseOptions(values url.Values) (engine.Options, error) {
+// parse reads the options of a data source name.
+func (c *connector) parse(values url.Values) error {
 	settings := engine.DefaultSettings()
-	o := engine.Options{Settings: &settings}
+	o := &c.options
+	o.Settings = &settings
 	for name, list := range values {
 		if len(list) > 1 {
-			return o, sqlerr.New(sqlerr.Invalid, "the parameter %s is given twice", name)
+			return sqlerr.New(sqlerr.Invalid, "the parameter %s is given twice", name)
 		}
 		value := list[0]
 		var err error
@@ -86,6 +89,10 @@ func parseOptions(values url.Values) (engine.Options, error) {
 			o.ReadOnly, err = strconv.ParseBool(value)
 		case "busy_timeout":
 			o.BusyTimeout, err = time.ParseDuration(value)
+		case "times":
+			if c.texts = value == "text"; !c.texts && value != "time" {
+				err = sqlerr.New(sqlerr.Invalid, "times are text or time")
+			}
 		default:
 			err = settings.Set(name, value)
 		}
@@ -93,16 +100,17 @@ func parseOptions(values url.Values) (engine.Options, error) {
 			err = sqlerr.New(sqlerr.Invalid, "the parameter %s has an unusable value", name)
 		}
 		if err != nil {
-			return o, err
+			return err
 		}
 	}
-	return o, nil
+	return nil
 }
 
 // connector shares one open database between the connections of a sql.DB.
 type connector struct {
 	path    string
 	options engine.Options
+	texts   bool // dates and timestamps are texts in rows
 	mu      sync.Mutex
 	db      *engine.DB
 }
@@ -120,7 +128,7 @@ func (c *connector) Connect(context.Context) (driver.Conn, error) {
 		}
 		c.db = db
 	}
-	return &conn{session: c.db.NewSession()}, nil
+	return &conn{session: c.db.NewSession(), texts: c.texts}, nil
 }
 
 // Close closes the database; sql.DB.Close calls it.

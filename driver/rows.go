@@ -5,6 +5,7 @@ import (
 	"io"
 	"reflect"
 	"strings"
+	"time"
 
 	"dpsql/engine"
 )
@@ -13,6 +14,7 @@ import (
 // read.
 type rows struct {
 	result *engine.Result
+	texts  bool // dates and timestamps are texts
 	next   int
 }
 
@@ -37,10 +39,30 @@ func (r *rows) Next(dest []driver.Value) error {
 		return io.EOF
 	}
 	for i, v := range r.result.Rows[r.next] {
-		dest[i] = v
+		if dest[i] = v; r.times(i) {
+			dest[i] = timeOf(r.result.Columns[i].SQL, v)
+		}
 	}
 	r.next++
 	return nil
+}
+
+// times reports whether a column has values of type time.Time.
+func (r *rows) times(i int) bool {
+	typ := r.result.Columns[i].SQL
+	return !r.texts && (typ == engine.Date || typ == engine.Timestamp)
+}
+
+// timeOf returns the time in UTC of a date or timestamp. What is none stays as it is.
+func timeOf(typ engine.Type, v any) any {
+	shown, _ := typ.ValueOf(v)
+	text, ok := shown.(string)
+	for _, layout := range []string{time.DateOnly, time.DateTime} {
+		if t, err := time.Parse(layout, text); ok && err == nil {
+			return t
+		}
+	}
+	return v
 }
 
 // ColumnTypeDatabaseTypeName returns INT8, FLOAT8, NUMERIC, TEXT, BOOL, DATE or TIMESTAMP.
@@ -48,9 +70,11 @@ func (r *rows) ColumnTypeDatabaseTypeName(i int) string {
 	return strings.ToUpper(string(r.result.Columns[i].SQL))
 }
 
-// ColumnTypeScanType returns a Go type that the column's values can be scanned into. Dates and
-// timestamps are texts.
+// ColumnTypeScanType returns a Go type that the column's values can be scanned into.
 func (r *rows) ColumnTypeScanType(i int) reflect.Type {
+	if r.times(i) {
+		return reflect.TypeFor[time.Time]()
+	}
 	switch r.result.Columns[i].SQL {
 	case engine.Int8:
 		return reflect.TypeFor[int64]()

@@ -408,10 +408,53 @@ func (p *Prepared) Parameters() []string { return p.read.Parameters }
 // Shapes returns what the parameters stand for; nil if each is a value.
 func (p *Prepared) Shapes() []syntax.Shape { return p.read.Shapes }
 
-// Give returns the statement given the arguments that are more than values, see syntax.Given. A statement that has such
-// runs only so; without them its columns and parameters may be asked for, those of a list having its elements' type.
-func (p *Prepared) Give(given []syntax.Given) (*Prepared, error) {
-	return again(p.read.Give(given))
+// Fill returns the statement given its arguments, each a query.Value or a list, a []query.Value, and the values with which
+// it then runs. A list stands in IN (?), = ANY (?) and <> ALL (?), where the text of an array, {a,b}, is one, too. Without its
+// arguments the columns and parameters of a statement may be asked for, those of a list having its elements' type.
+func (p *Prepared) Fill(args []any) (*Prepared, []query.Value, error) {
+	if n := len(p.Parameters()); len(args) != n {
+		return nil, nil, sqlerr.New(sqlerr.Invalid, "the statement has %d parameters, and %d arguments are given", n, len(args))
+	}
+	values, given, more := make([]query.Value, len(args)), make([]syntax.Given, len(args)), p.read.Shapes != nil
+	for i, a := range args {
+		list, ok := a.([]query.Value)
+		if v, one := a.(query.Value); one {
+			values[i], given[i].Text = v, v.Str()
+			if p.read.Shapes == nil || p.read.Shapes[i].Kind != syntax.ArrayShape {
+				continue
+			}
+			list, ok = elements(v)
+		}
+		if !ok {
+			return nil, nil, sqlerr.New(sqlerr.Invalid, "argument %d is not a list", i+1).WithHint("pass a slice, or the text of an array: {a,b}")
+		}
+		more, given[i].List, given[i].Length = true, true, len(list)
+		if len(list) > 0 {
+			values[i] = list[0]
+			values = append(values, list[1:]...)
+		}
+	}
+	if !more {
+		return p, values, nil
+	}
+	p, err := again(p.read.Give(given))
+	return p, values, err
+}
+
+// elements returns the elements of an array in text; those of NULL are one NULL.
+func elements(array query.Value) (list []query.Value, ok bool) {
+	if array.IsNull() {
+		return []query.Value{array}, true
+	}
+	items, ok := syntax.Elements(array.Str())
+	for _, item := range items {
+		if item.Kind == syntax.KindString {
+			list = append(list, query.Text(item.Value))
+		} else {
+			list = append(list, query.Null())
+		}
+	}
+	return list, ok
 }
 
 // Intervals returns the statement given which of its parameters are intervals where the text does not say so.

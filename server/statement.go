@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"dpsql/engine"
-	"dpsql/query"
 	"dpsql/server/pgcatalog"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -16,30 +15,21 @@ import (
 
 // arguments returns the arguments that a client sent.
 func (st *statement) arguments(sent []any) (a arguments, err error) {
-	if st.asked != nil {
+	if st.asked != nil || st.prepared == nil {
 		return arguments{sent: sent}, nil
 	}
-	a.prepared, a.values = st.prepared, make([]query.Value, len(sent))
-	given := make([]syntax.Given, len(sent))
+	args := make([]any, len(sent))
 	for i, v := range sent {
 		if st.shape(i) == syntax.ArrayShape {
-			var list []query.Value
-			if list, err = decodeArray(st.types[i], v); len(list) > 0 {
-				a.values[i] = list[0]
-				a.values = append(a.values, list[1:]...)
-			}
-			given[i].Length = len(list)
+			args[i], err = decodeArray(st.types[i], v)
 		} else {
-			a.values[i], err = decode(st.types[i], v)
-			given[i].Text = a.values[i].Str()
+			args[i], err = decode(st.types[i], v)
 		}
 		if err != nil {
 			return a, failure("22P02", "parameter $%d: %v", i+1, err)
 		}
 	}
-	if st.shaped() {
-		a.prepared, err = st.prepared.Give(given)
-	}
+	a.prepared, a.values, err = st.prepared.Fill(args)
 	return a, err
 }
 

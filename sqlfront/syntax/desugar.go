@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"dpsql/sqlerr"
@@ -36,6 +37,8 @@ func (d *desugaring) form(e Expr) Expr {
 		return m.inZone(e.X, e.Zone)
 	case *Binary:
 		return m.operation(e)
+	case *In:
+		return m.lists(e)
 	case *Call:
 		return m.function(e)
 	}
@@ -191,12 +194,13 @@ func (m maker) anyOf(e *Binary) Expr {
 	if !(e.Op == "=" && !none || (e.Op == "<>" || e.Op == "!=") && none) {
 		return e
 	}
+	in := In{span: e.span, X: e.X, Not: none, Operator: e.Operator}
 	if p := parameterOf(e.Y); p != nil {
-		return m.among(e, p.span, m.values(p))
+		return m.among(in, p.span, m.values(p))
 	}
 	y := Inside(e.Y)
 	if list, ok := y.(*Array); ok && list.Query == nil {
-		return m.among(e, list.span, list.Items)
+		return m.among(in, list.span, list.Items)
 	}
 	if c, ok := y.(*Cast); ok { // '{a,b}'::text[]
 		y = Inside(c.X)
@@ -214,7 +218,7 @@ func (m maker) anyOf(e *Binary) Expr {
 		v.span = m.at
 		list[i] = counted(m, &v)
 	}
-	return m.among(e, span{y.Pos(), y.End()}, list)
+	return m.among(in, span{y.Pos(), y.End()}, list)
 }
 
 // Elements returns the items of an array in PostgreSQL's form, such as {a,"b c",NULL}: texts and NULLs. It is not ok where the
@@ -248,18 +252,35 @@ var (
 	escaped   = regexp.MustCompile(`\\(?s:(.))`)
 )
 
-// among returns x IN (…), or x NOT IN (…) for ALL. Without values it is FALSE, or TRUE.
-func (m maker) among(e *Binary, at span, values []Expr) Expr {
-	none := e.Quantifier == "ALL"
+// among returns x IN (…) or x NOT IN (…), with values in it. Without values it is FALSE, or TRUE.
+func (m maker) among(e In, at span, values []Expr) Expr {
 	if len(values) == 0 {
 		op := "<>"
-		if none {
+		if e.Not {
 			op = "="
 		}
 		return m.paren(m.binary(m.number("0"), op, m.number("0")))
 	}
-	list := counted(m, &Tuple{span: at, Items: values})
-	return counted(m, &In{span: e.span, X: e.X, Set: list, Not: none, Operator: e.Operator})
+	e.Set = counted(m, &Tuple{span: at, Items: values})
+	return counted(m, &e)
+}
+
+// lists puts the values of arguments that are lists in the place of their parameters in x IN (…).
+func (m maker) lists(e *In) Expr {
+	t, ok := e.Set.(*Tuple)
+	listed := func(x Expr) bool { p := parameterOf(x); return p != nil && m.given[p.Number-1].List }
+	if !ok || m.given == nil || !slices.ContainsFunc(t.Items, listed) {
+		return e
+	}
+	var items []Expr
+	for _, item := range t.Items {
+		if listed(item) {
+			items = append(items, m.values(parameterOf(item))...)
+		} else {
+			items = append(items, item)
+		}
+	}
+	return m.among(*e, t.span, items)
 }
 
 // shapes are those of a statement's parameters, as its forms find them.
@@ -301,11 +322,16 @@ func errTwoShapes(position int) *sqlerr.Error {
 		WithHint("give each its own: $1 and $2")
 }
 
-// check refuses a parameter that also stands for a value.
+// check refuses a parameter that also stands for a value, and a list where none can be.
 func (s *shapes) check(tokens []Token) {
 	left := append([]int(nil), s.uses...)
 	for _, t := range tokens {
-		if t.Kind != KindParameter || s.of[t.Parameter-1].Kind == ValueShape {
+		if t.Kind != KindParameter {
+			continue
+		}
+		if kind := s.of[t.Parameter-1].Kind; s.given != nil && s.given[t.Parameter-1].List && kind != ArrayShape {
+			panic(t.Unsupported("a list as an argument here").WithHint("write x IN (?) or x = ANY(?)"))
+		} else if kind == ValueShape {
 			continue
 		}
 		if left[t.Parameter-1]--; left[t.Parameter-1] < 0 {

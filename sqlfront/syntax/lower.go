@@ -150,7 +150,7 @@ func (l *lowering) stopBehind(position int, word string) {
 // token returns the token at the position of a node, or what it would be if the node is made.
 func (l *lowering) token(n Node, made Token) *Token {
 	i, found := l.at(n.Pos())
-	if found && l.all[i].Kind == made.Kind && l.all[i].Value == made.Value {
+	if found && l.all[i].Kind == made.Kind && l.all[i].Value == made.Value && l.all[i].Parameter == made.Parameter {
 		return &l.all[i]
 	}
 	t := made

@@ -85,7 +85,7 @@ func (r *Reading) query(given []Given) (err error) {
 		i, _ := indexAt(r.Tokens, q.settingsAt)
 		q.Settings, q.to = nil, r.Tokens[i-1].End
 	}
-	if formed(r.Tokens) {
+	if formed(r.Tokens) || given != nil {
 		if err = r.desugar(given); err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ type Shape struct {
 // ShapeKind says which arguments a parameter takes.
 type ShapeKind int
 
-// The kinds. One of ArrayShape is behind ANY or ALL, one of UnitShape is the unit of DATE_TRUNC or the field of DATE_PART, and
+// The kinds. One of ArrayShape is behind ANY or ALL, or a list in IN (…), one of UnitShape is the unit of DATE_TRUNC or the field of DATE_PART, and
 // one of IntervalShape is $1::interval, or has this type from the client.
 const (
 	ValueShape ShapeKind = iota
@@ -137,9 +137,10 @@ const (
 	IntervalShape
 )
 
-// Given is what must be known of an argument: the number of values of an array, or the text of a unit or an interval. The values
-// of an array are arguments: the first stands in the place of the list, the others behind all arguments, list by list.
+// Given is what must be known of an argument: the number of values of a list, or the text of a unit or an interval. The values
+// of a list are arguments: the first stands in the place of the list, the others behind all arguments, list by list.
 type Given struct {
+	List   bool
 	Length int
 	Text   string
 }
