@@ -770,10 +770,10 @@ func (r *Rehearsal) Outside(in *catalog.Source, t catalog.Table) *declare.Outsid
 
 // Total returns what the statements so far would spend from each account, and what would
 // remain. Its warnings list what is unknown. A statement that would be free costs 0, and
-// equal queries cost once.
+// equal queries cost once. The Total of the rows is what all accounts would spend.
 func (r *Rehearsal) Total() *Result {
 	out := &Result{Columns: texts("table", "account", "unit", "left", "this script", "left then", "in words"),
-		Brief: &Result{Columns: texts("table", "account", "this script", "left then", "in words")}}
+		Brief: &Result{Columns: texts("table", "account", "this script", "left then", "in words")}, Total: map[string]float64{"epsilon": 0, "delta": 0, "rho": 0}}
 	for _, tables := range byAccount(r.charged()) {
 		a, ok := r.view.Accounts[tables[0].Account]
 		if !ok {
@@ -790,6 +790,9 @@ func (r *Rehearsal) Total() *Result {
 		}
 		caps := accounting.Amount{Epsilon: a.Caps.ReleaseEpsilon, Delta: a.Caps.ReleaseDelta, Rho: a.Caps.InteractiveRho}
 		then := a.Remaining()
+		out.Total["epsilon"] += (was.Epsilon - then.Epsilon).Float()
+		out.Total["delta"] += (was.Delta - then.Delta).Float()
+		out.Total["rho"] += (was.Rho - then.Rho).Float()
 		epsilons, deltas := percent(then.Epsilon, caps.Epsilon), percent(then.Delta, caps.Delta)
 		row("releases", "ε", caps, was, then, func(a accounting.Amount) amount { return a.Epsilon }, epsilons, epsilons)
 		row("releases", "δ", caps, was, then, func(a accounting.Amount) amount { return a.Delta }, deltas, deltas)

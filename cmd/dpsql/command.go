@@ -28,6 +28,7 @@ type command struct {
 // commands returns the table of dot-commands.
 func commands() []command {
 	return []command{
+		{name: ".bail", args: "on|off", least: 1, most: 1, help: "stop a script at its first error, or go on", run: (*runner).setBail},
 		{name: ".budget", help: "list the budgets: spent and left", run: listing("SHOW BUDGET")},
 		{name: ".chart", args: "[COLUMN]", most: 1, acts: true, help: "draw the last answer as bars with error bars", run: (*runner).chart},
 		{name: ".check", args: "TABLE|FILE.sql", least: 1, most: 1, curator: true, acts: true, help: "count the rows that the domains of a declaration lose", run: (*runner).check},

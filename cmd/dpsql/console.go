@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -31,12 +33,19 @@ type console struct {
 	errWidth func() int // the same of err
 	color    bool       // err shows colours
 	noHeader bool       // leave out the header of csv
+	quiet    bool       // results, warnings and errors alone
 	timer    bool       // show the time of every statement
 	wrote    bool       // something stands above the next result
+	several  bool       // it was said that several results are in one CSV
 	pager    pager      // of long results; nil for none
 	meter    *meter     // of the running statement; nil for none
 	file     *redirect  // where results go instead; nil for standard output
 	next     *redirect  // where the next result goes; nil for where the others go
+
+	// Of -o with %n in a name:
+	each   string        // the name of the file that each result has of its own; "" for none
+	eachIn render.Format // its format
+	count  int           // of these files so far
 }
 
 // pager shows a text if it is longer than the terminal, and reports whether it
@@ -59,6 +68,12 @@ func newConsole(s streams, f render.Format) *console {
 // result writes the result of a statement, through the pager if it is longer than
 // the terminal. A result without rows is confirmed by the statement's first words.
 func (c *console) result(statement string, r *engine.Result) error {
+	if c.each != "" && c.next == nil && len(r.Columns) > 0 {
+		c.count++
+		if err := c.redirect(strings.ReplaceAll(c.each, numbered, strconv.Itoa(c.count)), c.eachIn, true); err != nil {
+			return err
+		}
+	}
 	if c.next != nil && len(r.Columns) > 0 {
 		c.swap()
 		err := c.write(statement, r)
@@ -104,7 +119,7 @@ func (c *console) write(statement string, r *engine.Result) error {
 	if c.format != render.JSON { // JSON has them in the result
 		c.tell(warning, r.Warnings...)
 	}
-	if r.Answer != nil && (c.format == render.CSV || c.format == render.Parquet) {
+	if r.Answer != nil && !c.quiet && (c.format == render.CSV || c.format == render.Parquet) {
 		for _, note := range render.Notes(r.Answer) {
 			c.notice("note: " + note)
 		}
@@ -131,10 +146,17 @@ func (c *console) line(text string) {
 }
 
 // separate begins a block of output. In Markdown a blank line must separate
-// blocks, or a line below a table would be one of its rows.
+// blocks, or a line below a table would be one of its rows. In CSV it tells a result from the one
+// above: no row is an empty line, and nothing that was bought is refused. Without headers results are rows
+// of one table.
 func (c *console) separate() {
-	if c.format == render.Markdown && c.wrote {
+	several := c.wrote && c.format == render.CSV && !c.noHeader
+	if several || c.wrote && c.format == render.Markdown {
 		fmt.Fprintln(c.out)
+	}
+	if several && !c.several && !c.outTTY && !c.quiet {
+		c.several = true
+		c.notice("note: an empty line stands between results; dpsql -o %n.csv writes each into a file of its own")
 	}
 	c.wrote = true
 }
@@ -145,6 +167,7 @@ const minShown = time.Millisecond
 // confirm tells a person that a statement without rows was carried out.
 func (c *console) confirm(statement string, r *engine.Result) {
 	switch {
+	case c.quiet:
 	case r.Note != "":
 		c.notice(r.Note)
 	case c.format.ForPeople() && c.outTTY:
@@ -179,7 +202,7 @@ func tag(statement string) string {
 
 // report writes a line for people. Programs do not get it.
 func (c *console) report(text string) error {
-	if c.format.ForPeople() {
+	if c.format.ForPeople() && !c.quiet {
 		c.line(render.Visible(text))
 	}
 	return c.flush()
@@ -215,6 +238,9 @@ func (c *console) notice(text string) {
 // tell writes lines about what was done, or warnings, beside a result: for programs, to
 // standard error.
 func (c *console) tell(what string, lines ...string) {
+	if c.quiet && what == notice {
+		return
+	}
 	for _, line := range lines {
 		if c.format == render.JSON {
 			c.flush()
@@ -275,16 +301,37 @@ type redirect struct {
 	wrote  bool
 }
 
-// redirect sends the next result, or all further ones, to a file, in the format of the file's ending
-// if it has one. It overwrites an existing file, as sqlite3 does. One result alone may go to a file
-// of Parquet.
-func (c *console) redirect(path string, once bool) error {
+// numbered stands in the name of -o for the number of a result.
+const numbered = "%n"
+
+// send sends results where a command line says. A format that it names goes before the ending of the file.
+func (c *console) send(o options) error {
+	format := o.format
+	if format == "" {
+		format = render.OfFile(o.output, c.format)
+	}
+	switch {
+	case o.output == "":
+		return nil
+	case !strings.Contains(o.output, numbered):
+		return c.redirect(o.output, format, false)
+	}
+	if _, err := os.Stat(filepath.Dir(o.output)); err != nil {
+		return cannotOpen(o.output, err)
+	}
+	c.each, c.eachIn = o.output, format
+	return nil
+}
+
+// redirect sends the next result, or all further ones, to a file. It overwrites an existing file, as
+// sqlite3 does. One result alone may go to a file of Parquet.
+func (c *console) redirect(path string, format render.Format, once bool) error {
 	if err := c.restore(); err != nil {
 		return err
 	}
-	format := render.OfFile(path, c.format)
 	if format == render.Parquet && !once {
-		return sqlerr.New(sqlerr.Invalid, "a Parquet file has one result").WithHint(".once FILE.parquet writes the next one")
+		return sqlerr.New(sqlerr.Invalid, "a Parquet file has one result").
+			WithHint(".once FILE.parquet writes the next one, and dpsql -o %%n.parquet each into a file of its own")
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

@@ -259,7 +259,7 @@ func (p *page) console(b *block) {
 	for _, c := range b.commands() {
 		anew = append(anew, "$ "+c.text)
 		if o, err := parseFlags(strings.Fields(c.text)[1:]); strings.HasPrefix(c.text, "dpsql ") && err == nil &&
-			!o.hasSQL && o.script == "" && !strings.ContainsAny(c.text, "|<>") {
+			!o.hasSQL && o.scripts == nil && !strings.ContainsAny(c.text, "|<>") {
 			p.openShell(o)
 			anew = append(anew, c.shown...)
 			continue

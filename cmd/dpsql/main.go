@@ -37,8 +37,10 @@ func main() {
 // The exit statuses.
 const (
 	exitOK     = 0
-	exitFailed = 1 // a statement failed, or a file could not be read
-	exitUsage  = 2 // the command line makes no sense
+	exitFailed = 1   // a statement failed, or a file could not be read
+	exitUsage  = 2   // the command line makes no sense
+	exitBudget = 3   // the budget cannot pay for a statement
+	exitSignal = 128 // and the number of the signal that ended the run
 )
 
 // run carries out a command line and returns the exit status.
@@ -61,6 +63,7 @@ func run(args []string, s streams) int {
 	}
 	o, err := parseFlags(args)
 	c := newConsole(s, o.format)
+	c.quiet = o.quiet
 	switch {
 	case err != nil:
 		c.fail(err)
@@ -84,21 +87,55 @@ func finish(c *console, err error) int {
 	if err == nil || errors.Is(err, errQuit) {
 		return exitOK
 	}
+	if failed, ok := err.(statusError); ok { // its errors were reported
+		return int(failed)
+	}
 	c.fail(err)
+	return statusOf(err)
+}
+
+// statusOf returns the exit status for an error.
+func statusOf(err error) int {
+	var stopped stoppedError
+	switch {
+	case errors.As(err, &stopped):
+		return exitSignal + int(stopped.signal)
+	case sqlerr.CodeOf(err) == sqlerr.Budget:
+		return exitBudget
+	}
 	return exitFailed
+}
+
+// statusError is the exit status of a script that went on after its errors, which were reported.
+type statusError int
+
+func (statusError) Error() string { return "a statement failed" }
+
+// stoppedError is the error of a run that a signal ended.
+type stoppedError struct {
+	error
+	signal syscall.Signal
+}
+
+func (s stoppedError) Unwrap() error { return s.error }
+
+// stopped says of an error that a signal was its cause, if one was.
+func stopped(ctx context.Context, err error) error {
+	var s terminal.Signalled
+	if sqlerr.CodeOf(err) != sqlerr.Cancelled || !errors.As(context.Cause(ctx), &s) {
+		return err
+	}
+	number, _ := s.Signal.(syscall.Signal)
+	return stoppedError{err, number}
 }
 
 // work opens the database and runs the statement, the script or the shell.
 func work(o options, s streams, c *console) (err error) {
-	in := s.in
-	if o.script != "" && o.script != "-" {
-		f, err := openScript(o.script)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		in = f
+	scripts, err := openScripts(o.scripts, s.in)
+	if err != nil {
+		return err
 	}
+	defer scripts.close()
 	db, err := engine.Open(o.database, engine.Options{Role: o.role, ReadOnly: o.readonly})
 	if err != nil {
 		return noDatabase(o.database, err)
@@ -108,11 +145,19 @@ func work(o options, s streams, c *console) (err error) {
 			err = cerr
 		}
 	}()
+	if err := c.send(o); err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := c.restore(); cerr != nil && (err == nil || errors.Is(err, errQuit)) {
+			err = cerr
+		}
+	}()
 	ctx, stop := terminal.UntilSignal(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	session := db.NewSession()
 	r := &runner{session: session, role: o.role, console: c, args: o.args, explain: o.explain}
-	if !o.hasSQL && o.script == "" && s.interactive() {
+	if !o.hasSQL && len(scripts) == 0 && s.interactive() {
 		return startShell(ctx, r, o.database)
 	}
 	ctx, stop = terminal.UntilSignal(ctx, os.Interrupt)
@@ -126,7 +171,10 @@ func work(o options, s streams, c *console) (err error) {
 		r.rehearsal = rehearsal
 		r.explain = false
 	}
-	return r.batch(ctx, o, in)
+	if !o.hasSQL && len(scripts) == 0 {
+		scripts = append(scripts, script{stdin, s.in})
+	}
+	return stopped(ctx, r.batch(ctx, o, scripts))
 }
 
 // noDatabase says of a file of rows that was named in place of a database what to type instead.
@@ -155,18 +203,19 @@ func inQuotes(path string) string {
 	return path
 }
 
-// batch runs a statement or a script.
-func (r *runner) batch(ctx context.Context, o options, in io.Reader) (err error) {
-	switch {
-	case o.hasSQL:
+// batch runs a statement or scripts, one after the other.
+func (r *runner) batch(ctx context.Context, o options, scripts scripts) (err error) {
+	if o.hasSQL {
 		err = r.script(ctx, "", strings.NewReader(o.sql))
-	case o.script == "" || o.script == "-":
-		err = r.script(ctx, "stdin", in)
-	default:
-		err = r.scriptIn(ctx, o.script, in)
+	}
+	for i := 0; i < len(scripts) && err == nil; i++ {
+		err = r.scriptIn(ctx, scripts[i].name, scripts[i].in)
 	}
 	if r.rehearsal != nil && (err == nil || errors.Is(err, errQuit)) {
-		return r.total()
+		err = r.total()
+	}
+	if r.failed != exitOK && (err == nil || errors.Is(err, errQuit)) {
+		return statusError(r.failed)
 	}
 	return err
 }
@@ -183,9 +232,11 @@ func startShell(ctx context.Context, r *runner, database string) error {
 // talk runs a shell until the person leaves or ctx is done. An error ends a
 // statement, never the shell.
 func (r *runner) talk(ctx context.Context, database string, e terminal.Editor) error {
-	if err := r.console.print(r.banner(database)); err != nil {
-		e.Close()
-		return err
+	if !r.console.quiet {
+		if err := r.console.print(r.banner(database)); err != nil {
+			e.Close()
+			return err
+		}
 	}
 	shell := terminal.NewShell(e)
 	r.session.SetConfirm(func(warning string) bool {
@@ -267,7 +318,9 @@ type options struct {
 	database string
 	sql      string // run this, when hasSQL
 	hasSQL   bool
-	script   string        // run this file; "-" is standard input
+	scripts  []string      // run these files; "-" is standard input
+	output   string        // write results into this file, or with %n each into its own; "" is standard output
+	quiet    bool          // say nothing but results, warnings and errors
 	format   render.Format // "" if none was named
 	role     engine.Role
 	readonly bool
@@ -303,7 +356,9 @@ func parseFlags(args []string) (options, error) {
 func (o *options) flagSet() *flag.FlagSet {
 	fs := flag.NewFlagSet("dpsql", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	fs.StringVar(&o.script, "f", "", "")
+	fs.Func("f", "", func(path string) error { o.scripts = append(o.scripts, path); return nil })
+	fs.StringVar(&o.output, "o", "", "")
+	fs.BoolVar(&o.quiet, "q", false, "")
 	fs.BoolVar(&o.readonly, "readonly", false, "")
 	fs.BoolVar(&o.explain, "explain", false, "")
 	fs.Func("v", "", func(text string) error { o.assigned = append(o.assigned, text); return nil })
@@ -399,7 +454,7 @@ func (o *options) takeWords(words []string) error {
 	case len(words) > 2:
 		return sqlerr.New(sqlerr.Invalid, "%d arguments follow the database, where one statement may stand", len(words)-1).
 			WithHint("quote the whole statement: dpsql clinic.db 'SELECT COUNT(*) FROM t'")
-	case len(words) == 2 && o.script != "":
+	case len(words) == 2 && len(o.scripts) > 0:
 		return sqlerr.New(sqlerr.Invalid, "both -f and a statement are given").
 			WithHint("put the statement into the script")
 	}
@@ -487,14 +542,16 @@ func (a arguments) names() []string { return slices.Sorted(maps.Keys(a)) }
 const usage = `dpsql asks differentially private questions of an SQLite database.
 
 usage: dpsql [flags] DB [SQL]     run SQL, or the script on standard input; on a terminal, open a shell
-       dpsql [flags] -f FILE DB   run a script
+       dpsql [flags] -f FILE DB   run a script, or several, in order
        dpsql serve [flags] DB     answer clients of PostgreSQL, such as psql: see dpsql help serve
        dpsql audit [flags]        test the privacy that dpsql claims: see dpsql help audit
        dpsql help [serve | audit] | version
 
 Flags may stand before or after DB.
 
-  -f FILE                        run the statements of FILE ("-" is standard input)
+  -f FILE                        run the statements of FILE ("-" is standard input); may be repeated
+  -o FILE                        write results into FILE; %n in its name is the number of the result, each in a file of its own
+  -q                             write results, warnings and errors, and nothing else
   -v NAME=VALUE                  give :NAME a value in the statements; may be repeated
   -explain                       show what each statement would do and cost, and the total; spend nothing
   -format FORMAT                 table, csv, json or markdown (default: table on a terminal, else csv)
@@ -504,7 +561,8 @@ Flags may stand before or after DB.
   -version                       print the version
   -help                          print this text
 
-The exit status is 0, or 1 if a statement failed (a script stops there), or 2 if the usage is wrong.
+The exit status is 0; 1 if a statement failed (a script stops there, but for .bail off); 2 if the usage is wrong;
+3 if a statement failed because the budget is out; or 130 and 143 after SIGINT and SIGTERM.
 If a database is named like a sub-command, write it with its folder: dpsql ./help
 Rows may also be in PostgreSQL. CREATE SOURCE name USING POSTGRES WITH (dsn_env = 'VARIABLE') names the
 environment variable that holds the connection string.

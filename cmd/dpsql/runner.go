@@ -2,8 +2,10 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -52,6 +54,9 @@ type runner struct {
 	explain   bool                       // .explain is on: explain SELECTs and run nothing that could be charged
 	rehearsal rehearsal                  // explains a whole script, for -explain; else nil
 	last      *engine.Result             // the last answer, for .chart and .plot
+	place     string                     // file:line of the statement
+	goesOn    bool                       // after an error: .bail off
+	failed    int                        // the exit status for the errors after which it went on
 }
 
 // run carries out one statement or dot-command and writes its result. A panic
@@ -134,8 +139,25 @@ func (r *runner) rehearse(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	r.console.caption(engine.Masked(text))
+	r.console.caption(strings.TrimPrefix(r.place+": ", noFile) + engine.Masked(text))
+	if !r.console.format.ForPeople() {
+		result = placed(r.place, result)
+	}
 	return r.console.result(text, result)
+}
+
+// placed returns rows with a column before them that says which statement each is of.
+func placed(place string, r *engine.Result) *engine.Result {
+	if len(r.Columns) == 0 || r.Answer != nil {
+		return r
+	}
+	out := *r
+	out.Columns = append([]engine.Column{{Name: "statement", Type: "TEXT"}}, r.Columns...)
+	out.Rows = make([][]any, len(r.Rows))
+	for i, row := range r.Rows {
+		out.Rows[i] = append([]any{place}, row...)
+	}
+	return &out
 }
 
 // total writes what all statements of a script would cost together.
@@ -161,7 +183,28 @@ const maxDepth = 16
 // it returns with its place in the file of that name. A name of "" stands for
 // text that has no file.
 func (r *runner) script(ctx context.Context, name string, in io.Reader) error {
-	return r.statements(ctx, name, in, atHand(in))
+	waits := !atHand(in)
+	scanner := engine.NewScanner(in)
+	for {
+		input, err := nextInput(ctx, scanner, waits)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return render.Locate(err, name, input)
+		}
+		r.place = fmt.Sprintf("%s:%d", cmp.Or(name, noFile), input.Line)
+		if err = r.run(ctx, input); errors.Is(err, errQuit) {
+			return err
+		}
+		if err == nil {
+			continue
+		}
+		located := render.Locate(err, name, input)
+		if !r.passes(ctx, located) {
+			return located
+		}
+	}
 }
 
 // atHand reports whether a reader has its whole text, so that reading it waits for nobody.
@@ -176,33 +219,32 @@ func atHand(in io.Reader) bool {
 	return false
 }
 
-func (r *runner) statements(ctx context.Context, name string, in io.Reader, atHand bool) error {
-	scanner := engine.NewScanner(in)
-	for {
-		input, err := nextInput(ctx, scanner, atHand)
-		if err == io.EOF {
-			return nil
-		}
-		if err == nil {
-			err = r.run(ctx, input)
-		}
-		if errors.Is(err, errQuit) {
-			return err
-		}
-		if err != nil {
-			return render.Locate(err, name, input)
-		}
+// noFile stands for the file of a statement in the command line.
+const noFile = "SQL"
+
+// passes reports an error after which the script goes on, and remembers its exit status. After an
+// interrupt, or where results cannot be written, no script goes on: what it bought would be lost.
+func (r *runner) passes(ctx context.Context, err error) bool {
+	if !r.goesOn || ctx.Err() != nil || r.console.flush() != nil {
+		return false
 	}
+	r.console.fail(err)
+	if status := statusOf(err); r.failed == exitOK {
+		r.failed = status
+	} else if r.failed != status {
+		r.failed = exitFailed
+	}
+	return true
 }
 
 // nextInput returns the scanner's next input. A script can be interrupted between its
 // statements, and while it waits for more to come through a pipe. One that is at its end is
 // not interrupted: its last statement was carried out.
-func nextInput(ctx context.Context, scanner *engine.Scanner, atHand bool) (input engine.Input, err error) {
-	if atHand {
-		input, err = scanner.Next()
-	} else {
+func nextInput(ctx context.Context, scanner *engine.Scanner, waits bool) (input engine.Input, err error) {
+	if waits {
 		input, err = terminal.Await(ctx, scanner.Next)
+	} else {
+		input, err = scanner.Next()
 	}
 	if err != io.EOF && ctx.Err() != nil {
 		return input, sqlerr.New(sqlerr.Cancelled, "the script was interrupted")
@@ -229,7 +271,7 @@ func (r *runner) scriptIn(ctx context.Context, path string, f io.Reader) error {
 	outer := r.dir
 	r.enter(filepath.Dir(path), r.depth+1)
 	defer func() { r.enter(outer, r.depth-1) }()
-	return r.statements(ctx, path, withoutByteOrderMark(f), atHand(f))
+	return r.script(ctx, path, f)
 }
 
 func (r *runner) enter(dir string, depth int) {
@@ -256,6 +298,44 @@ func openScript(path string) (*os.File, error) {
 		return nil, cannotOpen(path, syscall.EISDIR)
 	}
 	return f, nil
+}
+
+// stdin names standard input in errors.
+const stdin = "stdin"
+
+// script is an open script of a command line.
+type script struct {
+	name string
+	in   io.Reader
+}
+
+type scripts []script
+
+// openScripts opens all scripts of a command line before the first is run, so that a name that is
+// wrong stops none halfway.
+func openScripts(paths []string, in io.Reader) (all scripts, err error) {
+	for _, path := range paths {
+		s := script{stdin, in}
+		if path != "-" {
+			f, err := openScript(path)
+			if err != nil {
+				all.close()
+				return nil, err
+			}
+			s = script{path, f}
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// close closes the scripts that are files.
+func (all scripts) close() {
+	for _, s := range all {
+		if f, ok := s.in.(io.Closer); ok && s.name != stdin {
+			f.Close()
+		}
+	}
 }
 
 // withoutByteOrderMark skips the byte order mark that some editors write.

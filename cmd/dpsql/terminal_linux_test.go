@@ -253,9 +253,14 @@ func TestStatementOnTerminal(t *testing.T) {
 	tm.leaves(exitOK)
 }
 
-// Ctrl-C ends a script that waits for its next statement.
+// Ctrl-C, and what ends jobs, ends a script that waits for its next statement. The exit status says which.
 func TestInterruptedScript(t *testing.T) {
-	t.Parallel()
+	for _, sent := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(sent.String(), func(t *testing.T) { t.Parallel(); interruptedScript(t, sent) })
+	}
+}
+
+func interruptedScript(t *testing.T, sent syscall.Signal) {
 	cmd := exec.Command("dpsql", "-json", "people.db")
 	cmd.Dir = fixture(t)
 	in, err := cmd.StdinPipe()
@@ -275,9 +280,9 @@ func TestInterruptedScript(t *testing.T) {
 	if _, err := out.Read(make([]byte, 100)); err != nil {
 		t.Fatal(err)
 	}
-	cmd.Process.Signal(os.Interrupt)
+	cmd.Process.Signal(sent)
 	cmd.Wait()
-	if cmd.ProcessState.ExitCode() != exitFailed || !strings.HasPrefix(errs.String(), `{"error":{"code":"cancelled",`) {
+	if cmd.ProcessState.ExitCode() != exitSignal+int(sent) || !strings.HasPrefix(errs.String(), `{"error":{"code":"cancelled",`) {
 		t.Errorf("%v: %s", cmd.ProcessState, errs.String())
 	}
 }

@@ -86,6 +86,14 @@ func (r *runner) setEcho(_ context.Context, args []string) error {
 	return err
 }
 
+func (r *runner) setBail(_ context.Context, args []string) error {
+	on, err := onOff(".bail", args[0])
+	if err == nil {
+		r.goesOn = !on
+	}
+	return err
+}
+
 func (r *runner) headers(_ context.Context, args []string) error {
 	on, err := onOff(".headers", args[0])
 	if err == nil {
@@ -397,13 +405,16 @@ func (r *runner) plot(_ context.Context, args []string) error {
 
 // output sends further results into a file, or back to the screen.
 func (r *runner) output(_ context.Context, args []string) error {
+	r.console.each = ""
 	if len(args) == 0 || args[0] == "stdout" {
 		return r.console.restore()
 	}
-	return r.console.redirect(r.path(args[0]), false)
+	path := r.path(args[0])
+	return r.console.redirect(path, render.OfFile(path, r.console.format), false)
 }
 
 // once sends the next result into a file.
 func (r *runner) once(_ context.Context, args []string) error {
-	return r.console.redirect(r.path(args[0]), true)
+	path := r.path(args[0])
+	return r.console.redirect(path, render.OfFile(path, r.console.format), true)
 }

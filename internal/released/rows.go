@@ -22,6 +22,8 @@ type Result struct {
 	Paid     string   // what a release cost, its margins and what is left, for a person at a terminal; "" otherwise
 	Warnings []string
 	Elapsed  time.Duration // how long the statement took; 0 for the analyst role, which is not told times
+	// Total is what a rehearsal would spend over all accounts, as epsilon, delta and rho; nil for other rows.
+	Total map[string]float64
 }
 
 // Column is a column of a result.

@@ -51,7 +51,7 @@ func NewScanner(r io.Reader) *Scanner {
 }
 
 // Next returns the next statement or dot-command, and io.EOF after the last. It skips
-// empty statements, and comments and blanks between statements. The last statement
+// a first line that begins with #!, empty statements, and comments and blanks between statements. The last statement
 // needs no semicolon. An unreadable script is an IO error and an overlong statement
 // an Unsupported one, with the Input's place. Both end the scan.
 func (s *Scanner) Next() (Input, error) {
@@ -83,7 +83,7 @@ func beginsCommand(b byte) bool { return b == '.' || b == '\\' }
 
 // take adds one byte and reports whether it completes a statement.
 func (s *Scanner) take(b byte) bool {
-	if s.line == 1 && s.column == 1 && b == 0xEF && s.skipMark() {
+	if s.line == 1 && s.column == 1 && (b == 0xEF && s.skipMark() || b == '#' && s.skipInterpreter()) {
 		return false
 	}
 	r := s.split.next(b)
@@ -117,6 +117,21 @@ func (s *Scanner) skipMark() bool {
 	}
 	n, err := s.r.Discard(2)
 	return n == 2 && err == nil
+}
+
+// skipInterpreter passes the rest of a line that names the program to run a script with.
+func (s *Scanner) skipInterpreter() bool {
+	if next, _ := s.r.Peek(1); string(next) != "!" {
+		return false
+	}
+	for b := byte(0); b != '\n'; {
+		var err error
+		if b, err = s.r.ReadByte(); err != nil {
+			return true
+		}
+	}
+	s.move('\n')
+	return true
 }
 
 // move counts the byte into the line and column.

@@ -145,9 +145,10 @@ func kindOf(r *engine.Result, column int) exporter.Kind {
 
 // jsonRows is a result that is not a private answer.
 type jsonRows struct {
-	Columns  []string `json:"columns"`
-	Rows     [][]any  `json:"rows"`
-	Warnings []string `json:"warnings,omitempty"`
+	Columns  []string           `json:"columns"`
+	Rows     [][]any            `json:"rows"`
+	Total    map[string]float64 `json:"total,omitempty"`
+	Warnings []string           `json:"warnings,omitempty"`
 }
 
 // jsonAnswer is a private answer. The order of the keys is part of the format.
@@ -183,7 +184,7 @@ type jsonKept struct {
 
 // writeJSON writes one object on one line.
 func writeJSON(w io.Writer, r *engine.Result) error {
-	rows := jsonRows{Columns: make([]string, len(r.Columns)), Rows: finiteRows(r.Rows), Warnings: r.Warnings}
+	rows := jsonRows{Columns: make([]string, len(r.Columns)), Rows: finiteRows(r.Rows), Total: r.Total, Warnings: r.Warnings}
 	for i, c := range r.Columns {
 		rows.Columns[i] = c.Name
 	}

@@ -124,12 +124,27 @@ func Await[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	}
 }
 
-// UntilSignal returns a context that one of the signals ends. A second signal has
+// Signalled is the cause of the end of a context that a signal ended.
+type Signalled struct{ os.Signal }
+
+// Error names the signal.
+func (s Signalled) Error() string { return s.String() }
+
+// UntilSignal returns a context that one of the signals ends; its cause is a Signalled. A second signal has
 // its usual effect.
 func UntilSignal(ctx context.Context, signals ...os.Signal) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(ctx, signals...)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
+	ctx, end := context.WithCancelCause(ctx)
+	came := make(chan os.Signal, 1)
+	signal.Notify(came, signals...)
+	context.AfterFunc(ctx, func() { signal.Stop(came) })
+	go func() {
+		select {
+		case s := <-came:
+			end(Signalled{s})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { end(nil) }
 }
 
 // Size returns the numbers of characters and lines that the terminal of f shows, or 0
