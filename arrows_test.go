@@ -18,7 +18,7 @@ import (
 // arrows says which packages of the tree, of whichever of its modules, each
 // package may import, its tests included. ARCHITECTURE.md draws it. A new package needs a line here.
 var arrows = map[string][]string{
-	".":                       {"driver"},
+	".":                       {"driver", "engine"},
 	"cmd/dpsql":               {"cmd/dpsql/internal/host", "cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/audit", "internal/exporter", "query", "server", "sqlerr", "sqlfront/syntax"},
 	"internal/audit":          {"accounting", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "internal/period", "query", "source", "sqlerr"},
 	"driver":                  {"engine", "query", "sqlerr"},
@@ -98,7 +98,7 @@ var arrows = map[string][]string{
 
 // testArrows says what a package's tests may import beyond that.
 var testArrows = map[string][]string{
-	".":             {"driver", "engine", "sqlerr"},                                          // the examples set a database up, and ask for answers
+	".":             {"sqlerr"},                                                              // the examples set a database up, and ask for answers
 	"examples/plot": {"engine"},                                                              // its tests set a database up
 	"cmd/dpsql":     {"noise", "internal/admissions", "internal/pgtest", "internal/scratch"}, // an audited mechanism draws from a source
 
@@ -124,7 +124,7 @@ var testArrows = map[string][]string{
 // kept says which packages may use an import from outside the module, or one
 // below it, in code that is shipped. None means tests only.
 var kept = map[string][]string{
-	"log":                                    {"examples/ask", "server", "cmd/dpsql"},                          // what is logged is read by others than who asked: server logs no value
+	"log":                                    {"driver", "examples/ask", "server", "cmd/dpsql"},                // what is logged is read by others than who asked: server logs no value
 	"math/rand":                              {"bench/workload", "internal/admissions", "internal/seeds"},      // draw data, never noise
 	"crypto/rand":                            {"noise", "internal/scram", "server", "cmd/dpsql/internal/host"}, // noise, salts, keys to cancel by, certificates
 	"github.com/xdg-go":                      {"internal/scram"},
@@ -301,7 +301,7 @@ func TestArrowsAreChecked(t *testing.T) {
 		{goFile{path: "source/a_test.go", imports: []string{"dpsql/source", "math/rand/v2"}}, ""},
 		{goFile{path: "noise/a.go", imports: []string{"crypto/rand"}}, ""},
 		{goFile{path: "a_test.go", imports: []string{"dpsql", "dpsql/engine"}}, ""},
-		{goFile{path: "a.go", imports: []string{"dpsql/engine"}}, `a.go imports "dpsql/engine"`},
+		{goFile{path: "a.go", imports: []string{"dpsql/catalog"}}, `a.go imports "dpsql/catalog"`},
 		{goFile{path: "source/a.go", imports: []string{"dpsql/catalog"}}, `source/a.go imports "dpsql/catalog"`},
 		{goFile{path: "source/a_test.go", imports: []string{"dpsql/engine"}}, `source/a_test.go imports "dpsql/engine"`},
 		{goFile{path: "query/a.go", imports: []string{"dpsql/noise"}}, `query/a.go imports "dpsql/noise"`},
@@ -326,13 +326,14 @@ func TestArrowsAreChecked(t *testing.T) {
 }
 
 // TestContextsCarryNoValues: what a function needs is among its arguments, where
-// its callers see it. A context carries an end and nothing else.
+// its callers see it. A context carries an end and nothing else, but for what a program tells
+// the driver: database/sql hands on a context and no other argument.
 func TestContextsCarryNoValues(t *testing.T) {
 	for _, f := range moduleFiles(t) {
 		if f.test() {
 			continue
 		}
-		if strings.Contains(f.text, "context.WithValue(") {
+		if n := strings.Count(f.text, "context.WithValue("); n > 1 || n == 1 && f.path != "driver/settings.go" {
 			t.Errorf("%s puts a value into a context", f.path)
 		}
 	}

@@ -41,4 +41,27 @@
 // for Sparse Queries". ARCHITECTURE.md draws the arrows between them.
 package dpsql
 
-import _ "dpsql/driver" // registers "dpsql"
+import (
+	"context"
+
+	"dpsql/driver" // registers "dpsql"
+)
+
+// Settings are the settings of SET for one call. A field that is zero leaves its setting as the connection has it.
+type Settings struct {
+	Mechanism  string  // auto, direct, projection, marginals, smw, or the name of a release or mechanism
+	Accuracy   float64 // in counts: what is not known so well for free is bought
+	Confidence float64 // of margins, between 0 and 1
+	Clamp      string  // on: negative counts are 0; or off
+	Unverified string  // off: answers without a margin are refused; or on
+	Margins    string  // proven or simulated
+}
+
+// With returns a context whose statements have settings of their own, whichever connection of a pool runs them:
+//
+//	err := db.QueryRowContext(dpsql.With(ctx, dpsql.Settings{Accuracy: 50}), query).Scan(&n)
+//
+// They add to those of ctx. A value that SET refuses is an error of the statement.
+func With(ctx context.Context, s Settings) context.Context {
+	return driver.With(ctx, driver.Settings(s))
+}

@@ -10,8 +10,6 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"dpsql/driver"
-	"dpsql/engine"
 	"dpsql/sqlerr"
 )
 
@@ -20,7 +18,7 @@ func Example_dataSourceName() {
 	path, remove := clinic()
 	defer remove()
 	db, err := sql.Open("dpsql", path+"?role=analyst&readonly=true&busy_timeout=2s"+
-		"&mechanism=projection&accuracy=50&confidence=0.99&clamp=on&unverified=off&margins=proven")
+		"&mechanism=projection&accuracy=50&confidence=0.99&clamp=on&unverified=off&margins=proven&times=text")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -78,37 +76,6 @@ func Example_groups() {
 	// Output:
 	// F 200 ± 0
 	// M 200 ± 0
-}
-
-// What an answer cost, and who gave it, is reached through sql.Conn.Raw.
-func Example_lastAnswer() {
-	path, remove := clinic()
-	defer remove()
-	db, err := sql.Open("dpsql", path+"?role=analyst")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer db.Close()
-	ctx := context.Background()
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer conn.Close()
-	var n int64
-	if err := conn.QueryRowContext(ctx, `SELECT COUNT(*) FROM visits WHERE sex = 'F'`).Scan(&n); err != nil {
-		log.Fatal(err)
-	}
-	var answer *engine.Answer
-	err = conn.Raw(func(c any) error {
-		answer = c.(driver.Answerer).LastAnswer()
-		return nil
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(answer.Via, answer.Mechanism, answer.Support, answer.Cost.Epsilon, answer.Cost.Rho, answer.Confidence)
-	// Output: cells projection 100 0 0 0.95
 }
 
 // There are no transactions, and whoever asks is told what to do instead.

@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"database/sql/driver"
+	"log/slog"
 
 	"dpsql/engine"
 	"dpsql/sqlerr"
@@ -27,6 +28,7 @@ type Answerer interface {
 type conn struct {
 	session *engine.Session
 	texts   bool           // dates and timestamps are texts in rows
+	logger  *slog.Logger   // gets warnings; may be nil
 	last    *engine.Answer // of the last statement; nil if that was not an answer
 }
 
@@ -71,6 +73,9 @@ func (c *conn) Prepare(text string) (driver.Stmt, error) {
 // PrepareContext parses the statement. Running it does not parse it again.
 func (c *conn) PrepareContext(_ context.Context, text string) (driver.Stmt, error) {
 	p, err := engine.Prepare(text)
+	if err == nil {
+		err = lost(p)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -95,18 +100,34 @@ func (c *conn) ExecContext(ctx context.Context, text string, args []driver.Named
 	return st.(*statement).ExecContext(ctx, args)
 }
 
-// run runs a statement and keeps its answer.
+// run runs a statement under the settings of the context, and keeps its answer.
 func (c *conn) run(ctx context.Context, p *engine.Prepared, args []driver.NamedValue) (*engine.Result, error) {
 	c.last = nil
+	if _, _, sets := p.Setting(); !sets {
+		restore, err := c.set(ctx)
+		if err != nil {
+			return nil, hinted(err)
+		}
+		defer restore()
+	}
 	p, values, err := c.fill(ctx, p, args)
 	if err != nil {
 		return nil, err
 	}
 	r, err := c.session.ExecPrepared(ctx, p, values)
-	if err == nil {
-		c.last = r.Answer
+	if err != nil {
+		return nil, hinted(err)
 	}
-	return r, err
+	c.last = r.Answer
+	if c.logger != nil {
+		for _, w := range r.Warnings {
+			c.logger.WarnContext(ctx, w)
+		}
+	}
+	if report := callOf(ctx).report; report != nil {
+		report(r)
+	}
+	return r, nil
 }
 
 // statement is a prepared statement.

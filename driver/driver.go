@@ -29,6 +29,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"log/slog"
 	"net/url"
 	"strconv"
 	"strings"
@@ -51,6 +52,26 @@ func (d Driver) Open(name string) (driver.Conn, error) {
 		return nil, err
 	}
 	return c.Connect(context.Background())
+}
+
+// Options are what a data source name says behind the path. The zero value has the same defaults.
+type Options struct {
+	Role        engine.Role   // curator, or analyst: who may ask, and nothing else
+	ReadOnly    bool          // refuse every write to the file: nothing can be bought, and mechanisms do not answer
+	BusyTimeout time.Duration // how long to wait for another process; 5 s by default, and below 0 not at all
+	Settings    Settings      // those that connections begin with
+	TextTimes   bool          // dates and timestamps in rows are texts
+	Logger      *slog.Logger  // gets the warnings of statements; they have no value of a row. It may be nil
+}
+
+// NewConnector returns a connector for sql.OpenDB. The first connection opens the file, and sql.DB.Close closes it.
+func NewConnector(path string, o Options) (driver.Connector, error) {
+	settings := engine.DefaultSettings()
+	if err := o.Settings.apply(settings.Set); err != nil {
+		return nil, err
+	}
+	return &connector{path: path, options: engine.Options{Role: o.Role, ReadOnly: o.ReadOnly, BusyTimeout: o.BusyTimeout, Settings: &settings},
+		texts: o.TextTimes, logger: o.Logger}, nil
 }
 
 // OpenConnector parses a data source name. The file is opened by the first
@@ -111,6 +132,7 @@ type connector struct {
 	path    string
 	options engine.Options
 	texts   bool // dates and timestamps are texts in rows
+	logger  *slog.Logger
 	mu      sync.Mutex
 	db      *engine.DB
 }
@@ -128,7 +150,7 @@ func (c *connector) Connect(context.Context) (driver.Conn, error) {
 		}
 		c.db = db
 	}
-	return &conn{session: c.db.NewSession(), texts: c.texts}, nil
+	return &conn{session: c.db.NewSession(), texts: c.texts, logger: c.logger}, nil
 }
 
 // Close closes the database; sql.DB.Close calls it.

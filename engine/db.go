@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -302,6 +303,9 @@ func (s *Session) Set(name, value string) error { return s.settings.Set(name, va
 // Settings returns the current settings.
 func (s *Session) Settings() Settings { return s.settings }
 
+// SetSettings changes all settings to what Settings returned.
+func (s *Session) SetSettings(all Settings) { s.settings = all }
+
 // SetDirectory sets the folder that file names in statements are relative to. "" means the
 // working directory.
 func (s *Session) SetDirectory(dir string) { s.dir = dir }
@@ -404,6 +408,15 @@ func (p *Prepared) settings(s Settings) (Settings, error) {
 // Parameters returns the names of the statement's arguments, in order. An argument without
 // a name is "".
 func (p *Prepared) Parameters() []string { return p.read.Parameters }
+
+// Setting returns the name and the value of SET name = value. It is not ok for another statement.
+func (p *Prepared) Setting() (name, value string, ok bool) {
+	set, ok := p.read.Statement.(*syntax.Set)
+	if ok {
+		name, value = strings.ToLower(set.Name.Text), set.Value
+	}
+	return name, value, ok
+}
 
 // Shapes returns what the parameters stand for; nil if each is a value.
 func (p *Prepared) Shapes() []syntax.Shape { return p.read.Shapes }

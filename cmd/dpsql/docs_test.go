@@ -1060,7 +1060,7 @@ func TestDocument(t *testing.T) {
 // TestDocsNameDataSources holds the page of the driver to its options.
 func TestDocsNameDataSources(t *testing.T) {
 	text := readText(t, filepath.Join(docsDir, "driver.md"))
-	for _, name := range append([]string{"role", "readonly", "busy_timeout"}, engine.SettingNames...) {
+	for _, name := range append([]string{"role", "readonly", "busy_timeout", "times"}, engine.SettingNames...) {
 		if !strings.Contains(text, "| `"+name+"` |") || !strings.Contains(text, name+"=") {
 			t.Errorf("docs/driver.md has no line, or no example, of %s", name)
 		}
