@@ -219,6 +219,29 @@ func TestDomainsRoundTrip(t *testing.T) {
 	if _, _, err := catalog.DecodeDomain("DATE", text); sqlerr.CodeOf(err) != sqlerr.Corrupt {
 		t.Errorf("%s is read as DATE: %v", text, err)
 	}
+	clock, err := query.TimestampForm(query.StoredClock, 900)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []query.Column{{Domain: clock.NewDay(true), Form: clock}, {Domain: domain(clock.NewRange("8:00", "17:45", false)), Form: clock.Clamped()}} {
+		text, err := catalog.EncodeDomain(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, f, err := catalog.DecodeDomain("TIME", text); err != nil || f != c.Form || d.String() != c.Domain.String() {
+			t.Errorf("%s came back as %v of %v: %v", text, d, f, err)
+		}
+		for _, typ := range []string{"DATE", "TIMESTAMP", "INTEGER"} {
+			if _, _, err := catalog.DecodeDomain(typ, text); sqlerr.CodeOf(err) != sqlerr.Corrupt {
+				t.Errorf("%s is read as %s: %v", text, typ, err)
+			}
+		}
+	}
+	for _, text := range []string{`{"range":[0,1],"stored":"clock"}`, `{"range":[0,96],"stored":"clock","step":900}`, `{"range":[-1,9],"stored":"clock","step":900}`, `{"range":[0,9],"stored":"clock","step":7000}`} {
+		if d, f, err := catalog.DecodeDomain("TIME", text); sqlerr.CodeOf(err) != sqlerr.Corrupt {
+			t.Errorf("%s is read as %v of %v: %v", text, d, f, err)
+		}
+	}
 	for _, numeric := range [][2]int{{0, 0}, {10, 2}} {
 		steps, err := query.NewSteps(big.NewRat(-1, 1), big.NewRat(5, 2), big.NewRat(1, 100), true)
 		if err != nil {

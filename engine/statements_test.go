@@ -32,7 +32,8 @@ var worlds = []world{
 	{"admissions", func(*testing.T) []string {
 		return append(clinicRaw(400),
 			`CREATE TABLE raw_people AS SELECT sex, age, zip, age % 7 AS n FROM raw_admissions`,
-			`CREATE TABLE raw_days AS SELECT date('2024-01-01', age || ' days') AS day, datetime('2024-01-01', age || ' hours') AS at, age % 2 AS b FROM raw_admissions`)
+			`CREATE TABLE raw_days AS SELECT date('2024-01-01', age || ' days') AS day, datetime('2024-01-01', age || ' hours') AS at, age % 2 AS b FROM raw_admissions`,
+			`CREATE TABLE raw_shifts AS SELECT time('2024-01-01', (age * 977) || ' seconds') AS began, CASE WHEN age % 7 THEN strftime('%H:%M', '2024-01-01', (age * 13) || ' minutes') END AS ended, age % 2 AS b FROM raw_admissions`)
 	}, []string{`CREATE PUBLIC TABLE icd10`,
 		`CREATE PRIVATE TABLE admissions (sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 120, diagnosis TEXT IN (SELECT code FROM icd10), zip TEXT)
 			FROM raw_admissions WITH (epsilon = 1000, delta = 1e-6, interactive = 0.9)`,
@@ -40,6 +41,8 @@ var worlds = []world{
 			FROM raw_people WITH (epsilon = 1000, delta = 1e-6, interactive = 0.9)`,
 		`CREATE PRIVATE TABLE t (day DATE BETWEEN '2024-01-01' AND '2024-12-31', at TIMESTAMP BETWEEN '2024-01-01' AND '2024-01-31' STEP '1 hour', b BOOLEAN)
 			FROM raw_days WITH (epsilon = 1000, delta = 1e-6, interactive = 0.9)`,
+		`CREATE PRIVATE TABLE shifts (began TIME STEP '15 minutes', ended TIME BETWEEN '08:00' AND '17:45' STEP '15 minutes' OR NULL CLAMP, b BOOLEAN)
+			FROM raw_shifts WITH (epsilon = 1000, delta = 1e-6, interactive = 0.9)`,
 		`CREATE RELEASE adm_cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 1, transform = identity)`}},
 }
 

@@ -23,6 +23,7 @@ const (
 	Bool      = query.SQLBool
 	Date      = query.SQLDate
 	Timestamp = query.SQLTimestamp
+	Time      = query.SQLTime
 )
 
 // Columns returns the columns that a statement will have, without running it. They are those that
@@ -107,7 +108,7 @@ func (s *Session) describeStatement(ctx context.Context, p *Prepared, args []que
 }
 
 // plain are the types that people see where Column.Type says what SQLite has.
-var plain = map[Type]Type{Int8: Int8, Bool: Int8, Float8: Float8, Numeric: Float8, Text: Text, Date: Text, Timestamp: Text}
+var plain = map[Type]Type{Int8: Int8, Bool: Int8, Float8: Float8, Numeric: Float8, Text: Text, Date: Text, Timestamp: Text, Time: Text}
 
 // describeQuery binds a query: the private aggregate that it is, or those in it.
 func (s *Session) describeQuery(ctx context.Context, p *Prepared, args []query.Value, described bool) (description, error) {

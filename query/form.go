@@ -19,7 +19,7 @@ import (
 // The values of a BOOLEAN are 0 and 1, which TRUE and FALSE are in a statement.
 //
 // A DATE and a TIMESTAMP are counted in steps since 1970-01-01 00:00:00 UTC, a DATE in
-// days. A moment belongs to the step that it lies in. The order of steps is that of the
+// days. A TIME is a TIMESTAMP of that day alone, which is not shown. A moment belongs to the step that it lies in. The order of steps is that of the
 // texts of their beginnings, so that a comparison is one of integers, and a range of them
 // is a range of integers.
 //
@@ -60,9 +60,10 @@ const (
 	StoredISO    Stored = iota // a text YYYY-MM-DD; of a TIMESTAMP, with HH:MM or HH:MM:SS behind it or not
 	StoredJulian               // a number: days since noon of November 24th, 4714 BC, to the nearest millisecond
 	StoredUnix                 // a number: seconds since 1970-01-01
+	StoredClock                // of a TIME alone: a text HH:MM or HH:MM:SS
 )
 
-var storedNames = [...]string{StoredISO: "iso", StoredJulian: "julian", StoredUnix: "unix"}
+var storedNames = [...]string{StoredISO: "iso", StoredJulian: "julian", StoredUnix: "unix", StoredClock: "clock"}
 
 // String returns the word behind STORED AS.
 func (s Stored) String() string { return storedNames[s] }
@@ -146,11 +147,25 @@ func (f Form) NewRange(lo, hi string, orNull bool) (Domain, error) {
 	return NewRange(ends[0], ends[1], orNull)
 }
 
-// Read reads a DATE or a TIMESTAMP as a declaration writes it, and returns its moment. Any
+// NewDay returns the domain of all TIMEs, and of NULL if orNull.
+func (f Form) NewDay(orNull bool) Domain {
+	d, _ := NewRange(0, day/f.step-1, orNull) // no error for these bounds
+	return d
+}
+
+// ReadMoment reads a moment, or a time of day where the column is a TIME, as a statement writes it.
+func (f Form) ReadMoment(text string) (moment int64, fraction string, ok bool) {
+	if f.IsClock() {
+		return calendar.ReadClock(text)
+	}
+	return calendar.ReadMoment(text)
+}
+
+// Read reads a DATE, a TIMESTAMP or a TIME as a declaration writes it, and returns its moment. Any
 // other text is refused with an error that shows it.
 func (f Form) Read(text string) (moment int64, err error) {
-	moment, ok := calendar.ParseMoment(text)
-	if ok && (f.family != date || len(text) == 10) {
+	moment, fraction, ok := f.ReadMoment(text)
+	if ok && fraction == "" && (f.family != date || len(text) == 10) && (!f.IsClock() || moment < day) {
 		return moment, nil
 	}
 	shown := text
@@ -158,10 +173,18 @@ func (f Form) Read(text string) (moment int64, err error) {
 		shown = shown[:40]
 	}
 	what := sqlerr.New(sqlerr.Invalid, "%s is not a %s", Text(strings.ToValidUTF8(shown, "?")), strings.ToLower(f.name()))
-	if f.family == date {
-		return 0, what.WithHint("write it as '2024-12-31', with four digits of the year and two of month and day")
+	return 0, what.WithHint("write it as %s", f.Example())
+}
+
+// Example shows how a DATE, a TIMESTAMP or a TIME is written.
+func (f Form) Example() string {
+	switch {
+	case f.IsClock():
+		return "'09:27' or '09:27:30'"
+	case f.family == date:
+		return "'2024-12-31', with four digits of the year and two of month and day"
 	}
-	return 0, what.WithHint("write it as '2024-12-31' or '2024-12-31 23:59:00'")
+	return "'2024-12-31' or '2024-12-31 23:59:00'"
 }
 
 // Floor returns the canonical value of the step that a moment lies in.
@@ -192,13 +215,16 @@ func (f Form) IsClamped() bool { return f.clamped }
 // IsDate reports whether the column is declared DATE.
 func (f Form) IsDate() bool { return f.family == date }
 
-// IsTime reports whether the column is declared DATE or TIMESTAMP.
+// IsClock reports whether the column is declared TIME.
+func (f Form) IsClock() bool { return f.stored == StoredClock }
+
+// IsTime reports whether the column is declared DATE, TIMESTAMP or TIME.
 func (f Form) IsTime() bool { return f.family == date || f.family == timestamp }
 
 // Stored returns how rows hold the values.
 func (f Form) Stored() Stored { return f.stored }
 
-// Step returns the step of a DATE or a TIMESTAMP in seconds.
+// Step returns the step of a DATE, a TIMESTAMP or a TIME in seconds.
 func (f Form) Step() int64 { return f.step }
 
 // IsStepped reports whether the column is declared REAL or NUMERIC. Its canonical values
@@ -292,6 +318,9 @@ func (f Form) Fits(d Domain) bool {
 		}
 		return f.steps.numerator <= maxExact/max(d.d.hi+1, -d.d.lo, 1)
 	}
+	if f.IsClock() {
+		return f.family == timestamp && d.IsRange() && d.d.lo >= 0 && d.d.hi < day/f.step
+	}
 	return !f.IsTime() || d.IsRange() && d.d.typ == TypeInteger && d.d.lo >= f.Floor(calendar.FirstMoment) && d.d.hi <= f.Floor(calendar.LastMoment)
 }
 
@@ -302,6 +331,8 @@ func (f Form) Shown(v Value) Value {
 		return v
 	case f.family == date:
 		return Text(calendar.Format(v.n))
+	case f.IsClock():
+		return Text(calendar.FormatClock(v.n * f.step))
 	}
 	return Text(calendar.FormatMoment(v.n * f.step))
 }
@@ -316,8 +347,8 @@ func (c Column) Canonical(shown Value) (Value, bool) {
 	case !f.IsTime() || shown.IsNull():
 		return shown, true
 	}
-	moment, ok := calendar.ParseMoment(shown.Str())
-	return Int(f.Floor(moment)), ok && moment%f.step == 0
+	moment, fraction, ok := f.ReadMoment(shown.Str())
+	return Int(f.Floor(moment)), ok && fraction == "" && moment%f.step == 0
 }
 
 // collation returns the words behind a domain of texts.
@@ -336,7 +367,12 @@ func (c Column) ShownType() Type {
 	return c.Domain.Type()
 }
 
-func (f Form) name() string { return [...]string{"", "DATE", "TIMESTAMP"}[f.family] }
+func (f Form) name() string {
+	if f.IsClock() {
+		return "TIME"
+	}
+	return [...]string{"", "DATE", "TIMESTAMP"}[f.family]
+}
 
 // TypeName returns the declared type of the column.
 func (c Column) TypeName() string {
@@ -384,7 +420,7 @@ func (c Column) DomainText() string {
 		text += " STEP '" + stepText(f.step) + "'"
 	}
 	text += f.orNullClamp(d)
-	if f.stored != StoredISO {
+	if f.stored != StoredISO && f.stored != StoredClock {
 		text += " STORED AS " + f.stored.String()
 	}
 	return text

@@ -23,6 +23,7 @@ const (
 	SQLBool      SQLType = "bool"
 	SQLDate      SQLType = "date"
 	SQLTimestamp SQLType = "timestamp"
+	SQLTime      SQLType = "time"
 )
 
 // SQLType returns the type of what Shown returns.
@@ -30,6 +31,8 @@ func (c Column) SQLType() SQLType {
 	switch f := c.Form; {
 	case f.family == date:
 		return SQLDate
+	case f.IsClock():
+		return SQLTime
 	case f.family == timestamp:
 		return SQLTimestamp
 	case f.family == boolean:
@@ -45,8 +48,8 @@ func (c Column) SQLType() SQLType {
 }
 
 // ValueOf returns a value of a result's rows as one of its column's type: an int64, a float64 for
-// SQLFloat8 and SQLNumeric, a bool, or a string. A date is YYYY-MM-DD, and a timestamp
-// YYYY-MM-DD HH:MM:SS. NULL is nil. An integer beyond 64 bits, which SQLite computes as a REAL, is
+// SQLFloat8 and SQLNumeric, a bool, or a string. A date is YYYY-MM-DD, a timestamp
+// YYYY-MM-DD HH:MM:SS, and a time HH:MM:SS. NULL is nil. An integer beyond 64 bits, which SQLite computes as a REAL, is
 // the nearest end of their range. A date before the year 1 is NULL. ValueOf returns false for a
 // value that is none of the type. Only arguments that are none of their parameter's type can
 // bring one about.
@@ -79,6 +82,9 @@ func (typ SQLType) ValueOf(v any) (any, bool) {
 		switch {
 		case typ == SQLText:
 			return x, true
+		case typ == SQLTime:
+			_, _, ok := calendar.ReadClock(x)
+			return calendar.Canonical(x), ok
 		case typ != SQLDate && typ != SQLTimestamp:
 		case strings.HasPrefix(x, "-") || strings.HasPrefix(x, "0000-"):
 			return nil, true
@@ -131,7 +137,7 @@ const longestNumber = 1000
 
 // Parse returns the argument of the type that a text stands for, as PostgreSQL reads texts of the
 // type. Dates and timestamps have the form of ISO 8601, without a fraction of a second. A zone
-// behind a timestamp is ignored, as in PostgreSQL.
+// behind a timestamp is ignored, as in PostgreSQL. A time is HH:MM:SS.
 func (typ SQLType) Parse(text string) (Value, error) {
 	trimmed := strings.Trim(text, " \t\n\v\f\r")
 	switch typ {
@@ -152,6 +158,9 @@ func (typ SQLType) Parse(text string) (Value, error) {
 	case SQLTimestamp:
 		moment, ok := calendar.ParseMoment(withoutZone(trimmed))
 		return Text(calendar.FormatMoment(moment)), typ.unless(ok, text)
+	case SQLTime:
+		_, _, ok := calendar.ReadClock(trimmed)
+		return Text(calendar.Canonical(trimmed)), typ.unless(ok, text)
 	}
 	return Text(text), nil
 }
@@ -223,7 +232,7 @@ func withoutZone(text string) string {
 
 // names are the types as PostgreSQL's errors call them.
 var names = map[SQLType]string{SQLInt8: "bigint", SQLFloat8: "double precision", SQLNumeric: "numeric", SQLText: "text", SQLBool: "boolean",
-	SQLDate: "date", SQLTimestamp: "timestamp"}
+	SQLDate: "date", SQLTimestamp: "timestamp", SQLTime: "time"}
 
 // unless returns the error for a text that is none of the type.
 func (typ SQLType) unless(valid bool, text string) error {
@@ -236,6 +245,8 @@ func (typ SQLType) unless(valid bool, text string) error {
 		return err.WithHint("write it as 2024-12-31")
 	case SQLTimestamp:
 		return err.WithHint("write it as 2024-12-31 23:59:00")
+	case SQLTime:
+		return err.WithHint("write it as 09:27:30")
 	}
 	return err
 }

@@ -147,7 +147,7 @@ func (c *conn) learnTypes(ctx context.Context, st *statement, types []uint32) er
 		}
 		if one := pgcatalog.ElementOf(st.types[i]); !list && !known(st.types[i]) || list && !(known(one) && pgcatalog.ArrayOf(one) == st.types[i]) {
 			return failure("0A000", "parameter $%d has type %d, which is not taken", i+1, st.types[i]).
-				withHint("the types are int2, int4, int8, float4, float8, numeric, text, varchar, bool, date, timestamp, timestamptz and interval, and behind = ANY arrays of these")
+				withHint("the types are int2, int4, int8, float4, float8, numeric, text, varchar, bool, date, time, timestamp, timestamptz and interval, and behind = ANY arrays of these")
 		}
 	}
 	return nil

@@ -33,6 +33,7 @@ const (
 	oidBpchar    = 1042
 	oidVarchar   = 1043
 	oidDate      = 1082
+	oidTime      = 1083
 	oidTimestamp = 1114
 	oidNumeric   = 1700
 
@@ -42,7 +43,8 @@ const (
 
 // oids are the types of the engine.
 var oids = map[engine.Type]uint32{
-	engine.Int8: oidInt8, engine.Float8: oidFloat8, engine.Numeric: oidNumeric, engine.Text: oidText, engine.Bool: oidBool, engine.Date: oidDate, engine.Timestamp: oidTimestamp}
+	engine.Int8: oidInt8, engine.Float8: oidFloat8, engine.Numeric: oidNumeric, engine.Text: oidText, engine.Bool: oidBool, engine.Date: oidDate, engine.Timestamp: oidTimestamp,
+	engine.Time: oidTime}
 
 // column is a column of rows that are sent.
 type column struct {
@@ -81,7 +83,7 @@ func sizeOf(oid uint32) int16 {
 		return 2
 	case oidInt4, oidOID, oidFloat4, oidDate:
 		return 4
-	case oidInt8, oidFloat8, oidTimestamp, oidTimestampTZ:
+	case oidInt8, oidFloat8, oidTimestamp, oidTimestampTZ, oidTime:
 		return 8
 	case oidInterval:
 		return 16
@@ -94,7 +96,7 @@ func sizeOf(oid uint32) int16 {
 // known reports whether parameters of a type are taken.
 func known(oid uint32) bool {
 	switch oid {
-	case oidBool, oidName, oidInt8, oidInt2, oidInt4, oidText, oidOID, oidFloat4, oidFloat8, oidUnknown, oidBpchar, oidVarchar, oidDate, oidTimestamp, oidTimestampTZ, oidInterval, oidNumeric:
+	case oidBool, oidName, oidInt8, oidInt2, oidInt4, oidText, oidOID, oidFloat4, oidFloat8, oidUnknown, oidBpchar, oidVarchar, oidDate, oidTime, oidTimestamp, oidTimestampTZ, oidInterval, oidNumeric:
 		return true
 	}
 	return false
@@ -164,6 +166,8 @@ func typeOf(oid uint32) engine.Type {
 		return engine.Date
 	case oidTimestamp, oidTimestampTZ:
 		return engine.Timestamp
+	case oidTime:
+		return engine.Time
 	}
 	return engine.Text
 }
@@ -203,6 +207,12 @@ func decodeBinary(oid uint32, raw []byte) (query.Value, error) {
 		}
 		at := time.Unix(epoch.Unix()+micros/1e6, micros%1e6*1000).UTC()
 		return engine.Timestamp.Parse(at.Format("2006-01-02 15:04:05.999999"))
+	case oidTime:
+		micros := int64(binary.BigEndian.Uint64(raw))
+		if micros < 0 || micros >= 86_400e6 {
+			return query.Value{}, errors.New("the time is not within a day")
+		}
+		return engine.Time.Parse(time.UnixMicro(micros).UTC().Format("15:04:05.999999"))
 	case oidInterval:
 		return decodeInterval(raw), nil
 	case oidNumeric:
@@ -286,7 +296,7 @@ func textColumn(names ...string) []column {
 // typeNames are the names of types that PREPARE takes.
 var typeNames = map[string]uint32{"int": oidInt4, "integer": oidInt4, "int4": oidInt4, "int8": oidInt8, "bigint": oidInt8, "int2": oidInt2, "smallint": oidInt2,
 	"text": oidText, "varchar": oidVarchar, "char": oidBpchar, "bool": oidBool, "boolean": oidBool, "float8": oidFloat8, "float4": oidFloat4, "real": oidFloat4,
-	"numeric": oidNumeric, "decimal": oidNumeric, "date": oidDate, "timestamp": oidTimestamp, "unknown": oidUnknown, "double": oidFloat8}
+	"numeric": oidNumeric, "decimal": oidNumeric, "date": oidDate, "time": oidTime, "timestamp": oidTimestamp, "unknown": oidUnknown, "double": oidFloat8}
 
 // formatOf returns the format of value i: there are none, one for all, or one each.
 func formatOf(formats []int16, i int) (int16, error) {

@@ -162,6 +162,39 @@ func TestStoredTimestamps(t *testing.T) {
 	}
 }
 
+// TestStoredTimes compares texts of times of day with what they are declared as.
+func TestStoredTimes(t *testing.T) {
+	t.Parallel()
+	db := memory(t, "CREATE TABLE raw (c, n TIME, d TEXT COLLATE NOCASE)")
+	for raw, want := range map[any]int64{
+		"00:00": 0, "09:27": 34020, "09:27:30": 34050, "09:27:30.999": 34050, "23:59:59": 86399, "23:59:59.5": 86399,
+		"24:00": -1, "25:10": -1, "9:27": -1, "09:27 pm": -1, "09:60": -1, "09:27:60": -1, "09:27:3": -1, "09:27:": -1, "09:27:30.": -1, "09:27:30.x": -1, "09:27:30.1Z": -1, "09:27Z": -1, " 09:27": -1, "09:27 ": -1,
+		"09:27\x00": -1, "09:27:30\x00": -1, "0927": -1, "09.27": -1, "noon": -1, "": -1, "now": -1, "2024-01-01 09:27": -1, "29:00": -1, "09:27é": -1, int64(34020): -1, 0.5: -1,
+	} {
+		for _, step := range []int64{1, 900, 86_400} {
+			f, err := query.TimestampForm(query.StoredClock, step)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run(t, db, "DELETE FROM raw")
+			run(t, db, "INSERT INTO raw VALUES (?, ?, ?)", raw, raw, raw)
+			var expected source.Cell
+			if want >= 0 {
+				expected = source.Cell{Value: query.Int(want / step), OK: true}
+			}
+			for _, column := range []string{"c", "n", "d"} {
+				var got source.Cell
+				if err := db.QueryRow(source.CanonicalTime("raw", column, f)).Scan(&got); err != nil {
+					t.Fatal(err)
+				}
+				if got != expected {
+					t.Errorf("%q in %s in steps of %d s: got %v (%v), want %v (%v)", raw, column, step, got.Value, got.OK, expected.Value, expected.OK)
+				}
+			}
+		}
+	}
+}
+
 // TestStoredTimestampsRandom compares random moments, stored in each way, with package time.
 func TestStoredTimestampsRandom(t *testing.T) {
 	t.Parallel()

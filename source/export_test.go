@@ -42,8 +42,11 @@ func Canonical(source, column string, as query.Type) string {
 	return "SELECT " + strings.ReplaceAll(canonicalOf(as), "?", columnOf(column)) + from(source)
 }
 
-// CanonicalTime is Canonical for a DATE or a TIMESTAMP.
+// CanonicalTime is Canonical for a DATE, a TIMESTAMP or a TIME.
 func CanonicalTime(source, column string, f query.Form) string {
+	if f.IsClock() {
+		return CanonicalAs(source, query.Column{Name: column, Domain: f.NewDay(true), Form: f})
+	}
 	d, err := f.NewRange("0001-01-01", "9999-12-31", true)
 	if err != nil {
 		panic(err)

@@ -170,11 +170,14 @@ func misfitSteps(c query.Column, a affinity, has func(...string) bool) string {
 	return ""
 }
 
-// misfitTime is misfit for a DATE or a TIMESTAMP. has reports whether the declared type has
+// misfitTime is misfit for a DATE, a TIMESTAMP or a TIME. has reports whether the declared type has
 // one of some parts.
 func misfitTime(c query.Column, a affinity, has func(...string) bool) string {
 	stored := c.Form.Stored()
 	switch {
+	case c.Form.IsClock() && has("INT", "REAL", "FLOA", "DOUB"):
+		return "only texts such as '09:27:30' are of type TIME, and rows with a number are not counted"
+	case c.Form.IsClock():
 	case stored == query.StoredISO && has("INT", "REAL", "FLOA", "DOUB"):
 		return "only texts such as '2024-12-31' are of type " + c.TypeName() + ", and rows with a number are not counted; add STORED AS julian or STORED AS unix where it holds numbers"
 	case stored == query.StoredISO && c.Form.IsDate() && has("TIME"):
@@ -278,7 +281,7 @@ func clamped(form string, of query.Column) string {
 	return fmt.Sprintf("CASE WHEN %s AND %s >= %d THEN %[3]d WHEN %[1]s AND %[2]s <= %[4]d THEN %[4]d ELSE %[5]s END", is, number, hi, lo, form)
 }
 
-// canonicalTime returns the expression for the step of a DATE or a TIMESTAMP. With CLAMP,
+// canonicalTime returns the expression for the step of a DATE, a TIMESTAMP or a TIME. With CLAMP,
 // it is clamped once it is a step at all.
 //
 // The date in a text must be what date() makes of it. That excludes a day that does not
@@ -295,6 +298,8 @@ func canonicalTime(of query.Column) string {
 		valid, seconds = `typeof(?) IN ('integer', 'real') AND ? >= 1721425.5 AND ? < 5373484.5`, `CAST((? - 1721425.5) * 86400000.0 + 0.5 AS INTEGER) / 1000`
 	case query.StoredUnix:
 		valid, seconds = `typeof(?) IN ('integer', 'real') AND ? >= -62135596800 AND ? < 253402300800`, `(CAST(? AS INTEGER) - (? < CAST(? AS INTEGER)) + 62135596800)`
+	case query.StoredClock:
+		valid, seconds = validClock, secondsClock
 	case query.StoredISO:
 		if !f.IsDate() {
 			valid, seconds = validTime, secondsTime
@@ -346,7 +351,10 @@ const (
 		` OR substr(?, 11) GLOB '[ T][0-2][0-9]:[0-5][0-9]*' AND substr(?, 12, 2) < '24'` +
 		` AND (substr(?, 17) IN ('', 'Z') OR substr(?, 17) GLOB ':[0-5][0-9]' OR substr(?, 17) GLOB ':[0-5][0-9]Z'` +
 		` OR substr(?, 17) GLOB ':[0-5][0-9].[0-9]*' AND ltrim(substr(?, 21), '0123456789') IN ('', 'Z')))`
-	secondsTime = `(CAST(julianday(substr(?, 1, 10)) - 1721425.5 AS INTEGER) * 86400 + substr(?, 12, 2) * 3600 + substr(?, 15, 2) * 60` +
+	validClock = `typeof(?) = 'text' AND length(?) = length(CAST(? AS BLOB)) AND ? GLOB '[0-2][0-9]:[0-5][0-9]*' AND substr(?, 1, 2) < '24'` +
+		` AND (length(?) = 5 OR substr(?, 6) GLOB ':[0-5][0-9]' OR substr(?, 6) GLOB ':[0-5][0-9].[0-9]*' AND ltrim(substr(?, 10), '0123456789') = '')`
+	secondsClock = `(62135596800 + substr(?, 1, 2) * 3600 + substr(?, 4, 2) * 60 + CAST(substr(?, 7, 2) AS INTEGER))`
+	secondsTime  = `(CAST(julianday(substr(?, 1, 10)) - 1721425.5 AS INTEGER) * 86400 + substr(?, 12, 2) * 3600 + substr(?, 15, 2) * 60` +
 		` + CAST(substr(?, 18, 2) AS INTEGER))`
 )
 

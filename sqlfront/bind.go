@@ -49,7 +49,7 @@ func Describe(s *syntax.Select, t Table) (*Bound, error) {
 
 // examples are values of types.
 var examples = map[query.SQLType]query.Value{query.SQLInt8: query.Int(1), query.SQLFloat8: query.Int(1), query.SQLNumeric: query.Int(1), query.SQLBool: query.Int(1),
-	query.SQLText: query.Text(""), "": query.Text(""), query.SQLDate: query.Text("2024-01-01"), query.SQLTimestamp: query.Text("2024-01-01 00:00:00")}
+	query.SQLText: query.Text(""), "": query.Text(""), query.SQLDate: query.Text("2024-01-01"), query.SQLTimestamp: query.Text("2024-01-01 00:00:00"), query.SQLTime: query.Text("12:00:00")}
 
 func bind(s *syntax.Select, t Table, b *binder) (*Bound, error) {
 	b.s, b.g, b.table, b.u, b.read, b.spent = s, s.Tokens, t, t.Universe(), make(map[string]*PublicRows), new(effort)

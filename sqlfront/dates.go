@@ -14,6 +14,7 @@ import (
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
+	"dpsql/sqlfront/types"
 )
 
 // Clock is a Table that knows when the statement began. CURRENT_DATE and 'now' are that
@@ -36,26 +37,28 @@ var anyDate = query.Column{Name: "the other side", Form: query.DateForm(query.St
 
 // anyMoment stands for a moment that is compared and is no column.
 func anyMoment() query.Column {
-	seconds, _ := query.TimestampForm(query.StoredISO, 1) // a second divides a day
+	return anySecond(query.StoredISO)
+}
+
+func anySecond(stored query.Stored) query.Column {
+	seconds, _ := query.TimestampForm(stored, 1) // a second divides a day
 	return query.Column{Name: anyDate.Name, Form: seconds}
 }
 
-// readTime reads a constant that is compared with a DATE or a TIMESTAMP, and returns it in
+// readTime reads a constant that is compared with a DATE, a TIMESTAMP or a TIME, and returns it in
 // the column's steps. With a time of day, it is a fraction of a day. Inside a step of a
 // TIMESTAMP it is refused: whether a row is before it is not known. A second is not divided: rows
 // have no fractions of it. An argument's value is not shown.
 func readTime(k constant, c query.Column) (constant, error) {
 	name := c.Name + " is " + c.TypeName() + " and is compared with "
-	hint := "write it as '2024-12-31', with four digits of the year and two of month and day"
-	if !c.Form.IsDate() {
-		hint = "write it as '2024-12-31' or '2024-12-31 23:59:00'"
-	}
 	if k.isNumber() {
-		return k, sqlerr.New(sqlerr.Invalid, "%sthe number %s", name, k.label()).WithHint("write it in single quotes, as '2024-12-31'").At(k.source.Position)
+		example, _, _ := strings.Cut(c.Form.Example()[1:], "'")
+		return k, sqlerr.New(sqlerr.Invalid, "%sthe number %s", name, k.label()).WithHint("write it in single quotes, as '%s'", example).At(k.source.Position)
 	}
-	moment, fraction, ok := calendar.ReadMoment(k.value.Str())
+	moment, fraction, ok := c.Form.ReadMoment(k.value.Str())
 	if !ok {
-		return k, sqlerr.New(sqlerr.Invalid, "%s%s, which is not a %s", name, k.label(), syntax.LowerASCII(c.TypeName())).WithHint("%s", hint).At(k.source.Position)
+		return k, sqlerr.New(sqlerr.Invalid, "%s%s, which is not a %s", name, k.label(), syntax.LowerASCII(c.TypeName())).
+			WithHint("write it as %s", c.Form.Example()).At(k.source.Position)
 	}
 	n := c.Form.Floor(moment)
 	k.value, k.real = query.Int(n), nil
@@ -103,12 +106,21 @@ func (b *binder) alignTimes(x, y *expr, left sqlparser.Expr) (*expr, *expr, erro
 			c = b.u.Columns()[x.column]
 		} else if x.time == isDay {
 			c = anyDate
+		} else if x.time == isClock {
+			c = anySecond(query.StoredClock)
 		}
 		k := b.timeConstant(y, left)
 		if _, err := readTime(k, c); err != nil {
 			return nil, nil, err
 		}
 		y = dated(constantExpr(k))
+	}
+	if (x.time == isClock) != (y.time == isClock) && y.time != 0 {
+		return nil, nil, sqlerr.New(sqlerr.Invalid, "a time of day is compared with a date, which is never equal").
+			WithHint("compare it with a time, as '09:27', and date(x) or x::time of a moment with what it has").At(b.g.StartToken(left).Position)
+	}
+	if x.time == isClock {
+		return x, asClock(y), nil
 	}
 	if x.time != isDay || y.time != isDay {
 		x, y = asMoment(x), asMoment(y)
@@ -121,12 +133,7 @@ func asMoment(x *expr) *expr {
 	if x.time == isMoment {
 		return x
 	}
-	y := apply(valueOperation("a comparison with a date", constantBounds(anyText), func(args []scalar) scalar {
-		if !args[0].isText() {
-			return args[0]
-		}
-		return textOf(calendar.Canonical(args[0].value.Str()))
-	}), x)
+	y := canonicalText(x)
 	if x.time == isDay {
 		y = dateCall("datetime", x)
 	}
@@ -134,12 +141,35 @@ func asMoment(x *expr) *expr {
 	return y
 }
 
-// dated returns a constant as a day, or as a moment if it has a time of day. Other constants stay
-// as they are.
+// asClock returns a text as the time of day that it is, if it is one.
+func asClock(x *expr) *expr {
+	if x.time == isClock {
+		return x
+	}
+	y := canonicalText(x)
+	y.time, y.derived = isClock, !y.isConstant()
+	return y
+}
+
+// canonicalText returns texts that are dates, moments or times in their form.
+func canonicalText(x *expr) *expr {
+	return apply(valueOperation("a comparison with a date", constantBounds(anyText), func(args []scalar) scalar {
+		if !args[0].isText() {
+			return args[0]
+		}
+		return textOf(calendar.Canonical(args[0].value.Str()))
+	}), x)
+}
+
+// dated returns a constant as a day, as a moment if it has a time of day, or as a time of day that has
+// no day. Other constants stay as they are.
 func dated(x *expr) *expr {
 	text := x.full.lo.value.Str()
 	moment, fraction, ok := calendar.ReadMoment(text)
+	_, _, clock := calendar.ReadClock(text)
 	switch {
+	case clock:
+		return inTime(isClock, constantOf(exactly(textOf(calendar.Canonical(text)))))
 	case !ok:
 		return x
 	case fraction != "":
@@ -165,6 +195,9 @@ func alike(values []*expr) (time temporal) {
 			return 0
 		}
 	}
+	if time == isClock && slices.ContainsFunc(alike, func(x *expr) bool { return x.time != isClock && !x.full.isNull() }) {
+		return 0
+	}
 	for i, x := range alike {
 		if values[i] = x; time == isMoment && !x.full.isNull() {
 			values[i] = asMoment(x)
@@ -184,7 +217,7 @@ var timeFunctions = map[string]struct {
 	"unixepoch": {func(m int64) scalar { return integerOf(m) }, 0},
 	"julianday": {func(m int64) scalar { return realOf(float64(m*1000+210_866_760_000_000) / 86_400_000) }, 0}, // as SQLite divides
 	"strftime":  {},
-	"time":      {},
+	"time":      {time: isClock},
 }
 
 // timeFunction returns a function of dates by its lower-case name.
@@ -235,7 +268,7 @@ func momentOf(args []scalar) (moment int64, other scalar, ok bool) {
 			return 0, refused("a modifier that is no text"), false
 		}
 	}
-	if moment, _, ok = calendar.ReadMoment(args[0].value.Str()); !ok || !args[0].isText() {
+	if moment, _, ok = calendar.ReadAny(args[0].value.Str()); !ok || !args[0].isText() {
 		return 0, scalar{}, false
 	}
 	for _, x := range args[1:] {
@@ -255,8 +288,8 @@ func momentOf(args []scalar) (moment int64, other scalar, ok bool) {
 // moments lie between what it makes of the bounds, with that much room.
 func momentsBetween(args []bounds) (lo, hi int64, null, ok bool) {
 	x := args[0]
-	lo, _, known := calendar.ReadMoment(x.lo.value.Str())
-	hi, _, also := calendar.ReadMoment(x.hi.value.Str())
+	lo, _, known := calendar.ReadAny(x.lo.value.Str())
+	hi, _, also := calendar.ReadAny(x.hi.value.Str())
 	if !known || !also || !x.isText() || !x.hi.isText() {
 		return 0, 0, false, false
 	}
@@ -362,6 +395,14 @@ func (b *binder) dateArguments(name string, e *sqlparser.FuncExpr, args []*expr)
 		args = append(args, constantOf(exactly(textOf(b.now()))))
 	}
 	x := args[place]
+	if x.time == 0 && x.isConstant() {
+		if y := dated(x); y.time == isClock {
+			x, args[place] = y, y
+		}
+	}
+	if x.time == isClock {
+		return args, b.clockArguments(name, e, args)
+	}
 	if x.time != 0 || x.full.isNull() || x.full.undefined() {
 		return args, nil
 	}
@@ -382,6 +423,27 @@ func (b *binder) dateArguments(name string, e *sqlparser.FuncExpr, args []*expr)
 		WithHint("it takes a column declared DATE, a date as '2024-12-31', 'now', and what such a function makes of them")
 }
 
+// clockArguments refuses functions of a time of day that need a date. DATE_TRUNC to hours, which makes a
+// moment of one, makes a time of the other.
+func (b *binder) clockArguments(name string, e *sqlparser.FuncExpr, args []*expr) error {
+	call, _ := b.g.Node(e).(*syntax.Call)
+	truncates, plain := call != nil && call.Moment && name != "date", len(args) == 1
+	if name == "strftime" {
+		format := args[0].full.lo.value.Str()
+		if truncates {
+			format = strings.TrimPrefix(format, "%Y-%m-%d ")
+			args[0] = constantOf(exactly(textOf(format)))
+		}
+		l, _ := calendar.ParseLayout(format)
+		truncates, plain = l.IsClock(), len(args) == 2
+	}
+	if plain && (truncates || name == "time" || name == "unixepoch") {
+		return nil
+	}
+	return b.g.FirstToken(e).Unsupported("a date of a time of day").
+		WithHint(types.OfClock)
+}
+
 // dateArithmetic compiles + and - where an operand is a date: the days between two dates,
 // and a date some days later. It is false if neither operand is one.
 func (b *binder) dateArithmetic(e *sqlparser.BinaryExpr, x, y *expr) (*expr, bool, error) {
@@ -396,6 +458,8 @@ func (b *binder) dateArithmetic(e *sqlparser.BinaryExpr, x, y *expr) (*expr, boo
 	switch {
 	case !minus && e.Operator != sqlparser.PlusStr:
 		return refuse(hint)
+	case x.time == isClock || y.time == isClock:
+		return refuse("EXTRACT(EPOCH FROM t) is a number of seconds")
 	case x.time == isMoment || y.time == isMoment:
 		return refuse("date(x) has no time of day, and unixepoch(x) is a number of seconds")
 	case minus && !y.full.isNumber():

@@ -89,6 +89,10 @@ func (b *binder) functionExpr(e *sqlparser.FuncExpr) (*expr, error) {
 		if args, err = b.dateArguments(name, e, args); err != nil {
 			return nil, err
 		}
+		if name == "datetime" && args[0].time == isClock { // DATE_TRUNC of a time of day
+			name = "time"
+			f, _ = timeFunction(name)
+		}
 	}
 	var x *expr
 	if name == "min" || name == "max" {
@@ -103,7 +107,9 @@ func (b *binder) functionExpr(e *sqlparser.FuncExpr) (*expr, error) {
 		if name == "strftime" {
 			l, _ := calendar.ParseLayout(args[0].full.lo.value.Str())
 			x.digits = l.IsNumber()
-			if at, ok := calendar.ParseMoment(l.Format(0)); ok && l.Format(0) == calendar.FormatMoment(at) {
+			if _, _, ok := calendar.ReadClock(l.Format(0)); ok && args[1].time == isClock && l.Format(0) == calendar.FormatClock(0) {
+				x.time = isClock
+			} else if at, ok := calendar.ParseMoment(l.Format(0)); ok && l.Format(0) == calendar.FormatMoment(at) {
 				x.time = isMoment // so that datetime takes it, as in DATE_TRUNC to hours
 			}
 		}

@@ -443,6 +443,8 @@ func (b *binder) columnExpr(column int) *expr {
 	}
 	if c.Form.IsDate() {
 		x.time = isDay
+	} else if c.Form.IsClock() {
+		x.time = isClock
 	}
 	if c.Form.HasOther() {
 		x.others = []int{column}
@@ -463,12 +465,13 @@ func (b *binder) countPart() error {
 }
 
 // temporal says whether an expression is a date. Its values are then texts that sort as
-// the instants do: YYYY-MM-DD, or that with HH:MM:SS behind a blank.
+// the instants do: YYYY-MM-DD, or that with HH:MM:SS behind a blank, or HH:MM:SS alone.
 type temporal uint8
 
 const (
 	isDay temporal = iota + 1
 	isMoment
+	isClock
 )
 
 // function is one of SQLite's functions on values.

@@ -126,7 +126,7 @@ func TestMalformed(t *testing.T) {
 		{"CREATE RELEASE ‸\"\" ON t USING SMW", m, "empty name", ""},
 		{"CREATE RELEASE r ON t (a ‸b) USING SMW", m, "expected , or ), found b", ""},
 		{"CREATE RELEASE r ON t USING ‸5", m, "expected PROJECTION, MARGINALS or SMW", ""},
-		{"CREATE PRIVATE TABLE t (a ‸IN (1)) FROM r", m, "expected a type, INTEGER, TEXT, BOOLEAN, DATE, TIMESTAMP, REAL or NUMERIC", ""},
+		{"CREATE PRIVATE TABLE t (a ‸IN (1)) FROM r", m, "expected a type, INTEGER, TEXT, BOOLEAN, DATE, TIMESTAMP, TIME, REAL or NUMERIC", ""},
 		{"CREATE PRIVATE TABLE t (a INTEGER IN (1 ‸2)) FROM r", m, "expected , or )", ""},
 		{"CREATE PRIVATE TABLE t (a INTEGER BETWEEN 1 ‸2) FROM r", m, "expected AND, found 2", ""},
 		{"CREATE PRIVATE TABLE t (a TEXT) ‸WITH (epsilon = 1)", m, "expected FROM, found WITH", ""},

@@ -16,7 +16,7 @@ import (
 // other in common are shown as texts. What is computed is a number.
 var dialect = sync.OnceValue(func() *types.Dialect {
 	const unknown, text, integer, real = types.Unknown, query.SQLText, query.SQLInt8, query.SQLFloat8
-	const date, moment = query.SQLDate, query.SQLTimestamp
+	const date, moment, clock = query.SQLDate, query.SQLTimestamp, query.SQLTime
 	list := func(all ...types.Type) []types.Type { return all }
 	all := types.Shared()
 	for _, names := range []iter.Seq[string]{maps.Keys(aggregates), maps.Keys(pairs), maps.Keys(means)} {
@@ -39,7 +39,7 @@ var dialect = sync.OnceValue(func() *types.Dialect {
 	all.Add(types.Function{Entry: true, Result: timeOr(real)}, "low high")
 	all.Add(types.Function{Args: list(date, text), Value: date}, "date")
 	all.Add(types.Function{Args: list(moment, text), Value: moment}, "datetime")
-	all.Add(types.Function{Args: list(moment, text), Value: text}, "time")
+	all.Add(types.Function{Args: list(moment, text), Value: clock}, "time")
 	all.Add(types.Function{Args: list(moment, text), Value: integer}, "unixepoch")
 	all.Add(types.Function{Args: list(moment, text), Value: real}, "julianday")
 	all.Add(types.Function{Args: list(text, moment, text), Value: text}, "strftime")

@@ -24,7 +24,7 @@ func TestTypes(t *testing.T) {
 		{`SELECT m, n, d + 1, d - ? FROM v GROUP BY m, n, d + 1, d - ?`, "timestamp numeric date int8 | date date"},
 		{`SELECT CASE WHEN COUNT(*) > 3 THEN 'many' ELSE 3 END, COALESCE(MIN(d), 'none'), NULL, 9223372036854775807, 9223372036854775808 FROM v`, "text text text int8 float8"},
 		{`SELECT length(s), upper(s), substr(s, 1), date(m), datetime(d), time(m), unixepoch(m), strftime('%Y', d) FROM v GROUP BY 1, 2, 3, 4, 5, 6, 7, 8`,
-			"int8 text text date timestamp text int8 text"},
+			"int8 text text date timestamp time int8 text"},
 		{`SELECT COUNT(*) FROM v WHERE i = ? AND s = ? AND d > ? AND m = ? AND f = ? AND n > ? AND b = ? AND julianday(d) > ?`, "int8 | int8 text date timestamp float8 numeric bool float8"},
 		{`SELECT COUNT(*) FROM v WHERE date(?) < d AND strftime('%Y', ?) = ? AND i IN (VALUES (?), (2)) AND d BETWEEN ? AND '2024-01-09'`, "int8 | date timestamp text int8 date"},
 		{`SELECT SUM(i * ?), COUNT(*) FILTER (WHERE s = ?), COUNT(*) > ? FROM v HAVING ? LIMIT ?`, "int8 int8 bool | int8 text int8 bool int8"},

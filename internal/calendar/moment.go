@@ -2,6 +2,7 @@ package calendar
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -242,6 +243,11 @@ func (l Layout) with(text string) Layout {
 	return append(l, element{text: text})
 }
 
+// IsClock reports whether the layout has no field of a date.
+func (l Layout) IsClock() bool {
+	return !slices.ContainsFunc(l, func(e element) bool { return !strings.ContainsRune("\x00HMS", rune(e.field)) })
+}
+
 // Format writes a moment in the layout.
 func (l Layout) Format(moment int64) string {
 	var b strings.Builder
@@ -329,16 +335,20 @@ func (l Layout) Between(lo, hi int64) (least, most string, ok bool) {
 // length.
 func (l Layout) IsNumber() bool { return len(l) == 1 && l[0].field != 0 }
 
-// Canonical returns the text of a date or a moment as FormatMoment writes it, and any other text
-// as it is. A date is the moment at which its day begins. A fraction of a second stays behind it,
-// so that texts have the order of the moments.
+// Canonical returns the text of a date or a moment as FormatMoment writes it, that of a time of day as
+// FormatClock does, and any other text as it is. A date is the moment at which its day begins. A
+// fraction of a second stays behind it, so that texts have the order of the moments.
 func Canonical(text string) string {
-	moment, fraction, ok := ReadMoment(text)
-	switch {
-	case !ok:
-		return text
-	case fraction != "":
-		return FormatMoment(moment) + "." + fraction
+	moment, fraction, ok := ReadClock(text)
+	shown := FormatClock(moment)
+	if !ok {
+		if moment, fraction, ok = ReadMoment(text); !ok {
+			return text
+		}
+		shown = FormatMoment(moment)
 	}
-	return FormatMoment(moment)
+	if fraction != "" {
+		return shown + "." + fraction
+	}
+	return shown
 }

@@ -31,7 +31,7 @@ type Table struct {
 }
 
 // Column is a column of a table. Its type is one of int8, float8, numeric, numeric(p,s), text,
-// bool, date and timestamp.
+// bool, date, time and timestamp.
 type Column struct {
 	Name     string
 	Type     string
@@ -58,7 +58,7 @@ type role struct {
 }
 
 // The column types of tables.
-var columnTypes = []string{"int8", "float8", "numeric", "text", "bool", "date", "timestamp"}
+var columnTypes = []string{"int8", "float8", "numeric", "text", "bool", "date", "time", "timestamp"}
 
 // relation is a table or view that a statement may name.
 type relation struct {

@@ -86,5 +86,5 @@ SELECT database, schema, of, name, number, iif(required, 'NO', 'YES'), title,
   CASE type WHEN 20 THEN 64 WHEN 701 THEN 53 WHEN 1700 THEN iif(modifier >= 0, modifier - 4 >> 16, NULL) END,
   CASE type WHEN 20 THEN 2 WHEN 701 THEN 2 WHEN 1700 THEN 10 END,
   CASE type WHEN 20 THEN 0 WHEN 1700 THEN iif(modifier >= 0, modifier - 4 & 2047, NULL) END,
-  CASE type WHEN 25 THEN 1 << 30 END, CASE type WHEN 1082 THEN 0 WHEN 1114 THEN 6 END
+  CASE type WHEN 25 THEN 1 << 30 END, CASE type WHEN 1082 THEN 0 WHEN 1083 THEN 6 WHEN 1114 THEN 6 END
 FROM picture CROSS JOIN attribute CROSS JOIN pg_type WHERE oid = type AND number > 0

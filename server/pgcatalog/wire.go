@@ -82,7 +82,7 @@ func AppendBinary(dst []byte, t uint32, v any) ([]byte, bool) {
 		switch t {
 		case textOID, varcharOID, bpcharOID, nameOID, charOID, unknownOID, jsonOID, pgNodeTree:
 			return append(dst, v...), true
-		case dateOID, timestampOID, timestampTZ:
+		case dateOID, timeOID, timestampOID, timestampTZ:
 			return appendMoment(dst, t, v)
 		}
 	}
@@ -91,13 +91,17 @@ func AppendBinary(dst []byte, t uint32, v any) ([]byte, bool) {
 
 const pgNodeTree = 194
 
-// appendMoment appends the days, or the microseconds, since 2000.
+// appendMoment appends the days, or the microseconds, since 2000; of a time, since midnight.
 func appendMoment(dst []byte, t uint32, s string) ([]byte, bool) {
 	at, err := time.Parse(layouts[t][0], s)
 	if err != nil {
 		return dst, false
 	}
-	since := at.UnixMicro() - time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
+	from := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	if t == timeOID {
+		from = at.Truncate(24 * time.Hour)
+	}
+	since := at.UnixMicro() - from.UnixMicro()
 	if t == dateOID {
 		return binary.BigEndian.AppendUint32(dst, uint32(since/(24*3600*1e6))), true
 	}
@@ -188,6 +192,7 @@ const (
 	bpcharOID     = 1042
 	varcharOID    = 1043
 	dateOID       = 1082
+	timeOID       = 1083
 	timestampOID  = 1114
 	timestampTZ   = 1184
 	aclitemOID    = 1033
@@ -207,8 +212,9 @@ const (
 	regroleOID    = 4096
 )
 
-// layouts are the forms of dates and timestamps that are read, and written: the first of each.
+// layouts are the forms of dates, times and timestamps that are read, and written: the first of each.
 var layouts = map[uint32][]string{
+	timeOID:      {"15:04:05.999999"},
 	dateOID:      {"2006-01-02", "2006-01-02 15:04:05", time.RFC3339},
 	timestampOID: {"2006-01-02 15:04:05.999999", "2006-01-02T15:04:05.999999", time.RFC3339, "2006-01-02"},
 	timestampTZ:  {"2006-01-02 15:04:05.999999-07"},

@@ -310,6 +310,8 @@ func (a attribute) textKind(name string) (kind, bool) {
 func (a attribute) refused(c query.Column, source string) error {
 	err := sqlerr.New(sqlerr.Unsupported, "column %s of %s is of type %s, which is not read as %s", c.Name, source, a.typ, c.TypeName())
 	switch {
+	case c.Form.IsClock():
+		return err.WithHint("a TIME is of type time or text; of others make a view that has it as %s::time, and declare that", query.Quoted(a.name))
 	case c.Form.IsTime():
 		if a.typ == "timestamp" || a.typ == "timestamptz" {
 			return err.WithHint("declare it TIMESTAMP with STEP '1 day'")

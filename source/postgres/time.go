@@ -7,7 +7,7 @@ import (
 	"dpsql/query"
 )
 
-// timeKind says how the attribute's values stand for steps of a DATE or a TIMESTAMP. The
+// timeKind says how the attribute's values stand for steps of a DATE, a TIMESTAMP or a TIME. The
 // meaning is that of source's expressions for SQLite. An infinite date or timestamp stands
 // for none, and a timestamp is taken in UTC. Only DATEs of type date, without CLAMP, are compared by
 // the server: several values of the other types can stand for one step.
@@ -41,6 +41,7 @@ func dayLiteral(v query.Value) (string, bool) { return calendar.Format(v.Int64()
 var momentReaders = map[string]func(raw []byte, f query.Form) (int64, bool){
 	"date iso": dayMoment, "timestamp iso": microsecondMoment, "timestamptz iso": microsecondMoment, "text iso": textMoment, "varchar iso": textMoment,
 	"int2 unix": secondMoment, "int4 unix": secondMoment, "int8 unix": secondMoment, "float4 unix": realMoment, "float8 unix": realMoment,
+	"time clock": clockMoment, "text clock": textMoment, "varchar clock": textMoment,
 	"int2 julian": wholeJulianMoment, "int4 julian": wholeJulianMoment, "int8 julian": wholeJulianMoment, "float4 julian": julianMoment, "float8 julian": julianMoment,
 }
 
@@ -62,7 +63,17 @@ func microsecondMoment(raw []byte, _ query.Form) (int64, bool) {
 	return seconds + serverEpoch, ok && len(raw) == 8 && n != math.MaxInt64 && n != math.MinInt64
 }
 
+// clockMoment cuts to seconds. 24:00 is none.
+func clockMoment(raw []byte, _ query.Form) (int64, bool) {
+	n, ok := bigEndian(raw)
+	return n / 1_000_000, ok && len(raw) == 8 && n < 86_400_000_000
+}
+
 func textMoment(raw []byte, f query.Form) (int64, bool) {
+	if f.IsClock() {
+		m, ok := calendar.ParseFraction("1970-01-01 " + string(raw))
+		return m, ok && raw[len(raw)-1] != 'Z'
+	}
 	if f.IsDate() {
 		day, ok := calendar.Parse(string(raw))
 		return day * 86_400, ok

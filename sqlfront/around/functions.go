@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"dpsql/internal/calendar"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -20,8 +21,9 @@ import (
 var functions = sync.OnceValue(func() types.Functions {
 	all := types.Shared()
 	text, integer, real := []types.Type{query.SQLText}, []types.Type{query.SQLInt8}, []types.Type{query.SQLFloat8}
-	all.Add(types.Function{Args: text, Value: query.SQLText}, "current_time strftime time timediff group_concat string_agg")
+	all.Add(types.Function{Args: text, Value: query.SQLText}, "current_time strftime timediff group_concat string_agg")
 	all.Add(types.Function{Args: text, Value: query.SQLInt8}, "unixepoch count dense_rank ntile rank row_number")
+	all.Add(types.Function{Args: text, Value: query.SQLTime}, "time")
 	all.Add(types.Function{Args: text, Value: query.SQLDate}, "current_date date")
 	all.Add(types.Function{Args: text, Value: query.SQLTimestamp}, "current_timestamp datetime")
 	all.Add(types.Function{Args: text, Value: query.SQLFloat8}, "julianday")
@@ -82,6 +84,10 @@ func (w *walker) checkCompared(operator int, x syntax.Expr, operands []types.Typ
 			w.refuse(sqlerr.New(sqlerr.Invalid, "a date is compared with a number").
 				WithHint("write the date in single quotes: '2024-12-31'").At(operator))
 		}
+		if types.IsTime(first) && types.IsTime(t) && (first == query.SQLTime) != (t == query.SQLTime) {
+			w.refuse(sqlerr.New(sqlerr.Invalid, "a time of day is compared with a date, which is never equal").
+				WithHint("compare it with a time, as '09:27'").At(operator))
+		}
 		if !types.Known(first) {
 			first = t
 		}
@@ -96,7 +102,24 @@ func (w *walker) checkCall(e *syntax.Call, args []types.Type) {
 	switch name {
 	case "sum", "avg", "total", "abs", "round", "sign":
 		w.refuseMoments(e.Pos(), args)
+	case "date", "datetime", "julianday", "strftime", "time", "unixepoch":
+		if slices.Contains(args, query.SQLTime) && !clockwise(name, e) {
+			w.refuse(syntax.Token{Position: e.Pos()}.Unsupported("a date of a time of day").WithHint(types.OfClock))
+		}
 	}
+}
+
+// clockwise reports whether a function of a time of day is one of its hours, minutes and seconds.
+func clockwise(name string, e *syntax.Call) bool {
+	if name != "strftime" {
+		return len(e.Args) == 1 && name != "julianday" && name != "date" && (name != "datetime" || e.Moment)
+	}
+	format, ok := e.Args[0].(*syntax.Literal)
+	if !ok || len(e.Args) != 2 {
+		return false
+	}
+	l, ok := calendar.ParseLayout(format.Value)
+	return e.Moment || ok && l.IsClock()
 }
 
 // refuseMoments refuses to compute with dates, at a place. To SQLite they are the numbers that

@@ -131,7 +131,8 @@ func (s *Statement) withTypes(cores []*Table, tables map[string][]column) *State
 		w.tables[query.FoldName(core.Name)] = core.columns()
 	}
 	w.selected(s.query)
-	maps.DeleteFunc(w.pass.Types, func(e syntax.Expr, t types.Type) bool { return !retyped(e, t) })
+	all := maps.Clone(w.pass.Types)
+	maps.DeleteFunc(w.pass.Types, func(e syntax.Expr, t types.Type) bool { return !retyped(e, t) && !ofClock(e, all) })
 	if len(w.pass.Types) == 0 {
 		return s
 	}
@@ -160,9 +161,16 @@ func retyped(e syntax.Expr, t types.Type) bool {
 		return types.MayBeTime(t)
 	case *syntax.Call:
 		name := types.Name(e)
-		return types.IsTime(t) && (name == "date" || name == "datetime")
+		return types.IsTime(t) && (name == "date" || name == "datetime" || name == "time")
 	}
 	return false
+}
+
+// ofClock reports whether an expression is a call of a function of the seconds of a time of day. To
+// SQLite such a time is of the year 2000.
+func ofClock(e syntax.Expr, all map[syntax.Expr]types.Type) bool {
+	c, ok := e.(*syntax.Call)
+	return ok && types.Name(c) == "unixepoch" && len(c.Args) == 1 && all[c.Args[0]] == query.SQLTime
 }
 
 // asTyped returns what stands for a node that has a type of its own, or nil.
@@ -176,6 +184,18 @@ func (w *walker) asTyped(n syntax.Node) syntax.Node {
 		return syntax.Placed(numberOf(l), l)
 	}
 	delete(w.pass.Types, e) // what is in it comes next
+	call, ok := e.(*syntax.Call)
+	switch {
+	case ok && types.Name(call) == "unixepoch":
+		c := *call
+		day := &syntax.Literal{Kind: syntax.KindString, Value: "1970-01-01 "}
+		c.Args = []syntax.Expr{&syntax.Binary{Op: "||", X: day, Y: syntax.Copy(call.Args[0], w.asTyped)}}
+		return &c
+	case ok && t == query.SQLTime && types.Name(call) == "datetime": // of DATE_TRUNC
+		c := *call
+		c.Path = []syntax.Ident{{Text: "time"}}
+		e = &c
+	}
 	c := &syntax.Collate{X: syntax.Copy(e, w.asTyped), Name: []syntax.Ident{{Text: "moment"}}}
 	return syntax.Placed(c, e)
 }

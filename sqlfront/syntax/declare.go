@@ -281,6 +281,9 @@ func (p *parser) columnDef() (ColumnDef, error) {
 	case p.accept("TIMESTAMP"):
 		err = p.timeDomain(&c, "TIMESTAMP", "BETWEEN '2020-01-01' AND '2029-12-31 23:00' STEP '1 hour'")
 		return c, err
+	case p.accept("TIME"):
+		err = p.timeDomain(&c, "TIME", "BETWEEN '08:00' AND '17:45' STEP '15 minutes'")
+		return c, err
 	case p.accept("BOOLEAN"), p.accept("BOOL"):
 		err = p.booleanDomain(&c)
 		return c, err
@@ -346,7 +349,7 @@ func (p *parser) columnType() (query.Type, error) {
 	case p.accept("TEXT"):
 		return query.TypeText, nil
 	case t.Kind != KindWord || reserved[t.Upper]:
-		return 0, p.unexpected("a type, INTEGER, TEXT, BOOLEAN, DATE, TIMESTAMP, REAL or NUMERIC")
+		return 0, p.unexpected("a type, INTEGER, TEXT, BOOLEAN, DATE, TIMESTAMP, TIME, REAL or NUMERIC")
 	}
 	return 0, t.Unsupported("the column type "+Excerpt(t.Upper, 40)).WithHint("%s", typeHint(t.Upper))
 }
@@ -360,8 +363,8 @@ func typeHint(upper string) string {
 		return "declare it as REAL BETWEEN lowest AND highest STEP step"
 	case "VARCHAR", "CHAR", "CHARACTER", "NCHAR", "NVARCHAR", "CLOB", "STRING", "ENUM":
 		return "declare it as TEXT"
-	case "DATE", "TIMESTAMP", "DATETIME", "TIMESTAMPTZ":
-		return "a private table has DATE BETWEEN … AND … and TIMESTAMP BETWEEN … AND … STEP '1 hour'; in a public table declare it as TEXT"
+	case "DATE", "TIMESTAMP", "DATETIME", "TIMESTAMPTZ", "TIME", "TIMETZ":
+		return "a private table has DATE BETWEEN … AND …, TIMESTAMP BETWEEN … AND … STEP '1 hour' and TIME STEP '15 minutes'; in a public table declare it as TEXT"
 	}
 	return "bin the column in a view as INTEGER or TEXT and declare the view"
 }
@@ -472,41 +475,43 @@ func (p *parser) numericSteps(column Name, scale int64) (steps query.Steps, roun
 }
 
 // timeDomain parses the domain of a DATE, or of a TIMESTAMP: BETWEEN lo AND hi
-// [STEP step] [OR NULL] [CLAMP] [STORED AS iso | julian | unix].
-func (p *parser) timeDomain(c *ColumnDef, name, example string) error {
+// [STEP step] [OR NULL] [CLAMP] [STORED AS iso | julian | unix]. That of a TIME has the words up to
+// CLAMP, and may lack BETWEEN and STEP, which may stand in front.
+func (p *parser) timeDomain(c *ColumnDef, name, example string) (err error) {
 	c.Type = query.TypeInteger // of the canonical values
 	start, hint := p.peek(), "write "+name+" "+example+", and OR NULL behind it where NULL occurs"
-	if !p.accept("BETWEEN") {
-		if start.Matches("IN") {
-			return start.Unsupported("a list as the domain of a "+name).WithHint("%s", hint)
+	step, clock, stored := int64(0), name == "TIME", query.StoredISO
+	if t := p.peek(); clock && !p.accept("WITHOUT", "TIME", "ZONE") && t.Matches("WITH") {
+		return t.Unsupported("a TIME with a time zone").WithHint("write TIME: rows have it without one, as '09:27:30'")
+	}
+	if clock && p.peek().Matches("STEP") {
+		if step, err = p.step(c); err != nil {
+			return err
 		}
+	}
+	var bounds []Token
+	switch {
+	case p.peek().Matches("BETWEEN"):
+		if bounds, err = p.timeBounds(example); err != nil {
+			return err
+		}
+	case start.Matches("IN"):
+		return start.Unsupported("a list as the domain of a "+name).WithHint("%s", hint)
+	case !clock:
 		return sqlerr.New(sqlerr.Invalid, "column %s is %s and has no domain", c.Name.Text, name).WithHint("%s", hint).At(c.Name.Position)
 	}
-	var bounds [2]Token
-	for i := range bounds {
-		if i == 1 {
-			if err := p.expect("AND"); err != nil {
-				return err
-			}
-		}
-		if bounds[i] = p.peek(); bounds[i].Kind != KindString {
-			return p.unexpected("a text in single quotes, as in " + example)
-		}
-		p.next()
-	}
-	step := int64(0)
-	if name == "TIMESTAMP" {
-		var err error
+	if name == "TIMESTAMP" || clock && step == 0 && p.peek().Matches("STEP") {
 		if step, err = p.step(c); err != nil {
 			return err
 		}
 	}
 	orNull := p.accept("OR", "NULL")
 	clamp := p.accept("CLAMP")
-	stored := query.StoredISO
-	if p.accept("STORED", "AS") {
+	if clock {
+		stored, step = query.StoredClock, max(step, 1)
+	} else if p.accept("STORED", "AS") {
 		t, ok := p.peek(), false
-		if stored, ok = query.StoredNamed(t.Text); !ok || t.Kind != KindWord {
+		if stored, ok = query.StoredNamed(t.Text); !ok || t.Kind != KindWord || stored == query.StoredClock {
 			return p.unexpected("iso, julian or unix")
 		}
 		p.next()
@@ -523,10 +528,28 @@ func (p *parser) timeDomain(c *ColumnDef, name, example string) error {
 	if clamp {
 		form = form.Clamped()
 	}
-	var err error
-	c.Form = form
+	if c.Form = form; bounds == nil {
+		c.Domain = form.NewDay(orNull)
+		return nil
+	}
 	c.Domain, err = form.NewRange(bounds[0].Value, bounds[1].Value, orNull)
 	return domainError(c, err, start.Position)
+}
+
+// timeBounds parses BETWEEN lo AND hi.
+func (p *parser) timeBounds(example string) (bounds []Token, err error) {
+	for _, word := range []string{"BETWEEN", "AND"} {
+		if err := p.expect(word); err != nil {
+			return nil, err
+		}
+		t := p.peek()
+		if t.Kind != KindString {
+			return nil, p.unexpected("a text in single quotes, as in " + example)
+		}
+		bounds = append(bounds, t)
+		p.next()
+	}
+	return bounds, nil
 }
 
 // step parses STEP '1 hour' and returns the seconds.

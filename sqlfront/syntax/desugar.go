@@ -72,6 +72,12 @@ func (m maker) castOf(c *Cast) Expr {
 	case "DATETIME":
 		return m.moment(c.X, c.Type.Zone == "WITH" || name == "TIMESTAMPTZ")
 	case "TIME":
+		if name == "TIMETZ" || c.Type.Zone == "WITH" {
+			m.refuse(c.Pos(), "a time of day with a time zone", "it is a time without one: '09:27'::time")
+		}
+		if clock, ok := clockText(literal); ok && isText {
+			return m.text(clock)
+		}
 		return m.call("time", c.X)
 	case "BOOL":
 		return m.truth(c.X)

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -86,6 +87,9 @@ func (m maker) field(name string, x Expr) Expr {
 	}
 	switch name {
 	case "EPOCH":
+		if seconds, ok := clockOf(x); ok {
+			return m.number(strconv.FormatInt(seconds, 10))
+		}
 		return m.call("unixepoch", x)
 	case "QUARTER":
 	default:
@@ -137,6 +141,10 @@ func (m maker) truncated(c *Call) Expr {
 	if !ok {
 		return c
 	}
+	moment, date := "datetime", "%Y-%m-%d "
+	if _, ok := clockOf(x); ok {
+		moment, date = "time", ""
+	}
 	switch unitOf(name) {
 	case "YEAR":
 		return m.day(x, m.text("start of year"))
@@ -152,11 +160,11 @@ func (m maker) truncated(c *Call) Expr {
 	case "DAY":
 		return m.day(x)
 	case "HOUR":
-		return m.call("datetime", m.call("strftime", m.text("%Y-%m-%d %H:00:00"), x))
+		return m.truncation(moment, m.truncation("strftime", m.text(date+"%H:00:00"), x))
 	case "MINUTE":
-		return m.call("datetime", m.call("strftime", m.text("%Y-%m-%d %H:%M:00"), x))
+		return m.truncation(moment, m.truncation("strftime", m.text(date+"%H:%M:00"), x))
 	case "SECOND":
-		return m.call("datetime", x)
+		return m.truncation(moment, x)
 	}
 	m.refuse(unit.Pos(), "DATE_TRUNC to "+m.written(unit),
 		"the units are year, quarter, month, week, day, hour, minute and second")
@@ -165,7 +173,11 @@ func (m maker) truncated(c *Call) Expr {
 
 // day makes the day of a moment with modifiers, which is typed as a moment, as PostgreSQL's DATE_TRUNC is.
 func (m maker) day(of Expr, modifiers ...Expr) Expr {
-	c := m.call("date", append([]Expr{of}, modifiers...)...)
+	return m.truncation("date", append([]Expr{of}, modifiers...)...)
+}
+
+func (m maker) truncation(name string, args ...Expr) Expr {
+	c := m.call(name, args...)
 	c.Moment = true
 	return c
 }

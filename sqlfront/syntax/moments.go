@@ -23,6 +23,8 @@ func (m maker) typed(l *Literal) Expr {
 		text, ok = dayText(l.Value)
 	case "DATETIME":
 		text, ok = momentText(l.Value, name == "TIMESTAMPTZ")
+	case "TIME":
+		text, ok = clockText(l.Value)
 	}
 	switch {
 	case ok:
@@ -41,6 +43,20 @@ func dayText(text string) (string, bool) {
 		return "", false
 	}
 	return text[:len("2024-02-29")], true
+}
+
+// clockOf returns the seconds of a time of day that is written out.
+func clockOf(e Expr) (int64, bool) {
+	text, _ := textOf(e)
+	seconds, _, ok := calendar.ReadClock(text)
+	return seconds, ok
+}
+
+// clockText returns a time of day.
+func clockText(text string) (string, bool) {
+	text = strings.TrimSpace(text)
+	_, _, ok := calendar.ReadClock(text)
+	return calendar.Canonical(text), ok
 }
 
 // momentText returns a moment in UTC. As in PostgreSQL, a timestamp without a time zone is what

@@ -89,7 +89,7 @@ func (p *queryParser) zoned(path []Ident) []Ident {
 }
 
 // typedLiterals are the types of literals. E is none: it is known so that it can be refused.
-var typedLiterals = words("DATE TIMESTAMP TIMESTAMPTZ E")
+var typedLiterals = words("DATE TIMESTAMP TIMESTAMPTZ TIME E")
 
 // parenthesis reads a query, a tuple or an expression in parentheses.
 func (p *queryParser) parenthesis() Expr {

@@ -285,7 +285,7 @@ type (
 		WithinAt int         // the position of WITHIN
 		Filter   Expr
 		Over     *Window
-		Moment   bool // what the call makes is typed as a moment, and has no time of day
+		Moment   bool // DATE_TRUNC made the call: it is typed as a moment, or as a time of day where it is of one
 	}
 	// GroupingSets is GROUPING SETS (…), in GROUP BY. Each set is a *Tuple, or one expression.
 	GroupingSets struct {

@@ -1,6 +1,7 @@
 package types
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -325,7 +326,7 @@ func (p *Pass) arithmetic(e *syntax.Binary, x, y Type) Type {
 
 // asDay returns the type of a value that is typed as a moment and has no time of day, where it is computed with.
 func asDay(e syntax.Expr, t Type) Type {
-	if c, ok := syntax.Inside(e).(*syntax.Call); ok && c.Moment && t == query.SQLTimestamp {
+	if c, ok := syntax.Inside(e).(*syntax.Call); ok && c.Moment && Name(c) == "date" && t == query.SQLTimestamp {
 		return query.SQLDate
 	}
 	return t
@@ -462,6 +463,8 @@ func (p *Pass) call(c *syntax.Call) Type {
 		p.Expect(f.arg(i), e)
 	}
 	switch {
+	case c.Moment && (Name(c) == "time" || slices.Contains(args, query.SQLTime)):
+		return query.SQLTime
 	case c.Moment:
 		return query.SQLTimestamp
 	case f.Result != nil:

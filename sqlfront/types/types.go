@@ -39,10 +39,13 @@ func Shown(t Type) query.SQLType {
 // IsNumber reports whether values of a type are numbers. Truth values are.
 func IsNumber(t Type) bool { return widths[t] > 0 }
 
-// IsTime reports whether values of a type are dates or moments.
-func IsTime(t Type) bool { return t == query.SQLDate || t == query.SQLTimestamp }
+// IsTime reports whether values of a type are dates, moments or times of day.
+func IsTime(t Type) bool { return t == query.SQLDate || t == query.SQLTimestamp || t == query.SQLTime }
 
-// MayBeTime reports whether values of a type may be dates or moments.
+// OfClock is the hint of an error that a time of day has no date.
+const OfClock = "a time has EXTRACT of HOUR, MINUTE, SECOND and EPOCH, date_trunc to these, and comparisons"
+
+// MayBeTime reports whether values of a type may be dates, moments or times of day.
 func MayBeTime(t Type) bool { return IsTime(t) || t == TimeOrText }
 
 // Wider returns the wider of two types of numbers.
@@ -74,7 +77,7 @@ func (d *Dialect) Common(a, b Type) Type {
 		return Unknown
 	case IsNumber(a) && IsNumber(b):
 		return Wider(a, b)
-	case IsTime(a) && IsTime(b):
+	case IsTime(a) && IsTime(b) && a != query.SQLTime && b != query.SQLTime:
 		return query.SQLTimestamp
 	case (MayBeTime(a) || a == query.SQLText) && (MayBeTime(b) || b == query.SQLText):
 		return TimeOrText

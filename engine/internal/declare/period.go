@@ -85,7 +85,7 @@ func (p periods) partition(t catalog.Table) (*period.Partition, error) {
 		return nil, refuse("COLLATE NOCASE takes several values for one", "leave COLLATE NOCASE out")
 	case c.Domain.HasNull() || c.Domain.Contains(query.Null()):
 		return nil, refuse("OR NULL lets rows lie in no period", "leave OR NULL out: rows with NULL do not count")
-	case c.Form.IsStepped() || c.Form.IsBoolean():
+	case c.Form.IsStepped() || c.Form.IsBoolean() || c.Form.IsClock():
 		return nil, refuse("it is "+c.TypeName(), "periods are those of a DATE or TIMESTAMP, or the values of an INTEGER or TEXT")
 	case p.by == period.Value && c.Form.IsTime():
 		return nil, refuse("its values are no periods", "write period = 'day of "+c.Name+"', or week, month, quarter, year")
