@@ -39,8 +39,8 @@ func (r *rows) Next(dest []driver.Value) error {
 		return io.EOF
 	}
 	for i, v := range r.result.Rows[r.next] {
-		if dest[i] = v; r.times(i) {
-			dest[i] = timeOf(r.result.Columns[i].SQL, v)
+		if dest[i] = r.result.Columns[i].Value(v); r.times(i) {
+			dest[i] = timeOf(r.typeOf(i), v)
 		}
 	}
 	r.next++
@@ -49,8 +49,20 @@ func (r *rows) Next(dest []driver.Value) error {
 
 // times reports whether a column has values of type time.Time.
 func (r *rows) times(i int) bool {
-	typ := r.result.Columns[i].SQL
+	typ := r.typeOf(i)
 	return !r.texts && (typ == engine.Date || typ == engine.Timestamp)
+}
+
+// typeOf returns the type of a column. Numbers of SHOW and EXPLAIN are numbers, as Column.Value returns them.
+func (r *rows) typeOf(i int) engine.Type {
+	c := r.result.Columns[i]
+	switch {
+	case c.SQL == engine.Text && c.Type == "INTEGER":
+		return engine.Int8
+	case c.SQL == engine.Text && c.Type == "REAL":
+		return engine.Float8
+	}
+	return c.SQL
 }
 
 // timeOf returns the time in UTC of a date or timestamp. What is none stays as it is.
@@ -67,7 +79,7 @@ func timeOf(typ engine.Type, v any) any {
 
 // ColumnTypeDatabaseTypeName returns INT8, FLOAT8, NUMERIC, TEXT, BOOL, DATE or TIMESTAMP.
 func (r *rows) ColumnTypeDatabaseTypeName(i int) string {
-	return strings.ToUpper(string(r.result.Columns[i].SQL))
+	return strings.ToUpper(string(r.typeOf(i)))
 }
 
 // ColumnTypeScanType returns a Go type that the column's values can be scanned into.
@@ -75,7 +87,7 @@ func (r *rows) ColumnTypeScanType(i int) reflect.Type {
 	if r.times(i) {
 		return reflect.TypeFor[time.Time]()
 	}
-	switch r.result.Columns[i].SQL {
+	switch r.typeOf(i) {
 	case engine.Int8:
 		return reflect.TypeFor[int64]()
 	case engine.Float8, engine.Numeric:

@@ -19,8 +19,8 @@ import (
 // columnsOfList returns the columns of the list that a SHOW asks for.
 func columnsOfList(st *syntax.Show) []Column {
 	if st.What == syntax.Budget && st.For.Text != "" {
-		return columns("periods", "TEXT", "number", "INTEGER", "state", "TEXT", "epsilon", "TEXT", "epsilon left", "TEXT",
-			"delta", "TEXT", "delta left", "TEXT", "rho", "TEXT", "rho left", "TEXT", "in words", "TEXT")
+		return columns("periods", "TEXT", "number", "INTEGER", "state", "TEXT", "epsilon", "DECIMAL", "epsilon left", "DECIMAL",
+			"delta", "DECIMAL", "delta left", "DECIMAL", "rho", "DECIMAL", "rho left", "DECIMAL", "in words", "TEXT")
 	}
 	return listColumns(st.What)
 }

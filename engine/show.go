@@ -124,19 +124,19 @@ func listColumns(what syntax.Topic) []Column {
 	case syntax.Settings:
 		return texts("setting", "value")
 	case syntax.Tables:
-		return columns("table", "TEXT", "kind", "TEXT", "columns", "INTEGER", "universe", "TEXT", "unit", "TEXT", "rows", "INTEGER", "margin", "INTEGER", "source", "TEXT", "limits", "TEXT")
+		return columns("table", "TEXT", "kind", "TEXT", "columns", "INTEGER", "universe", "", "unit", "TEXT", "rows", "INTEGER", "margin", "INTEGER", "source", "TEXT", "limits", "TEXT")
 	case syntax.Releases:
-		return columns("release", "TEXT", "table", "TEXT", "columns", "TEXT", "method", "TEXT", "epsilon", "TEXT", "delta", "TEXT", "max_support", "INTEGER", "bytes", "INTEGER", "created", "TEXT", "periods", "TEXT")
+		return columns("release", "TEXT", "table", "TEXT", "columns", "TEXT", "method", "TEXT", "epsilon", "DECIMAL", "delta", "DECIMAL", "max_support", "INTEGER", "bytes", "INTEGER", "created", "TEXT", "periods", "TEXT")
 	case syntax.Mechanisms:
-		return columns("mechanism", "TEXT", "table", "TEXT", "columns", "TEXT", "epsilon", "TEXT", "runs", "TEXT", "comparisons", "TEXT", "max_support", "INTEGER", "prior", "TEXT", "within", "INTEGER", "guaranteed alpha", "REAL", "paper's alpha", "REAL", "created", "TEXT")
+		return columns("mechanism", "TEXT", "table", "TEXT", "columns", "TEXT", "epsilon", "DECIMAL", "runs", "TEXT", "comparisons", "TEXT", "max_support", "INTEGER", "prior", "TEXT", "within", "INTEGER", "guaranteed alpha", "REAL", "paper's alpha", "REAL", "created", "TEXT")
 	case syntax.Budget:
-		return texts("table", "account", "unit", "total", "spent", "left", "in words")
+		return columns("table", "TEXT", "account", "TEXT", "unit", "TEXT", "total", "DECIMAL", "spent", "DECIMAL", "left", "DECIMAL", "in words", "TEXT")
 	case syntax.Ledger:
-		return columns("seq", "INTEGER", "at", "TEXT", "rows of", "TEXT", "account", "TEXT", "action", "TEXT", "object", "TEXT", "epsilon", "TEXT", "delta", "TEXT", "rho", "TEXT", "hash", "TEXT", "periods", "TEXT")
+		return columns("seq", "INTEGER", "at", "TEXT", "rows of", "TEXT", "account", "TEXT", "action", "TEXT", "object", "TEXT", "epsilon", "DECIMAL", "delta", "DECIMAL", "rho", "DECIMAL", "hash", "TEXT", "periods", "TEXT")
 	case syntax.Users:
 		return columns("user", "TEXT", "tables", "INTEGER", "created", "TEXT")
 	case syntax.Grants:
-		return texts("user", "table", "rho", "charge", "spent", "left", "granted")
+		return columns("user", "TEXT", "table", "TEXT", "rho", "DECIMAL", "charge", "DECIMAL", "spent", "DECIMAL", "left", "DECIMAL", "granted", "TEXT")
 	case syntax.Sources:
 		return columns("source", "TEXT", "kind", "TEXT", "dsn_env", "TEXT", "timeout", "TEXT", "tables", "INTEGER", "created", "TEXT")
 	}
@@ -160,10 +160,15 @@ func (s *Session) showSettings() *Result {
 // with its margin at the confidence. It is NULL until it is bought.
 func showTables(v *view.View, confidence float64) (*Result, error) {
 	r := &Result{Columns: listColumns(syntax.Tables)}
+	universes := &r.Columns[3]
+	universes.Type = "INTEGER" // as long as all are numbers
 	for _, t := range v.Tables {
 		size := "infinite"
 		if n := t.Universe.Size(); n != nil {
 			size = n.String()
+		}
+		if _, isText := universes.Value(size).(string); isText {
+			universes.Type = "TEXT"
 		}
 		var rows, margin any
 		if t.NHat != nil {

@@ -11,23 +11,24 @@ import (
 )
 
 // Explanation returns a result of EXPLAIN. Rows have a candidate, its kind, its columns, m, the
-// margin, the cost and a note. margin is the type of the margins: REAL for one query, TEXT for
-// ranges. The brief form leaves the columns out.
+// margin, the cost and a note. margin is the type of the margins in the brief form, which leaves the
+// columns out: REAL for one query, TEXT for ranges.
 func Explanation(margin string, rows ...[]any) *Result {
 	out := &Result{Columns: ExplanationColumns()}
-	out.Columns[explainedMargin].Type = margin
+	out.Columns[explainedSupport].Type, out.Columns[explainedMargin].Type = "TEXT", margin
 	out.Brief = &Result{Columns: slices.Delete(slices.Clone(out.Columns), explainedColumns, explainedColumns+1)}
+	out.Columns[explainedSupport].Type, out.Columns[explainedMargin].Type = "INTEGER", "REAL" // as long as all are numbers
 	out.Explain(rows...)
 	return out
 }
 
-// ExplanationColumns returns the columns of an Explanation. Whether there are ranges among the
+// ExplanationColumns returns the columns of an Explanation. Whether there are ranges among m and the
 // margins is not known before: to a client that asks for types they are texts.
 func ExplanationColumns() (columns []Column) {
 	for _, name := range []string{"candidate", "kind", "columns", "m", "margin", "cost", "note"} {
 		columns = append(columns, ColumnOf(name, "TEXT"))
 	}
-	columns[explainedMargin].Type = ""
+	columns[explainedSupport].Type, columns[explainedMargin].Type = "", ""
 	return columns
 }
 
@@ -43,6 +44,11 @@ const (
 func (r *Result) Explain(rows ...[]any) {
 	for _, row := range rows {
 		r.Rows = append(r.Rows, row)
+		for _, i := range []int{explainedSupport, explainedMargin} {
+			if _, isText := r.Columns[i].Value(row[i]).(string); isText {
+				r.Columns[i].Type = "TEXT"
+			}
+		}
 		brief := slices.Clone(row)
 		if text, ok := brief[explainedSupport].(string); ok {
 			least, most, isRange := strings.Cut(text, " to ")

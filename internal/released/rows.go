@@ -3,6 +3,7 @@ package released
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,11 +30,12 @@ type Result struct {
 // Column is a column of a result.
 type Column struct {
 	Name string
-	Type string        // "INTEGER", "REAL" or "TEXT"
+	Type string        // "INTEGER", "REAL" or "TEXT"; see Value
 	SQL  query.SQLType // known before the statement runs
 }
 
-// ColumnOf returns a column of a list, whose type is INTEGER, REAL or TEXT.
+// ColumnOf returns a column of a list, whose type is INTEGER, REAL, TEXT, or DECIMAL: a REAL whose values are texts with
+// all digits, see Value.
 func ColumnOf(name, typ string) Column {
 	sql := query.SQLText
 	switch typ {
@@ -41,8 +43,30 @@ func ColumnOf(name, typ string) Column {
 		sql = query.SQLInt8
 	case "REAL":
 		sql = query.SQLFloat8
+	case "DECIMAL":
+		typ = "REAL"
 	}
 	return Column{name, typ, sql}
+}
+
+// Value returns a value of the column for programs: what a list has in a column of numbers as a text with all digits is an
+// int64 or a float64.
+func (c Column) Value(v any) any {
+	text, ok := v.(string)
+	if !ok || c.SQL != query.SQLText {
+		return v
+	}
+	switch c.Type {
+	case "INTEGER":
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return n
+		}
+	case "REAL":
+		if x, err := strconv.ParseFloat(text, 64); err == nil {
+			return x
+		}
+	}
+	return v
 }
 
 // Answer describes how a differentially private answer came about.

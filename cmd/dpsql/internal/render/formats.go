@@ -93,7 +93,8 @@ func (f Format) Rows(w io.Writer, r *engine.Result, width int, header bool) erro
 	case Markdown:
 		return writeMarkdown(w, r)
 	case Parquet:
-		return write(w, r, exported(r, func(i int) exporter.Kind { return kindOf(r, i) }), exporter.NewParquet)
+		as := &engine.Result{Columns: r.Columns, Rows: numbered(r)}
+		return write(w, as, exported(as, func(i int) exporter.Kind { return kindOf(as, i) }), exporter.NewParquet)
 	}
 	return writeTable(w, r, width)
 }
@@ -184,7 +185,7 @@ type jsonKept struct {
 
 // writeJSON writes one object on one line.
 func writeJSON(w io.Writer, r *engine.Result) error {
-	rows := jsonRows{Columns: make([]string, len(r.Columns)), Rows: finiteRows(r.Rows), Total: r.Total, Warnings: r.Warnings}
+	rows := jsonRows{Columns: make([]string, len(r.Columns)), Rows: finiteRows(numbered(r)), Total: r.Total, Warnings: r.Warnings}
 	for i, c := range r.Columns {
 		rows.Columns[i] = c.Name
 	}
@@ -241,6 +242,21 @@ func jsonSupport(m string) json.RawMessage {
 // isNatural reports whether a text is a natural number in JSON.
 func isNatural(s string) bool {
 	return s == "0" || s != "" && s[0] != '0' && strings.Trim(s, "0123456789") == ""
+}
+
+// numbered returns the rows of a result with the numbers of lists as numbers.
+func numbered(r *engine.Result) [][]any {
+	if r.Answer != nil {
+		return r.Rows
+	}
+	rows := make([][]any, len(r.Rows))
+	for i, row := range r.Rows {
+		rows[i] = make([]any, len(row))
+		for j, v := range row {
+			rows[i][j] = r.Columns[j].Value(v)
+		}
+	}
+	return rows
 }
 
 // finiteRows copies rows, with null for numbers that JSON does not have.
