@@ -2,9 +2,22 @@
 // averages, with differential privacy. Importing it registers the database/sql
 // driver "dpsql":
 //
-//	import _ "dpsql"
+//	db, err := sql.Open("dpsql", "clinic.db?role=analyst&confidence=0.99")
+//	err = db.QueryRowContext(ctx, `SELECT COUNT(*) AS n, MARGIN(n) FROM visits WHERE age < ?`, 20).Scan(&n, &margin)
+//	a, err := dpsql.Ask(dpsql.With(ctx, dpsql.Settings{Accuracy: 50}), db, `SELECT sex, COUNT(*) FROM visits GROUP BY sex`)
 //
-//	db, err := sql.Open("dpsql", "clinic.db?role=analyst")
+// The options behind the path, with their defaults:
+//
+//	role=curator       analyst: may ask, and nothing else
+//	readonly=false     true: nothing is written, and nothing bought
+//	busy_timeout=5s    how long to wait for another process
+//	mechanism=auto     direct, projection, marginals, smw, or the name of a release or mechanism
+//	accuracy=default   in counts: what is not known so well for free is bought
+//	confidence=0.95    of margins
+//	clamp=off          on: negative counts are 0
+//	unverified=on      off: answers without a margin are refused
+//	margins=proven     simulated: narrower, and without a proof
+//	times=time         text: dates and timestamps in rows are texts
 //
 // # The contract
 //

@@ -78,7 +78,7 @@ func Example_groups() {
 	// M 200 ± 0
 }
 
-// There are no transactions, and whoever asks is told what to do instead.
+// Whoever is refused is told what to do instead.
 func Example_refusals() {
 	path, remove := clinic()
 	defer remove()
@@ -97,7 +97,7 @@ func Example_refusals() {
 		}
 	}
 	// Output:
-	// unsupported - there are no transactions: what an answer costs is spent at once
+	// unsupported - what an answer costs is spent at once: only a read-only transaction can begin
 	// forbidden - the analyst role may not declare, drop or export
 	// invalid - argument 1 is a time.Time, and stands where a value of type int8 is
 }

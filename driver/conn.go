@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"log/slog"
 
@@ -55,15 +56,35 @@ func (c *conn) Ping(ctx context.Context) error { return ctx.Err() }
 func (c *conn) ResetSession(context.Context) error {
 	c.last = nil
 	c.session.Reset()
+	c.session.SetFree(false)
 	return nil
 }
 
 func (c *conn) Begin() (driver.Tx, error) { return c.BeginTx(context.Background(), driver.TxOptions{}) }
 
-// BeginTx returns an error, because a charge cannot be rolled back.
-func (c *conn) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
-	return nil, sqlerr.New(sqlerr.Unsupported, "there are no transactions: what an answer costs is spent at once").
-		WithHint("run the statement on the sql.DB or on a sql.Conn")
+// BeginTx begins a transaction that buys and changes nothing: free answers come as outside of one. Any other is refused,
+// because a charge cannot be rolled back.
+func (c *conn) BeginTx(_ context.Context, o driver.TxOptions) (driver.Tx, error) {
+	if !o.ReadOnly {
+		return nil, sqlerr.New(sqlerr.Unsupported, "what an answer costs is spent at once: only a read-only transaction can begin").
+			WithHint("run the statement on the sql.DB, or begin with sql.TxOptions{ReadOnly: true} for free answers")
+	}
+	if o.Isolation > driver.IsolationLevel(sql.LevelReadCommitted) {
+		return nil, sqlerr.New(sqlerr.Unsupported, "a transaction sees what other programs release: it is read committed").
+			WithHint("begin with sql.TxOptions{ReadOnly: true}")
+	}
+	c.session.SetFree(true)
+	return tx{c}, nil
+}
+
+// tx is a read-only transaction. Its end is the same either way.
+type tx struct{ conn *conn }
+
+func (t tx) Commit() error { return t.Rollback() }
+
+func (t tx) Rollback() error {
+	t.conn.session.SetFree(false)
+	return nil
 }
 
 func (c *conn) Prepare(text string) (driver.Stmt, error) {

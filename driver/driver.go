@@ -1,26 +1,25 @@
-// Package driver is the database/sql driver named "dpsql". Importing it for
-// its side effect registers it:
-//
-//	import _ "dpsql/driver"
+// Package driver is the database/sql driver named "dpsql". Importing it registers it:
 //
 //	db, err := sql.Open("dpsql", "clinic.db?role=analyst&confidence=0.99")
+//	err = db.QueryRowContext(ctx, `SELECT COUNT(*) AS n, MARGIN(n) FROM visits WHERE age < ?`, 20).Scan(&n, &margin)
 //
-// The data source name is the path of the database file, optionally followed by
-// ? and parameters:
+// The data source name is the path of the file, in which ?, # and % are %3F, %23 and %25, and options:
 //
-//   - role is curator, the default, or analyst. Programs that answer for others
-//     should use analyst.
-//   - readonly is true or false.
-//   - busy_timeout is how long to wait for other writers, such as 2s.
-//   - mechanism, accuracy, confidence, clamp, unverified and margins are the settings of SET.
-//   - times is time, the default, or text: then dates and timestamps in rows are texts.
+//	role=curator       analyst: may ask, and nothing else; for programs that answer for others
+//	readonly=false     true: nothing is written, and nothing bought
+//	busy_timeout=5s    how long to wait for another process
+//	mechanism=auto     direct, projection, marginals, smw, or the name of a release or mechanism
+//	accuracy=default   in counts: what is not known so well for free is bought
+//	confidence=0.95    of margins
+//	clamp=off          on: negative counts are 0
+//	unverified=on      off: answers without a margin are refused
+//	margins=proven     simulated: narrower, and without a proof
+//	times=time         text: dates and timestamps in rows are texts
 //
-// In the path write ?, # and % as %3F, %23 and %25.
+// [NewConnector] takes them as [Options], and a logger for warnings. A query is one SELECT, EXPLAIN, SHOW or DESCRIBE. Exec
+// runs declarations. SET needs a sql.Conn, and [With] gives settings to one call.
 //
-// A query is one SELECT, EXPLAIN, SHOW or DESCRIBE. Exec runs declarations and
-// SET. A connection keeps its own settings until it goes back to the pool; use a
-// sql.Conn to keep them longer. There are no transactions: an answer is paid for
-// at once and for good, so BeginTx returns an error.
+// What an answer costs is spent at once and for good: a transaction is read-only, and buys nothing.
 //
 // Errors are *sqlerr.Error, with a code, a hint and a position.
 package driver
