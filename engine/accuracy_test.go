@@ -47,7 +47,7 @@ var (
 )
 
 var accuracyCases = []accuracyCase{
-	{"zipf, 10,000 rows over 2^40", zipfTable(10_000, 40), "", false, false, sparseTargets, 13},
+	{"zipf, 10,000 rows over 2^40", zipfTable(10_000, 40), "", true, false, sparseTargets, 13},
 	{"adult, nine columns", adultTable, "", true, false, sparseTargets, 7},
 	{"zipf, 10^6 rows over 2^26", zipfTable(1_000_000, 26), "", true, true, identityTargets, 7},
 	{"zipf, 10^6 rows over 2^26, 64 MiB less one row", zipfTable(1_000_000, 26), ", memory = 67108863", true, true, sparseTargets, 7},
@@ -64,8 +64,7 @@ var accuracyCases = []accuracyCase{
 // releases of 20,000 rows that TestAccuracyRate drew. Releases hash independently, so the
 // test judges the median of several. TestAccuracyRate computes how often the median is
 // above the limit for a correct program. By 2,000 draws the probability is at most 1.1e-7
-// in the first case, which runs by default, and at most 2.5e-7 in the second, which -long
-// adds.
+// in the first case and at most 2.5e-7 in the second, which run with -long.
 func TestAccuracy(t *testing.T) {
 	t.Parallel()
 	for _, c := range accuracyCases {

@@ -525,7 +525,7 @@ func buys(t *testing.T, f *far) *engine.Session {
 // result is there.
 func TestCancelledStatementsTellTheBill(t *testing.T) {
 	for _, text := range interruptible {
-		for at := 0; ; at++ {
+		for at := 0; ; at += sized(0, 3, 1) {
 			f := newFar(t)
 			s := buys(t, f)
 			before := lines(t, s)

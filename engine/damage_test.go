@@ -196,7 +196,7 @@ func TestStorageClasses(t *testing.T) {
 	content, want := knownContent(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
 	restore(t, path, content)
-	every := sized(0, 16, 1)
+	every := sized(0, 32, 1)
 	n := int(seeds.Of(t) % uint64(every))
 	t.Logf("every %d bytes, from byte %d on", every, n)
 	for _, f := range fields(t, content, path, "dpsql_objects") {

@@ -199,7 +199,7 @@ func TestDraftOfVisitors(t *testing.T) {
 			few[k][v]++
 		}
 	}
-	for _, name := range []string{"VisitorId", "visitor", "Kundennummer", "Patienten-Nr", "N° client", "id_cliente", "numéro d'adhérent", "患者番号", "会員ID", "用户编号", "Номер пациента", "고객번호"} {
+	for i, name := range some(t, 4, []string{"VisitorId", "visitor", "Kundennummer", "Patienten-Nr", "N° client", "id_cliente", "numéro d'adhérent", "患者番号", "会員ID", "用户编号", "Номер пациента", "고객번호"}) {
 		s := open(t, filepath.Join(t.TempDir(), "draft.db"), engine.Options{}).NewSession()
 		file.Reset()
 		fmt.Fprintf(&file, "%s,Time entered,Time spent (minutes),Money spent (euros),Day\n", name)
@@ -230,7 +230,7 @@ func TestDraftOfVisitors(t *testing.T) {
 				}
 			}
 		}
-		if name == "VisitorId" {
+		if i == 0 {
 			runDraft(t, s, text)
 		}
 	}

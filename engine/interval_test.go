@@ -65,7 +65,7 @@ func TestIntervalsHoldTheirNumbers(t *testing.T) {
 		}
 		must(t, s, `SET mechanism = `+origin)
 		must(t, s, `SET accuracy = `+map[bool]string{true: "60", false: "default"}[origin == "direct"])
-		for round := range 14 {
+		for round := range sized(0, 6, 14) {
 			must(t, s, fmt.Sprintf(`SET confidence = %v`, []float64{0.5, 0.95, 0.999}[random.IntN(3)]))
 			must(t, s, `SET margins = `+[]string{"proven", "proven", "simulated"}[random.IntN(3)])
 			must(t, s, `SET clamp = `+[]string{"off", "on"}[random.IntN(2)])

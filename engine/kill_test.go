@@ -45,6 +45,18 @@ func sized(given, small, full int) int {
 	return small
 }
 
+// some returns each nth of a campaign's cases, from where the seed says, or all of them with -long.
+func some[T any](t testing.TB, n int, of []T) (few []T) {
+	t.Helper()
+	if *long {
+		return of
+	}
+	for i := int(seeds.Of(t) % uint64(n)); i < len(of); i += n {
+		few = append(few, of[i])
+	}
+	return few
+}
+
 // waiting is the number of parallel tests that run at a time. Many of them wait for a
 // server, a child process or the disk.
 const waiting = 6

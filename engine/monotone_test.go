@@ -95,10 +95,13 @@ func TestMonotoneConjunctions(t *testing.T) {
 	}
 	must(t, s, `SET confidence = 0.9999999`)
 	worst, margin, asked := 0.0, 0.0, 0
+	var all []uint32
 	for fixed := range uint32(1 << flagColumns) {
-		if bits.OnesCount32(fixed) < flagColumns-2 {
-			continue
+		if bits.OnesCount32(fixed) >= flagColumns-2 {
+			all = append(all, fixed)
 		}
+	}
+	for _, fixed := range some(t, 4, all) {
 		asked++
 		r := must(t, s, monotone(fixed))
 		if !r.Answer.Verified || r.Answer.Via != "cube" {
@@ -114,7 +117,7 @@ func TestMonotoneConjunctions(t *testing.T) {
 		worst = max(worst, math.Abs(float64(r.Rows[0][0].(int64)-want)))
 	}
 	t.Logf("%d conjunctions, the worst off by %.0f of ±%.0f", asked, worst, margin)
-	if asked != 211 || worst > margin {
+	if len(all) != 211 || worst > margin {
 		t.Errorf("%d conjunctions, the worst off by %.0f of ±%.0f", asked, worst, margin)
 	}
 	if r := must(t, s, monotone(1<<flagColumns-1)+` AND f0 = 1`); !r.Answer.Verified {

@@ -106,15 +106,16 @@ func TestOrderedWithoutNoise(t *testing.T) {
 		fractions = []float64{0, 0.1, 0.25, 0.5, 0.9, 1}
 	}
 	middle := map[string]func(x float64) float64{"cost": func(x float64) float64 { return 2.5*min(39, math.Floor(x/2.5)) + 1.25 }}
-	for _, way := range []struct {
+	type way struct {
 		name  string
 		first []string
-	}{
+	}
+	for _, way := range some(t, 3, []way{
 		{"direct", []string{`SET accuracy = 150`}},
 		{"identity", []string{`CREATE RELEASE a ON stays (ward, came) USING PROJECTION WITH (epsilon = 5)`, `CREATE RELEASE b ON stays (ward, at) USING PROJECTION WITH (epsilon = 5)`,
 			`CREATE RELEASE c ON stays (ward, cost) USING PROJECTION WITH (epsilon = 5)`, `CREATE RELEASE d ON stays (ward, fee) USING PROJECTION WITH (epsilon = 5)`}},
 		{"marginals", []string{`CREATE RELEASE m ON stays USING MARGINALS WITH (epsilon = 10, delta = 1e-7, degree = 2, estimate = unbiased)`}},
-	} {
+	}) {
 		s, rows := forms(t)
 		quieten(s.DB())
 		for _, text := range way.first {

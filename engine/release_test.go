@@ -351,7 +351,7 @@ func TestDenseOnRealData(t *testing.T) {
 			work := workload(t, s, d, 50, rand.New(rand.NewPCG(seed, 3)))
 			must(t, s, fmt.Sprintf(`CREATE RELEASE r ON pums USING PROJECTION
 				WITH (epsilon = 1, delta = 1e-6, transform = dense, noise = %s, rows = 256)`, law))
-			coverage, _ := judgeAnew(t, loaded(t, s, "r").(released.Sketch).Params(), d.cells(t, s), work, seed, sized(0, 100, 1000))
+			coverage, _ := judgeAnew(t, loaded(t, s, "r").(released.Sketch).Params(), d.cells(t, s), work, seed, sized(0, 40, 1000))
 			cover, deviation := stat.Mean(coverage, nil), 0.033/math.Sqrt(float64(len(coverage)))
 			t.Logf("coverage %.4f ± %.4f", cover, deviation)
 			if cover < 0.95-5.7*deviation {
@@ -501,7 +501,7 @@ func TestTooManyQueriesOfAClass(t *testing.T) {
 func TestReleaseWithoutUsing(t *testing.T) {
 	t.Parallel()
 	s := declared(t, []string{`CREATE TABLE raw_g (a INTEGER, b INTEGER, c INTEGER, d TEXT)`, `INSERT INTO raw_g VALUES (1, 2, 3, 'x'), (4, 5, 6, 'y')`},
-		`CREATE PRIVATE TABLE g (a INTEGER BETWEEN 0 AND 399, b INTEGER BETWEEN 0 AND 299, c INTEGER BETWEEN 0 AND 9, d TEXT) FROM raw_g WITH (epsilon = 40, delta = 1e-6)`)
+		`CREATE PRIVATE TABLE g (a INTEGER BETWEEN 0 AND 399, b INTEGER BETWEEN 0 AND 299, c INTEGER BETWEEN 0 AND 3, d TEXT) FROM raw_g WITH (epsilon = 40, delta = 1e-6)`)
 	for columns, want := range map[string]string{`a, b`: "projection", `a, c`: "projection", `b, c, a`: "marginals", `a, b, d`: "projection"} {
 		name := strings.ReplaceAll(columns, ", ", "")
 		text := `CREATE RELEASE ` + name + ` ON g (` + columns + `) WITH (epsilon = 2)`

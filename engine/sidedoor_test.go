@@ -153,7 +153,7 @@ func TestNoRowFails(t *testing.T) {
 		fill(t, s, `CREATE TABLE raw (`+columns+`)`, `INSERT INTO raw VALUES (1, 'a')`)
 		accepted, made := make(map[string]string), 0
 		for form, list := range forms {
-			for i, e := range list {
+			for i, e := range some(t, 2, list) {
 				view := fmt.Sprintf("v%d_%d", len(form), i)
 				fill(t, s, `CREATE VIEW `+view+fmt.Sprintf(form, e))
 				if made++; declaredOver(t, s, view, e, unit) {
@@ -166,7 +166,7 @@ func TestNoRowFails(t *testing.T) {
 			t.Error("no view is accepted")
 		}
 	}
-	for _, e := range fragile {
+	for _, e := range some(t, 2, fragile) {
 		s := declared(t, []string{`CREATE TABLE raw (age, note)`, `INSERT INTO raw VALUES (1, 'a')`})
 		_, err := plain(t, s).Exec(`ALTER TABLE raw ADD COLUMN a AS (` + e + `)`)
 		if err == nil && declaredOver(t, s, "raw", e, false) { // SQLite itself refuses some
