@@ -124,7 +124,7 @@ var testArrows = map[string][]string{
 // kept says which packages may use an import from outside the module, or one
 // below it, in code that is shipped. None means tests only.
 var kept = map[string][]string{
-	"log":                                    {"driver", "examples/ask", "server", "cmd/dpsql"},                // what is logged is read by others than who asked: server logs no value
+	"log":                                    {"driver", "examples/ask", "server", "cmd/dpsql", "sqlerr"},      // what is logged is read by others than who asked: server logs no value, and sqlerr says what a log has of an error
 	"math/rand":                              {"bench/workload", "internal/admissions", "internal/seeds"},      // draw data, never noise
 	"crypto/rand":                            {"noise", "internal/scram", "server", "cmd/dpsql/internal/host"}, // noise, salts, keys to cancel by, certificates
 	"github.com/xdg-go":                      {"internal/scram"},

@@ -58,6 +58,7 @@ type Store struct {
 	partSize int              // the most bytes of a stored part of a payload
 	now      func() time.Time // the clock of ledger rows and creation dates
 	writing  chan struct{}    // holds a token while this Store writes
+	flights  sync.Map         // the *Flight of each digest that this Store has the right to, or waits for
 	probe    probe
 	erase    atomic.Bool // runs have ended since Erase
 	memory   string      // SQLite's name of a copy in memory; "" for a file

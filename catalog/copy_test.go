@@ -75,7 +75,7 @@ func TestCopy(t *testing.T) {
 		t.Errorf("files %q", files)
 	}
 	c.Close()
-	if err := c.Read(context.Background(), func(*catalog.Tx) error { return nil }); sqlerr.CodeOf(err) != sqlerr.Internal {
+	if err := c.Read(context.Background(), func(*catalog.Tx) error { return nil }); sqlerr.CodeOf(err) != sqlerr.Closed {
 		t.Errorf("after Close: %v", err)
 	}
 }

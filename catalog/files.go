@@ -71,7 +71,7 @@ func (s *Store) identify() (exists bool, err error) {
 	defer s.mu.Unlock()
 	switch {
 	case s.closed:
-		return false, sqlerr.New(sqlerr.Internal, "the database was closed")
+		return false, sqlerr.New(sqlerr.Closed, "the database was closed")
 	case s.memory != "":
 		return true, nil
 	case err != nil && !os.IsNotExist(err):
@@ -308,19 +308,51 @@ func (l *Lease) Release() error {
 
 // Flight is the right to buy one answer, or to build one thing. Statements that want the same wait
 // until it is stored. The system releases the right when the process dies.
-type Flight struct{ lock *flock.Flock }
+type Flight struct {
+	store  *Store
+	digest [32]byte
+	lock   *flock.Flock
+	landed chan struct{}
+}
 
-// AcquireFlight waits at most patience for the right that the digest names. The holder may be in
-// this process or in another, and doing says what it does then. AcquireFlight locks a file
+// AcquireFlight waits for the right that the digest names: for holders of this Store as long as the context lasts, and at
+// most patience for another process. doing says what the holder does. AcquireFlight locks a file
 // beside the database. That file exists only while the right is held. Errors: Busy,
 // ReadOnly, Cancelled, IO.
 func (s *Store) AcquireFlight(ctx context.Context, digest [32]byte, patience time.Duration, doing string) (*Flight, error) {
-	lock, err := s.lockBeside(ctx, "-flight-"+hex.EncodeToString(digest[:16]), patience,
-		sqlerr.New(sqlerr.Busy, "%s elsewhere", doing).WithHint("try again when it is done"))
-	if err != nil {
+	f := &Flight{store: s, digest: digest, landed: make(chan struct{})}
+	for _, others := s.flights.LoadOrStore(digest, f); others; _, others = s.flights.LoadOrStore(digest, f) {
+		if _, err := s.Landed(ctx, digest); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if f.lock, err = s.lockBeside(ctx, "-flight-"+hex.EncodeToString(digest[:16]), patience,
+		sqlerr.New(sqlerr.Busy, "%s elsewhere", doing).WithHint("try again when it is done")); err != nil {
+		f.end()
 		return nil, err
 	}
-	return &Flight{lock}, nil
+	return f, nil
+}
+
+// Landed waits until a holder of this Store gives a right back. It returns false if there is none. Errors: Cancelled.
+func (s *Store) Landed(ctx context.Context, digest [32]byte) (bool, error) {
+	f, ok := s.flights.Load(digest)
+	if !ok {
+		return false, nil
+	}
+	select {
+	case <-f.(*Flight).landed:
+		return true, nil
+	case <-ctx.Done():
+		return false, s.translate(ctx, ctx.Err())
+	}
+}
+
+// end lets those go on who wait in this process.
+func (f *Flight) end() {
+	f.store.flights.Delete(f.digest)
+	close(f.landed)
 }
 
 // hasName reports whether the name still belongs to the locked file.
@@ -338,4 +370,5 @@ func hasName(lock *flock.Flock, path string) bool {
 func (f *Flight) Land() {
 	os.Remove(f.lock.Path())
 	f.lock.Close()
+	f.end()
 }

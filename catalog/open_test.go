@@ -224,8 +224,8 @@ func TestClosedStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	nothing := func(*catalog.Tx) error { return nil }
-	wantCode(t, s.Read(context.Background(), nothing), sqlerr.Internal)
-	wantCode(t, s.Write(context.Background(), nothing), sqlerr.Internal)
+	wantCode(t, s.Read(context.Background(), nothing), sqlerr.Closed)
+	wantCode(t, s.Write(context.Background(), nothing), sqlerr.Closed)
 }
 
 func TestMissingDirectory(t *testing.T) {

@@ -203,21 +203,23 @@ func (tx *Tx) run(fn func(*Tx) error) error {
 }
 
 // takeTurn queues the writers of this Store. They wait here and not for the lock of
-// their own process, because a cancelled context ends this wait.
+// their own process, because a cancelled context ends this wait. Who has none waits as for another process.
 func (s *Store) takeTurn(ctx context.Context) error {
 	select {
 	case s.writing <- struct{}{}:
 		return nil
 	default:
 	}
-	timeout := time.NewTimer(max(0, s.options.BusyTimeout))
-	defer timeout.Stop()
+	var late <-chan time.Time
+	if ctx.Done() == nil {
+		late = time.After(max(0, s.options.BusyTimeout))
+	}
 	select {
 	case s.writing <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timeout.C:
+	case <-late:
 		return s.busy()
 	}
 }

@@ -63,7 +63,7 @@ type DB struct {
 	answers   *answer.Database
 	rows      *rows.Reader
 	desk      *pay.Desk
-	building  sync.Mutex // declarations of this process run one at a time
+	building  chan struct{} // holds a token while a declaration runs: those of this process run one at a time
 	around    surroundings
 	rehearsal *Rehearsal // the rehearsal that works on this database, a copy in memory; nil for all others
 }
@@ -90,16 +90,18 @@ func Open(path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{store: store, role: o.Role, settings: settings, coins: coin.NewSource, now: time.Now, strangers: sync.OnceValue(scram.Secret), rows: rows.NewReader(store)}
+	db := &DB{store: store, role: o.Role, settings: settings, coins: coin.NewSource, now: time.Now, strangers: sync.OnceValue(scram.Secret), rows: rows.NewReader(store), building: make(chan struct{}, 1)}
 	db.desk = &pay.Desk{Store: store}
 	db.answers = answer.NewDatabase(store, db.rows, db.desk, o.BusyTimeout)
 	db.answers.Functions = db.around.evaluate
 	return db, nil
 }
 
-// Close gives back the mechanisms that the process holds, so that another can go on where
-// it was, and closes the file. The caller must have finished with all sessions.
+// Close cancels the statements that run, with the code closed, and waits for them: what they have charged and not
+// drawn for waits for the same statements. It gives back the mechanisms that the process holds, so that another can go on where
+// it was, and closes the file.
 func (db *DB) Close() error {
+	db.answers.Works.Close()
 	err := db.answers.Close()
 	db.around.close()
 	db.rows.Close()
@@ -291,7 +293,7 @@ func (db *DB) NewSession() *Session {
 
 // begin begins a statement, which has taken nothing yet.
 func (s *Session) begin() {
-	s.bill, s.buyers, s.began = pay.Bill{Quota: s.by.id != 0, Curator: s.by.id == 0 && s.told()}, pay.NewBuyers(catalog.Buyer{Principal: catalog.Principal(s.by.role), User: s.by.id}), s.db.now()
+	s.bill, s.buyers, s.began = pay.Bill{Quota: s.by.id != 0}, pay.NewBuyers(catalog.Buyer{Principal: catalog.Principal(s.by.role), User: s.by.id}), s.db.now()
 }
 
 // Reset restores the settings of a new session.
@@ -339,7 +341,7 @@ func (s *Session) SetFree(free bool) { s.free = free }
 
 // asker returns the session as package answer needs it.
 func (s *Session) asker() answer.Asker {
-	return answer.Asker{User: s.by.id, Settings: s.settings, Buyers: s.buyers, Now: s.began, Bill: &s.bill, Progress: s.progress, Waits: s.waits, Confirm: s.confirm, Free: s.free, Held: s.by.id != 0}
+	return answer.Asker{User: s.by.id, Settings: s.settings, Buyers: s.buyers, Now: s.began, Bill: &s.bill, Progress: s.progress, Waits: s.waits, Confirm: s.confirm, Free: s.free, Held: s.by.id != 0, Stops: s.told()}
 }
 
 // told reports whether the session is told the time and the progress of its statements.
@@ -506,6 +508,14 @@ func (s *Session) ExecPrepared(ctx context.Context, p *Prepared, args []query.Va
 
 func (s *Session) execSince(ctx context.Context, start time.Time, p *Prepared, args []query.Value) (*Result, error) {
 	s.begin()
+	if s.by.id == 0 { // a server ends the statements of users itself
+		during, end, err := s.db.answers.Works.Begin(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
+		ctx = during
+	}
 	r, err := s.exec(ctx, p, args)
 	if err != nil {
 		return nil, s.bill.Tell(public(ctx, err))
@@ -600,9 +610,21 @@ func (s *Session) run(ctx context.Context, statement syntax.Statement) (*Result,
 	if s.free {
 		return nil, sqlerr.New(sqlerr.ReadOnly, "nothing is declared, dropped or exported in a read-only transaction")
 	}
-	s.db.building.Lock()
-	defer s.db.building.Unlock()
+	if err := s.db.build(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { <-s.db.building }()
 	return s.declare(ctx, statement)
+}
+
+// build waits until no other declaration of this process runs.
+func (db *DB) build(ctx context.Context) error {
+	select {
+	case db.building <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // declare runs the statements that change the catalog.
@@ -667,12 +689,16 @@ func (s *Session) declaration() *declare.Statement {
 // end of the context as cancelled. It hides the text of any other error, which could
 // contain a private value.
 func public(ctx context.Context, err error) *sqlerr.Error {
-	var e *sqlerr.Error
+	var e, closed *sqlerr.Error
 	switch {
-	case errors.As(err, &e):
+	case errors.As(err, &e) && e.Code != sqlerr.Cancelled:
 		return e
+	case errors.As(context.Cause(ctx), &closed):
+		return closed
+	case e != nil:
+		return e.Because(ctx.Err())
 	case ctx.Err() != nil:
-		return sqlerr.New(sqlerr.Cancelled, "the statement was cancelled")
+		return sqlerr.New(sqlerr.Cancelled, "the statement was cancelled").Because(ctx.Err())
 	}
 	return sqlerr.New(sqlerr.Internal, "the statement failed inside dpsql")
 }

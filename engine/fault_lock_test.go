@@ -200,22 +200,25 @@ func TestLockBetweenChargeAndStore(t *testing.T) {
 	}
 }
 
-// TestWaitForATurnIsBounded makes one statement hold the turn forever. The next waits at
-// most as long as it would for another process.
+// TestWaitForATurnIsBounded makes one statement hold the turn forever. The next waits as long as its context lasts,
+// and one that has no context at most as long as it would for another process.
 func TestWaitForATurnIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newSound(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
 	restore(t, path, s.content)
 	db := open(t, path, engine.Options{BusyTimeout: lockWait})
-	db.Answers().Live.Turn <- struct{}{} // stands for a long statement
-	defer func() { <-db.Answers().Live.Turn }()
+	turns := db.Answers().Live
+	turns.Turn <- struct{}{} // stands for a long statement
+	defer func() { <-turns.Turn }()
 	session := db.NewSession()
 	session.Set("mechanism", "m0")
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*lockWait)
 	defer cancel()
-	_, err := session.Exec(ctx, askedNever, nil)
-	if sqlerr.CodeOf(err) != sqlerr.Busy {
+	if _, err := session.Exec(ctx, askedNever, nil); sqlerr.CodeOf(err) != sqlerr.Cancelled {
+		t.Errorf("when its context had ended: %v, want cancelled", err)
+	}
+	if err := turns.Enter(context.Background()); sqlerr.CodeOf(err) != sqlerr.Busy {
 		t.Errorf("when the wait for other processes was over: %v, want busy", err)
 	}
 }

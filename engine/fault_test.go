@@ -451,8 +451,11 @@ func TestFaultsLetGo(t *testing.T) {
 			s.SetConfirm(func(string) bool { failing(); return true })
 			ended := func() (ended bool) {
 				defer func() { recover() }()
-				must(t, s, fmt.Sprintf(text, 10*step+n))
-				return true
+				_, err := s.Exec(t.Context(), fmt.Sprintf(text, 10*step+n), nil) // a purchase has a goroutine of its own, which says what failed
+				if err != nil && !strings.Contains(err.Error(), "dpsql itself failed at fault_test.go") {
+					t.Error(err)
+				}
+				return err == nil
 			}()
 			s.SetProgress(nil)
 			s.SetConfirm(nil)

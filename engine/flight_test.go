@@ -142,10 +142,11 @@ func shareAFlight(t *testing.T, s *engine.Session, name string, texts []string) 
 	}
 }
 
-// held is a request that another session is buying.
+// held is a request that another process is buying.
 func held(t *testing.T, s *engine.Session) *catalog.Flight {
 	t.Helper()
-	f, err := s.DB().Store().AcquireFlight(context.Background(), bindText(t, s, racing[0]).Digest(), time.Second, "it is tested")
+	other := open(t, s.DB().Store().Path(), engine.Options{}) // as in another process
+	f, err := other.Store().AcquireFlight(context.Background(), bindText(t, s, racing[0]).Digest(), time.Second, "it is tested")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -153,7 +153,7 @@ func TestNoiseIsPaidFor(t *testing.T) {
 	none("an empty receipt", &pay.Receipt{}, "nothing was paid")
 	desk := s.DB().Desk()
 	for _, curator := range []bool{true, false} {
-		bill := &pay.Bill{Curator: curator, Statement: "test"}
+		bill := &pay.Bill{Quota: !curator, Statement: "test"}
 		onRows(t, s, v.Private("admissions"), func(sn *rows.Snapshot) {
 			charge := func() *pay.Receipt {
 				paid, err := desk.Build(t.Context(), bill, sn, catalog.KindReleases, "test", "test", accounting.Amount{Epsilon: 1})

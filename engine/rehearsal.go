@@ -66,7 +66,7 @@ func (s *Session) rehearse(ctx context.Context) (*Rehearsal, error) {
 	}
 	r := &Rehearsal{s: s, before: make(map[int64]accounting.Amount), stubs: make(map[string]bool), unread: make(map[string]bool),
 		undecided: make(map[int64]map[int]string), unbuilt: make(map[answer.Unbuilt]kind.Forecast)}
-	db := &DB{store: store, role: s.by.role, settings: s.db.settings, coins: s.db.coins, now: s.db.now, rehearsal: r,
+	db := &DB{store: store, role: s.by.role, settings: s.db.settings, coins: s.db.coins, now: s.db.now, rehearsal: r, building: make(chan struct{}, 1),
 		rows: rows.Refusing(sqlerr.New(sqlerr.Internal, "a rehearsal would read private rows"))}
 	db.desk = s.db.desk.On(store)
 	db.answers = s.db.answers.Rehearse(store, db.rows, db.desk, r.unbuilt)

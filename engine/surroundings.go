@@ -472,8 +472,10 @@ func (s *Session) publish(ctx context.Context, text string, st *syntax.CreatePub
 	if err := s.curatorOnly("declare, drop or export"); err != nil {
 		return nil, err
 	}
-	s.db.building.Lock()
-	defer s.db.building.Unlock()
+	if err := s.db.build(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { <-s.db.building }()
 	d := s.declaration()
 	if done, err := d.CanPublish(ctx, st); err != nil || done {
 		return &Result{}, err

@@ -18,6 +18,7 @@ var states = map[sqlerr.Code]string{
 	sqlerr.Malformed:   "42601", // syntax_error
 	sqlerr.Unsupported: "0A000", // feature_not_supported
 	sqlerr.Unknown:     "42P01", // undefined_table; see objectStates
+	sqlerr.Exists:      "42P07", // duplicate_table
 	sqlerr.Invalid:     "22023", // invalid_parameter_value
 	sqlerr.Uncovered:   "55000", // object_not_in_prerequisite_state
 	sqlerr.Budget:      "53400", // configuration_limit_exceeded
@@ -27,6 +28,7 @@ var states = map[sqlerr.Code]string{
 	sqlerr.Corrupt:     "XX001", // data_corrupted
 	sqlerr.IO:          "58030", // io_error
 	sqlerr.Cancelled:   "57014", // query_canceled
+	sqlerr.Closed:      "57P01", // admin_shutdown
 	sqlerr.Internal:    "XX000", // internal_error
 }
 

@@ -9,19 +9,24 @@ package sqlerr
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"runtime"
 	"strings"
 )
 
-// Code classifies an error for programs.
+// Code classifies an error for programs. It is a target of errors.Is: errors.Is(err, sqlerr.Budget).
 type Code string
+
+// Error makes a Code an error, with no more to say than its name.
+func (c Code) Error() string { return string(c) }
 
 // The codes, as listed in the SQL reference.
 const (
 	Malformed   Code = "malformed"   // the text is not SQL
 	Unsupported Code = "unsupported" // SQL, but outside the dialect
 	Unknown     Code = "unknown"     // no such table, column, release, mechanism
+	Exists      Code = "exists"      // what is to be created is there
 	Invalid     Code = "invalid"     // a value or option that cannot be accepted
 	Uncovered   Code = "uncovered"   // no release or mechanism can answer this query
 	Budget      Code = "budget"      // the account cannot pay for this
@@ -31,6 +36,7 @@ const (
 	Corrupt     Code = "corrupt"     // stored state does not verify
 	IO          Code = "io"          // the operating system refused
 	Cancelled   Code = "cancelled"   // the context ended
+	Closed      Code = "closed"      // the database was closed
 	Internal    Code = "internal"    // a fault of dpsql
 )
 
@@ -53,10 +59,39 @@ type Error struct {
 	Message  string // lower case, no trailing stop
 	Hint     string // what to do instead; may be empty
 	Position int    // 1-based character in the statement; 0 when none applies
+
+	cause error
 }
 
 // Error returns the code and the message.
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
+
+// Unwrap returns what the error is because of: the end of a context, or what an argument of the caller's says of itself.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Is reports whether target is the error's code.
+func (e *Error) Is(target error) bool { return target == e.Code }
+
+// Because returns a copy of e that unwraps to cause, which never stems from a row.
+func (e *Error) Because(cause error) *Error {
+	c := *e
+	c.cause = cause
+	return &c
+}
+
+// Format implements fmt.Formatter: %+v has the hint, too.
+func (e *Error) Format(s fmt.State, verb rune) {
+	text := e.Error()
+	if s.Flag('+') && e.Hint != "" {
+		text += " (" + e.Hint + ")"
+	}
+	fmt.Fprintf(s, fmt.FormatString(s, verb), text)
+}
+
+// LogValue implements slog.LogValuer: a log has the code, the message, the hint and the position.
+func (e *Error) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("code", string(e.Code)), slog.String("message", e.Message), slog.String("hint", e.Hint), slog.Int("position", e.Position))
+}
 
 // New returns an error with a formatted message.
 func New(code Code, format string, args ...any) *Error {

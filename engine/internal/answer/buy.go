@@ -137,7 +137,7 @@ func (st *Statement) Due(yield func(*view.Table, []Purchase) bool) {
 // served returns the tables whose purchases a charge waits for, by their IDs. Of a statement without
 // any it is nil.
 func (st *Statement) served(all []Purchase) (served map[int64]bool) {
-	if len(st.view.Waiting) == 0 || !st.bill.Curator {
+	if len(st.view.Waiting) == 0 || st.bill.Quota {
 		return nil
 	}
 	for _, t := range st.tables(all) {
@@ -250,6 +250,9 @@ func (st *Statement) tables(purchases []Purchase) (tables []*view.Table) {
 
 // store stores answers that are paid for, even if the statement is cancelled.
 func (st *Statement) store(ctx context.Context, answers []catalog.Answer) error {
+	if len(answers) == 0 {
+		return nil
+	}
 	return st.Database.store.Write(context.WithoutCancel(ctx), func(tx *catalog.Tx) error {
 		for i := range answers {
 			if err := tx.PutAnswer(&answers[i]); err != nil {

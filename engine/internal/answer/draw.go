@@ -92,6 +92,7 @@ func (st *Statement) buy(ctx context.Context, purchases []Purchase, answers []re
 		if err != nil {
 			return err
 		}
+		st.leaves()
 		var drawn []catalog.Answer
 		var of []*pay.Receipt
 		for i, sn := range sns {
@@ -109,10 +110,8 @@ func (st *Statement) buy(ctx context.Context, purchases []Purchase, answers []re
 			}
 		}
 		st.publish()
-		if len(drawn) > 0 {
-			if failed := st.store(ctx, drawn); failed != nil {
-				return failed
-			}
+		if failed := st.store(ctx, drawn); failed != nil {
+			return failed
 		}
 		for _, paid := range of {
 			st.bill.Answered(paid.Paid())
@@ -179,7 +178,7 @@ func (st *Statement) paying(t *view.Table, all []Purchase) catalog.Payment {
 			payment.Bytes += st.Asks[ask].bytes()
 		}
 	}
-	if payment.Shares = Shares(all); st.bill.Curator {
+	if payment.Shares = Shares(all); !st.bill.Quota {
 		payment.Statement = fmt.Sprintf("%x", st.digest(all))
 	}
 	payment.Rho = catalog.Most(payment.Shares)

@@ -246,15 +246,17 @@ func (db *Database) lease(ctx context.Context, r Request, id int64) (*live, erro
 	return db.open(ctx, r.Table, id)
 }
 
-// Enter waits for the turn, at most for Patience.
+// Enter waits for the turn as long as the context lasts, and at most for Patience with one that has no end.
 func (m *LiveMechanisms) Enter(ctx context.Context) error {
-	timeout := time.NewTimer(m.Patience)
-	defer timeout.Stop()
+	var late <-chan time.Time
+	if ctx.Done() == nil {
+		late = time.After(m.Patience)
+	}
 	select {
 	case m.Turn <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timeout.C:
+	case <-late:
 		return sqlerr.New(sqlerr.Busy, "too many queries wait for the mechanisms").WithHint("try again")
 	}
 	if m.idle != nil {

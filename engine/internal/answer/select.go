@@ -120,6 +120,12 @@ func (db *Database) Together(ctx context.Context, who Asker, all []Selection, re
 			return Answers{}, err
 		}
 		if err := st.Choose(); err != nil {
+			if again, gone := st.awaited(ctx); again || gone != nil {
+				if gone != nil {
+					return Answers{}, gone
+				}
+				continue
+			}
 			return Answers{}, err
 		}
 		if st.held && !st.turn.Covers(st.lanes()) {
@@ -277,7 +283,7 @@ func (db *Database) textsOf(ctx context.Context, v *view.View, t *view.Table) sc
 // statement is refused. What an account cannot pay for is chosen if a charge waits for the statement.
 func (st *Statement) Choose() error {
 	err := st.choose()
-	if err == nil || len(st.view.Waiting) == 0 || !st.bill.Curator {
+	if err == nil || len(st.view.Waiting) == 0 || st.bill.Quota {
 		return err
 	}
 	st.lend(true)
@@ -367,7 +373,7 @@ func (st *Statement) answer(ctx context.Context) ([]released.Estimate, *stale, e
 	if len(purchases) == 0 {
 		return answers, nil, nil
 	}
-	return answers, nil, st.buy(ctx, purchases, answers)
+	return answers, nil, st.buyApart(ctx, purchases, answers)
 }
 
 // Result computes the rows of a statement of one SELECT from the answers to its queries, and

@@ -41,6 +41,7 @@ type Database struct {
 
 	universes memo[partKey, *query.Universe] // of some periods of a table
 	Live      *LiveMechanisms
+	Works     *Works
 	turns     slots.Schedule        // of statements whose answers are held
 	compiling *places.Places[int64] // of statements that take long to compile, and much memory
 	Functions schemas.Functions
@@ -61,12 +62,12 @@ type Unbuilt struct {
 // NewDatabase returns a Database over a store. busy is how long to wait for another
 // process. A query waits ten times as long for the queries before it.
 func NewDatabase(store *catalog.Store, from *rows.Reader, desk *pay.Desk, busy time.Duration) *Database {
-	return &Database{store: store, rows: from, desk: desk, Live: newLiveMechanisms(busy), compiling: &places.Places[int64]{All: 2, Each: 1}}
+	return &Database{store: store, rows: from, desk: desk, Live: newLiveMechanisms(busy), Works: newWorks(), compiling: &places.Places[int64]{All: 2, Each: 1}}
 }
 
 // Rehearse returns a Database that answers from a copy of the catalog.
 func (db *Database) Rehearse(copied *catalog.Store, from *rows.Reader, desk *pay.Desk, unbuilt map[Unbuilt]kind.Forecast) *Database {
-	return &Database{store: copied, rows: from, desk: desk, Live: db.Live, compiling: db.compiling, Functions: db.Functions, rehearsed: &Rehearsed{db, unbuilt}}
+	return &Database{store: copied, rows: from, desk: desk, Live: db.Live, Works: db.Works, compiling: db.compiling, Functions: db.Functions, rehearsed: &Rehearsed{db, unbuilt}}
 }
 
 // Current returns the public catalog as it is now, for a user what she may see of it; 0 is
@@ -202,7 +203,7 @@ type LiveMechanisms struct {
 	byID     map[int64]*live
 	memory   answerMemory
 	yields   time.Time     // when the lease was last given back for other processes
-	Patience time.Duration // how long to wait for the turn
+	Patience time.Duration // how long a held statement waits for the turn
 }
 
 const (

@@ -34,10 +34,12 @@ type Statement struct {
 	bill   *pay.Bill
 	free   bool // nothing may be bought
 	held   bool // answers for which private rows are read are held
+	stops  bool // who cancels stops what is read
 	turn   *slots.Turn
 	place  places.Place // see Database.compiling
 	now    time.Time    // when it began
 
+	charged   func() // called when purchases are charged; may be nil
 	progress  func(done, all int64)
 	waits     func()
 	done, all int64 // steps; each query is one step to plan and one to answer
@@ -64,7 +66,7 @@ type linear struct {
 
 // newStatement returns a statement without a SELECT.
 func newStatement(db *Database, who Asker, v *view.View) *Statement {
-	st := &Statement{Database: db, view: v, settings: who.Settings, Buyers: who.Buyers, bill: who.Bill, progress: who.Progress, waits: who.Waits, free: who.Free, held: who.Held, turn: who.turn, now: who.Now}
+	st := &Statement{Database: db, view: v, settings: who.Settings, Buyers: who.Buyers, bill: who.Bill, progress: who.Progress, waits: who.Waits, free: who.Free, held: who.Held, stops: who.Stops, turn: who.turn, now: who.Now}
 	st.Parts = st.one[:0]
 	return st
 }
@@ -177,6 +179,7 @@ type Asker struct {
 	Confirm  func(warning string) bool // nil if nobody is to be asked
 	Free     bool                      // nothing may be bought
 	Held     bool                      // what private rows are read for is answered at a time that does not depend on them
+	Stops    bool                      // who cancels stops what is read, instead of leaving it
 	turn     *slots.Turn               // nil unless it is, and rows may be read now
 }
 

@@ -2,7 +2,7 @@
 // then gives a Receipt; package rows reads nothing without one. So "charge, then
 // draw" is the only order in which a statement can be written.
 //
-// A curator's statement that ends while it reads has drawn nothing. Read has its charge wait for the
+// A statement that ends while it reads has drawn nothing. Unless it is a user's, Read has its charge wait for the
 // equal statement; docs/decisions/040-waiting-charges.md has the proof.
 package pay
 
@@ -103,7 +103,7 @@ func (d *Desk) GoOn(ctx context.Context, sn Snapshot, r *catalog.Release) (*Rece
 
 // identity is what the ledger calls a statement about a table; "" if nothing waits for it.
 func (b *Bill) identity(t *view.Table, statement string) string {
-	if !b.Curator {
+	if b.Quota {
 		return ""
 	}
 	sum := sha256.Sum256(fmt.Append(nil, t.ID, t.Account, t.Span(), statement))
@@ -152,7 +152,7 @@ func (d *Desk) Affords(ctx context.Context, b *Bill, t *view.Table, statement st
 }
 
 // Read calls read, which reads rows with a receipt, and draws no noise. If it fails, and the
-// statement is a curator's, the charge waits for the equal statement.
+// statement is no user's, the charge waits for the equal statement.
 func (d *Desk) Read(ctx context.Context, b *Bill, paid *Receipt, read func() error) error {
 	err := read()
 	w := paid.charge
@@ -301,13 +301,13 @@ func (d *Desk) Reserve(ctx context.Context, sn Snapshot, name string, rho accoun
 // Bill adds up the charges of a statement, so that one that fails can say what it cost.
 // A charge is added once it is on disk. The zero Bill is empty.
 type Bill struct {
-	Quota     bool   // it is a user's, who sees no ledger
-	Curator   bool   // charges of its that nothing was drawn for wait
+	Quota     bool   // it is a user's, who sees no ledger; else charges of its that nothing was drawn for wait
 	Statement string // what is built, for charges that wait
 	Resume    string // the statement that goes on with an interrupted build; "" for the same one
 
 	gone accounting.Amount // charged without anything stored for it
 	idle accounting.Amount // charged, and waiting
+	away accounting.Amount // charged, and being read for without the statement
 	nhat accounting.Amount // charged for the number of rows, which is stored
 	kept accounting.Amount // charged for a release that is stored unfinished
 	told accounting.Amount // charged for answers that are stored
@@ -323,8 +323,11 @@ func (b *Bill) keep() { b.nhat, b.gone = b.gone, accounting.Amount{} }
 // Store notes that what was charged for is stored, though the statement is not over.
 func (b *Bill) Store() { b.kept, b.gone = b.gone, accounting.Amount{} }
 
+// Leave notes that what was charged is read for without the statement.
+func (b *Bill) Leave() { b.away, b.gone = b.gone, accounting.Amount{} }
+
 // Settle notes that all that was charged is stored and done with.
-func (b *Bill) Settle() { *b = Bill{Quota: b.Quota, Curator: b.Curator} }
+func (b *Bill) Settle() { *b = Bill{Quota: b.Quota} }
 
 // Answered notes that the answers that an amount was charged for are stored.
 func (b *Bill) Answered(amount accounting.Amount) {
@@ -351,6 +354,7 @@ func (b *Bill) Tell(e *sqlerr.Error) *sqlerr.Error {
 		{nhat, "the number of rows, which is kept", ""},
 		{b.gone, "it and is gone", list + " has the charge; the statement costs as much again"},
 		{b.idle, "it and waits, for nothing was drawn", again + " goes on, and costs nothing"},
+		{b.away, "it, and its answer is being read", again + " goes on, and costs nothing"},
 		{b.kept, "its noisy counts, which are kept", again + " goes on, and costs nothing"},
 		{b.told, "private answers, which are stored", "a statement with the same aggregates costs nothing for them"},
 	} {
@@ -381,15 +385,14 @@ const (
 	build              // any number of readings of one snapshot
 )
 
-// Receipt is proof that reading private rows was paid for: the charge is on disk. It
-// names the table, the snapshot and what was paid, and it alone has the noise that is
-// drawn for it. A Receipt is made by the methods of a Desk, and nowhere else.
+// Receipt is proof that reading private rows was paid for: the charge is on disk. It names the table, the
+// snapshot and what was paid, and it alone has the noise that is drawn for it. A Receipt is made by the methods
+// of a Desk, and nowhere else.
 //
-// What the compiler enforces: no function reads private rows without a source.Permit,
-// package rows takes no other Permit than a *Receipt, and no other package can fill
-// one. What is refused at run time, here and at the door of package source: nil and
-// the zero Receipt, another table, another snapshot, the second use of an answer's
-// receipt, and a run's receipt after its run.
+// What the compiler enforces: no function reads private rows without a source.Permit, package rows takes no
+// other Permit than a *Receipt, and no other package can fill one. What is refused at run time, here and at the
+// door of package source: nil and the zero Receipt, another table, another snapshot, the second use of an
+// answer's receipt, and a run's receipt after its run.
 type Receipt struct {
 	kind     kind
 	table    int64

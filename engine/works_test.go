@@ -1,0 +1,224 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dpsql/accounting"
+	"dpsql/engine"
+	"dpsql/sqlerr"
+)
+
+// slow has each read take so long, unless its context ends before.
+func (f *far) slow(long time.Duration) {
+	f.wait = func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(long):
+			return nil
+		}
+	}
+}
+
+// sessionOf opens a file whose rows are far for a role. Answers are bought.
+func sessionOf(t *testing.T, f *far, path string, o engine.Options) *engine.Session {
+	t.Helper()
+	db := open(t, path, o)
+	f.dial(db)
+	s := db.NewSession()
+	s.Set("accuracy", "8") // less than half of the account can pay for two of them
+	return s
+}
+
+// deadlines are SELECTs that read rows once, with what is done with each of their texts.
+var deadlines = []string{bought[4], bought[5],
+	`SELECT a.n - b.n FROM (SELECT COUNT(*) AS n FROM admissions WHERE age = 3) a, (SELECT COUNT(*) AS n FROM admissions WHERE age = 3) b`,
+	`SELECT /*+ accuracy(60) */ MEDIAN(age) FROM admissions`}
+
+// TestDeadlineIsChargedOnce asks what takes 7.5 seconds to read, with a deadline of one second, until it is answered: the eighth
+// time. The first is charged, and its reading goes on; the others wait for it. It is charged like one that has no deadline.
+func TestDeadlineIsChargedOnce(t *testing.T) {
+	for _, role := range []engine.Role{engine.Curator, engine.Analyst} {
+		for _, text := range deadlines {
+			synctest.Test(t, func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "clinic.db")
+				f := newFar(t)
+				curator := outsideClinicAt(t, f, path)
+				s := sessionOf(t, f, path, engine.Options{Role: role})
+				p, err := engine.Prepare(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				before := lines(t, curator)
+				f.slow(7500 * time.Millisecond)
+				var r *engine.Result
+				try := 1
+				for ; ; try++ {
+					ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+					r, err = s.ExecPrepared(ctx, p, nil)
+					cancel()
+					if err == nil || try == 20 {
+						break
+					}
+					if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, sqlerr.Cancelled) || strings.Contains(err.Error(), "its answer is being read") != (try == 1) {
+						t.Errorf("%s, %s, try %d: %v", role, text, try, err)
+					}
+				}
+				if err != nil || try != 8 || r.Answer.Cost != (engine.Cost{}) {
+					t.Fatalf("%s, %s: try %d: %v, %v", role, text, try, r, err)
+				}
+				if n := lines(t, curator); n != before+1 {
+					t.Errorf("%s, %s: %d charges\n%s", role, text, n-before, ledger(t, curator))
+				}
+			})
+		}
+	}
+}
+
+// TestDeadlinesOfBuilds gives builds and comparisons too little time, eight times, and then enough. They
+// cost what those cost that have the time at once.
+func TestDeadlinesOfBuilds(t *testing.T) {
+	for _, text := range []string{bought[0], bought[3], bought[6], `SELECT /*+ mechanism(asked), accuracy(default) */ COUNT(*) FROM admissions WHERE age = 3`} {
+		synctest.Test(t, func(t *testing.T) {
+			var costs [2]accounting.Amount
+			for i := range costs {
+				f := newFar(t)
+				s := buys(t, f)
+				must(t, s, `CREATE MECHANISM asked ON admissions (sex, age) USING SMW WITH (epsilon = 0.4, max_updates = 3)`)
+				before := lines(t, s)
+				f.slow(2500 * time.Millisecond)
+				for try := 0; i == 1 && try < 8; try++ {
+					ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+					if _, err := s.Exec(ctx, text, nil); !errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("%s: %v", text, err)
+					}
+					cancel()
+				}
+				must(t, s, text)
+				costs[i], _ = charged(t, s, before)
+				s.DB().Close()
+			}
+			if costs[0] != costs[1] || costs[0] == (accounting.Amount{}) && !strings.Contains(text, "asked") {
+				t.Errorf("%s: %v at once, and %v with deadlines", text, costs[0], costs[1])
+			}
+		})
+	}
+}
+
+// TestCancelOfAnAnalyst cancels what is read for an analyst, whose ledger does not tell when, and for a curator, whose reading
+// stops. Both are charged once.
+func TestCancelOfAnAnalyst(t *testing.T) {
+	for role, said := range map[engine.Role]string{engine.Curator: "and waits, for nothing was drawn", engine.Analyst: "its answer is being read"} {
+		synctest.Test(t, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "clinic.db")
+			f := newFar(t)
+			curator := outsideClinicAt(t, f, path)
+			s := sessionOf(t, f, path, engine.Options{Role: role})
+			before := lines(t, curator)
+			f.slow(2 * time.Second)
+			ctx, cancel := context.WithCancel(context.Background())
+			time.AfterFunc(time.Second, cancel)
+			if _, err := s.Exec(ctx, bought[4], nil); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), said) {
+				t.Errorf("%s: %v", role, err)
+			}
+			must(t, s, bought[4])
+			if n := lines(t, curator); n != before+map[engine.Role]int{engine.Curator: 3, engine.Analyst: 1}[role] {
+				t.Errorf("%s: the ledger has\n%s", role, ledger(t, curator))
+			}
+		})
+	}
+}
+
+// TestCloseCostsNothing closes a database while statements read, and while a reading goes on whose statement has ended. They end
+// with the code closed, and what they were charged serves the same statement when the file is opened again.
+func TestCloseCostsNothing(t *testing.T) {
+	for _, c := range []struct {
+		role     engine.Role
+		text     string
+		deadline time.Duration
+	}{
+		{engine.Curator, bought[4], time.Hour}, {engine.Analyst, bought[5], time.Hour}, {engine.Curator, bought[0], time.Hour},
+		{engine.Curator, bought[4], time.Second}, {engine.Analyst, bought[4], time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "clinic.db")
+			f := newFar(t)
+			curator := outsideClinicAt(t, f, path)
+			s := sessionOf(t, f, path, engine.Options{Role: c.role})
+			before := lines(t, curator)
+			f.slow(time.Minute)
+			ended := make(chan error, 1)
+			go func() {
+				ctx, cancel := context.WithTimeout(context.Background(), c.deadline)
+				defer cancel()
+				_, err := s.Exec(ctx, c.text, nil)
+				ended <- err
+			}()
+			time.Sleep(2 * time.Second)
+			if err := s.DB().Close(); err != nil {
+				t.Error(err)
+			}
+			code := sqlerr.Closed
+			if c.deadline == time.Second {
+				code = sqlerr.Cancelled
+			}
+			if err := <-ended; !errors.Is(err, code) || !strings.Contains(err.Error(), "was charged for it") {
+				t.Errorf("%v: %v", c, err)
+			}
+			if _, err := s.Exec(context.Background(), c.text, nil); !errors.Is(err, sqlerr.Closed) {
+				t.Errorf("%v: after it was closed: %v", c, err)
+			}
+			f.wait = nil
+			once, _ := charged(t, curator, before)
+			must(t, sessionOf(t, f, path, engine.Options{Role: c.role}), c.text)
+			if got, _ := charged(t, curator, before); got != once || got == (accounting.Amount{}) {
+				t.Errorf("%v: it cost %v, and %v in all", c, once, got)
+			}
+		})
+	}
+}
+
+// TestTenShareOneReading asks one new query in ten goroutines. It is read for longer than others wait for another process, and the
+// account cannot pay for it twice.
+func TestTenShareOneReading(t *testing.T) {
+	for _, accuracy := range []string{"8", "6"} {
+		synctest.Test(t, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "clinic.db")
+			f := newFar(t)
+			curator := outsideClinicAt(t, f, path)
+			db := sessionOf(t, f, path, engine.Options{Role: engine.Analyst, BusyTimeout: 100 * time.Millisecond}).DB()
+			before := lines(t, curator)
+			f.slow(time.Minute)
+			answers := make([]string, 10)
+			var all sync.WaitGroup
+			for i := range answers {
+				all.Go(func() {
+					time.Sleep(time.Duration(i) * time.Second)
+					s := db.NewSession()
+					s.Set("accuracy", accuracy)
+					r, err := s.Exec(context.Background(), bought[4], nil)
+					if answers[i] = fmt.Sprint(err); err == nil {
+						answers[i] = fmt.Sprint(r.Rows)
+					}
+				})
+			}
+			all.Wait()
+			for _, a := range answers {
+				if a != answers[0] || !strings.HasPrefix(a, "[[") {
+					t.Errorf("accuracy %s: the answers %q", accuracy, answers)
+				}
+			}
+			if n := lines(t, curator); n != before+1 {
+				t.Errorf("accuracy %s: %d charges", accuracy, n-before)
+			}
+		})
+	}
+}
