@@ -411,8 +411,11 @@ func (p *Prepared) settings(s Settings) (Settings, error) {
 // a name is "".
 func (p *Prepared) Parameters() []string { return p.read.Parameters }
 
-// Setting returns the name and the value of SET name = value. It is not ok for another statement.
+// Setting returns the name and the value of SET name = value, the latter as a parameter if it is one. It is not ok for another statement.
 func (p *Prepared) Setting() (name, value string, ok bool) {
+	if t := p.read.Tokens; p.read.Statement == nil && len(t) > 3 && t[0].Matches("SET") {
+		return strings.ToLower(t[1].Value), t[3].Text, true
+	}
 	set, ok := p.read.Statement.(*syntax.Set)
 	if ok {
 		name, value = strings.ToLower(set.Name.Text), set.Value
@@ -539,6 +542,9 @@ func (s *Session) exec(ctx context.Context, p *Prepared, args []query.Value) (r 
 			return nil, err
 		}
 	}
+	if p.read.Query == nil && len(p.read.Parameters) > 0 {
+		return p.literally(args, func(p *Prepared) (*Result, error) { return s.exec(ctx, p, nil) })
+	}
 	if p.read.Query != nil {
 		if err = p.read.Open(); err != nil {
 			return nil, err
@@ -552,6 +558,19 @@ func (s *Session) exec(ctx context.Context, p *Prepared, args []query.Value) (r 
 		return nil, errNoArguments
 	}
 	return s.run(ctx, p.read.Statement)
+}
+
+// literally runs a statement that is no query with its arguments as literals.
+func (p *Prepared) literally(args []query.Value, run func(*Prepared) (*Result, error)) (*Result, error) {
+	read, err := p.read.Literal(args)
+	if err != nil {
+		return nil, err
+	}
+	if p, err = prepared(read); err != nil {
+		return nil, sqlerr.Move(err, read.Place)
+	}
+	r, err := run(p)
+	return r, sqlerr.Move(err, read.Place)
 }
 
 // query runs a query as the private aggregate that it is, or else as one with surroundings.

@@ -141,6 +141,9 @@ func (r *Rehearsal) plan(ctx context.Context, text string, args []query.Value) (
 }
 
 func (r *Rehearsal) planned(ctx context.Context, p *Prepared, args []query.Value) (out *Result, err error) {
+	if p.read.Query == nil && len(p.read.Parameters) > 0 {
+		return p.literally(args, func(p *Prepared) (*Result, error) { return r.planned(ctx, p, nil) })
+	}
 	r.copy.dir = r.s.dir
 	if r.copy.settings, err = p.settings(r.s.settings); err != nil {
 		return nil, err

@@ -87,6 +87,16 @@ func (s *Session) describeStatement(ctx context.Context, p *Prepared, args []que
 		}
 		return d, err
 	}
+	if p.read.Statement == nil { // its arguments are literals of any type
+		d.parameters = make([]Type, len(args))
+		switch first := p.read.Tokens[0]; {
+		case first.Matches("EXPLAIN"):
+			return explained(d, s.curatorOnly("explain a declaration"))
+		case first.Matches("ADVISE"):
+			return description{advisedColumns(), d.parameters}, s.curatorOnly("ask for advice")
+		}
+		return d, nil
+	}
 	if len(args) > 0 {
 		return d, errNoArguments
 	}

@@ -44,7 +44,7 @@ func TestViews(t *testing.T) {
 		`CREATE VIEW v AS SELECT * FROM nowhere`:                sqlerr.Malformed,
 		`CREATE VIEW v AS SELECT c FROM raw`:                    sqlerr.Malformed,
 		`CREATE VIEW v AS SELEKT 1`:                             sqlerr.Malformed,
-		`CREATE VIEW v AS SELECT ?`:                             sqlerr.Unsupported,
+		`CREATE VIEW v AS SELECT ?`:                             sqlerr.Invalid,
 		`CREATE VIEW v AS SELECT * FROM pragma_table_info('x')`: sqlerr.Unsupported,
 		`CREATE VIEW v AS SELECT 1; DROP TABLE raw`:             sqlerr.Unsupported,
 		`CREATE VIEW v`:                                         sqlerr.Malformed,

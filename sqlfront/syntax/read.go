@@ -3,7 +3,10 @@ package syntax
 import (
 	"errors"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -11,19 +14,21 @@ import (
 // as a tree if it is a query. It never changes, and several goroutines may use it at once.
 type Reading struct {
 	Text       string
-	Statement  Statement // nil for a query that is no private aggregate whatever its tables are, see Why
+	Statement  Statement // nil for a query that is no private aggregate whatever its tables are, see Why; and before Literal
 	Why        error     // nil if there is a Statement
 	Parameters []string  // the names of the arguments in order, "" for one that is known by its number
 
+	Tokens []Token // of a query, and of what Literal reads
+
 	// Of SELECT, VALUES and WITH … SELECT, with or without EXPLAIN:
 	Query         *Query // desugared; nil for other statements
-	Tokens        []Token
 	Explain, Full bool
 	Settings      []Option // those that the statement has for itself, in the order of the text
 	Shapes        []Shape  // of the parameters; nil if all are values
 
-	given     bool   // the arguments, by Give
-	intervals []bool // by Intervals
+	given     bool     // the arguments, by Give
+	intervals []bool   // by Intervals
+	literals  []placed // by Literal
 }
 
 // Read reads exactly one statement, with or without its semicolon. Forms of other systems are turned
@@ -54,9 +59,129 @@ func read(text string, given []Given, intervals []bool) (*Reading, error) {
 		}
 		return r, r.query(given)
 	}
+	if len(r.Parameters) > 0 && hasLiterals[tokens[first].Upper] {
+		r.Tokens = tokens
+		return r, nil
+	}
 	r.Statement, err = (&parser{text: text, tokens: tokens}).statement()
 	return r, err
 }
+
+// Literal reads a statement that is no query again, with its arguments written as literals where its parameters stand.
+// So each takes an argument wherever it takes a literal, CREATE VIEW too, whose SELECT is not parsed here. A literal has one
+// type and an argument may have another: one that the statement refuses is written as a text, or as the number that it
+// is the text of. Positions in its errors are those of r; see Place for errors of the statement that it returns.
+func (r *Reading) Literal(args []query.Value) (*Reading, error) {
+	if len(args) != len(r.Parameters) {
+		return nil, sqlerr.New(sqlerr.Invalid, "the statement has %d parameters, and %d arguments are given", len(r.Parameters), len(args))
+	}
+	other := make(map[int]error) // the errors of arguments that are written in their other type, by their parameter's position
+	for {
+		out, err := r.written(args, other)
+		if err == nil {
+			return out, nil
+		}
+		var e *sqlerr.Error
+		if err = sqlerr.Move(err, out.Place); !errors.As(err, &e) {
+			return nil, err
+		}
+		i, ok := indexAt(r.Tokens, e.Position)
+		if !ok || r.Tokens[i].Kind != KindParameter {
+			return nil, err
+		}
+		t := r.Tokens[i]
+		if _, tried := other[t.Position]; tried || len(other) == maxOptions {
+			if err = other[t.Position]; sqlerr.CodeOf(err) == sqlerr.Malformed {
+				return nil, t.Malformed("the parameter %s cannot stand here", Excerpt(t.Text, 40)).
+					WithHint("a parameter stands for a value, as a literal does, and never for a name or a keyword")
+			}
+			return nil, err
+		}
+		other[t.Position] = err
+	}
+}
+
+// written is Literal with some arguments in their other type.
+func (r *Reading) written(args []query.Value, other map[int]error) (*Reading, error) {
+	var b strings.Builder
+	text, from, n := []rune(r.Text), 0, 0
+	out := &Reading{}
+	for i, t := range r.Tokens {
+		if t.Kind != KindParameter {
+			continue
+		}
+		v := args[t.Parameter-1]
+		_, changed := other[t.Position]
+		if v.IsText() && isOption(r.Tokens, i) { // most options are numbers
+			changed = !changed
+		}
+		literal := " " + literalOf(v, changed) + " " // - and -3 would be a comment
+		b.WriteString(string(text[from : t.Position-1]))
+		n += t.Position - 1 - from
+		b.WriteString(literal)
+		end := n + utf8.RuneCountInString(literal)
+		out.literals = append(out.literals, placed{t.Position, t.End, n + 1, end + 1})
+		from, n = t.End-1, end
+	}
+	b.WriteString(string(text[from:]))
+	read, err := Read(b.String())
+	if err != nil {
+		return out, err
+	}
+	read.literals = out.literals
+	return read, nil
+}
+
+// literalOf returns an argument as a literal: as the number that it is the text of, or as the text of a number, if it is to
+// be changed.
+func literalOf(v query.Value, changed bool) string {
+	switch text := v.Str(); {
+	case !changed:
+	case v.IsText() && IsNumber(text):
+		return text
+	case v.IsInt() || v.IsNumber():
+		return query.Text(v.String()).String()
+	}
+	return v.String()
+}
+
+// isOption reports whether a token is the value of an option: in SET, or in the parentheses behind WITH or SET.
+func isOption(tokens []Token, i int) bool {
+	if i < 2 || !tokens[i-1].Matches("=") {
+		return false
+	}
+	for depth := 0; i > 1; i-- {
+		switch t := tokens[i-1]; {
+		case t.Matches(")"):
+			depth++
+		case t.Matches("(") && depth == 0:
+			return tokens[i-2].Matches("WITH") || tokens[i-2].Matches("SET")
+		case t.Matches("("):
+			depth--
+		}
+	}
+	return tokens[0].Matches("SET")
+}
+
+// placed is a literal in the place of a parameter: both from their first character to the one behind.
+type placed struct{ from, to, now, end int }
+
+// Place returns the position in the text before Literal of one in the text behind it.
+func (r *Reading) Place(position int) int {
+	at := position
+	for _, l := range r.literals {
+		switch {
+		case position >= l.end:
+			at = position - l.end + l.to
+		case position >= l.now:
+			at = l.from
+		}
+	}
+	return at
+}
+
+// hasLiterals are the first words of the statements that have literals and are no queries.
+var hasLiterals = map[string]bool{"CREATE": true, "ALTER": true, "SET": true, "EXPORT": true, "GRANT": true, "REFRESH": true, "RETIRE": true, "DROP": true, "ADVISE": true}
 
 // Parse is Read of a statement that is one of the dialect's own, or a query that may be a private
 // aggregate; sqlfront.Bind refuses others of these. A parsed statement never changes: several
@@ -65,6 +190,9 @@ func Parse(text string) (Statement, error) {
 	r, err := Read(text)
 	if err != nil {
 		return nil, err
+	}
+	if r.Statement == nil && r.Query == nil {
+		return nil, (&parser{tokens: r.Tokens}).noParameters()
 	}
 	return r.Statement, r.Why
 }

@@ -140,8 +140,7 @@ EXPLAIN CREATE RELEASE x ON visits (sex) USING PROJECTION WITH (epsilon = 0.1) F
 --> error io at 84: cannot read the workload nobody.sql
 --> hint: file names are relative to the script
 EXPLAIN CREATE RELEASE x ON visits (sex) USING PROJECTION WITH (epsilon = ?);
---> error unsupported at 75: a parameter in this statement is outside the dialect
---> hint: parameters stand for values in the WHERE clause of a SELECT
+--> error invalid at 0: the statement has 1 parameters, and 0 arguments are given
 EXPLAIN CREATE MECHANISM x ON visits (sex) USING PROJECTION WITH (epsilon = 0.1);
 --> error unsupported at 26: a mechanism that uses PROJECTION is outside the dialect
 --> hint: write CREATE RELEASE x ON … USING PROJECTION, or USING SMW

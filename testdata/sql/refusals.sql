@@ -98,10 +98,22 @@ CREATE RELEASE r ON visits (age) USING PROJECTION WITH (epsilon = 1e6);
 --> error invalid at 67: epsilon "1e6" is above 1000
 --> hint: give epsilon as a decimal number between 1e-15 and 1000, such as 0.5
 CREATE PRIVATE TABLE visits (age INTEGER BETWEEN 0 AND 9) FROM raw_visits WITH (epsilon = 1);
---> error invalid at 22: the rows of raw_visits already have the budget epsilon = 4, delta = 1e-6, interactive = 0.5
---> hint: a budget belongs to the rows and cannot be declared anew: give the same one to continue it
+--> error invalid at 22: the rows of raw_visits already have the budget epsilon = 4, delta = 1e-6, interactive = 0.5, by visits
+--> hint: a budget belongs to the rows and cannot be declared anew: give the same one to continue it, WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)
 --> under sparse, named; smw, classes; smw, uniform; smw release:
---> error invalid at 22: the rows of raw_visits already have the budget epsilon = 1000, delta = 1e-6, interactive = 0.5
---> hint: a budget belongs to the rows and cannot be declared anew: give the same one to continue it
+--> error invalid at 22: the rows of raw_visits already have the budget epsilon = 1000, delta = 1e-6, interactive = 0.5, by visits
+--> hint: a budget belongs to the rows and cannot be declared anew: give the same one to continue it, WITH (epsilon = 1000, delta = 1e-6, interactive = 0.5)
+CREATE PRIVATE TABLE again (age INTEGER BETWEEN 0 AND 9) FROM raw_visits;
+--> error invalid at 22: the rows of raw_visits already have the budget epsilon = 4, delta = 1e-6, interactive = 0.5, by visits
+--> hint: a budget belongs to the rows and cannot be declared anew: give the same one to continue it, WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)
+--> under sparse, named; smw, classes; smw, uniform; smw release:
+--> error invalid at 22: the rows of raw_visits already have the budget epsilon = 1000, delta = 1e-6, interactive = 0.5, by visits
+--> hint: a budget belongs to the rows and cannot be declared anew: give the same one to continue it, WITH (epsilon = 1000, delta = 1e-6, interactive = 0.5)
+CREATE PRIVATE TABLE again (age INTEGER BETWEEN 0 AND 9) FROM raw_visits WITH (delta = 1e-6);
+--> error invalid at 22: the rows of raw_visits already have the budget epsilon = 4, delta = 1e-6, interactive = 0.5, by visits
+--> hint: a budget belongs to the rows and cannot be declared anew: give the same one to continue it, WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)
+--> under sparse, named; smw, classes; smw, uniform; smw release:
+--> error invalid at 22: the rows of raw_visits already have the budget epsilon = 1000, delta = 1e-6, interactive = 0.5, by visits
+--> hint: a budget belongs to the rows and cannot be declared anew: give the same one to continue it, WITH (epsilon = 1000, delta = 1e-6, interactive = 0.5)
 DROP RELEASE nowhere;
 --> error unknown at 14: there is no release nowhere

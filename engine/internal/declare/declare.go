@@ -281,6 +281,9 @@ func (s *Statement) CreatePrivate(ctx context.Context, st *syntax.CreatePrivate)
 	o := kind.NewOptions(st.Options, tableOptions...)
 	answerTime := o.AnswerTime()
 	b, err := readBudget(o)
+	if err != nil && !o.Has("epsilon") {
+		return nil, cmp.Or(s.hasBudget(ctx, st), err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -457,13 +460,56 @@ func protected(ctx context.Context, tx *catalog.Tx, t catalog.Table, p *period.P
 	return schema, bases, schemas.NoPublicViewReads(ctx, tx, bases)
 }
 
+// hasBudget says of a declaration without epsilon that its rows in the file have a budget, if they do. It is nil for any
+// other, and for one that is refused for another reason.
+func (s *Statement) hasBudget(ctx context.Context, st *syntax.CreatePrivate) (refusal error) {
+	if st.In.Text != "" {
+		return nil
+	}
+	s.Store.Read(ctx, func(tx *catalog.Tx) error {
+		bases, err := source.Bases(ctx, tx.SQL(), st.Source.Text)
+		if err == nil {
+			bases, err = schemas.PrivateBases(tx, bases)
+		}
+		if err != nil || len(bases) == 0 {
+			return err
+		}
+		if a, err := tx.AccountFor(bases); err == nil && a != nil {
+			refusal = sqlerr.Locate(alreadyHas(tx, st.Source.Text, *a), st.Name.Position)
+		}
+		return nil
+	})
+	return refusal
+}
+
+// alreadyHas refuses a second budget for rows, and says which tables they have theirs by and how it is continued.
+func alreadyHas(tx *catalog.Tx, rows string, a catalog.Account) error {
+	tables, err := tx.Tables()
+	var names []string
+	options := fmt.Sprintf("epsilon = %s, delta = %s, interactive = %s", a.Epsilon, a.Delta, a.Interactive)
+	write := options
+	for _, t := range tables {
+		if t.Account != a.ID {
+			continue
+		}
+		if len(names) == 0 && t.Unit != "" {
+			write += fmt.Sprintf(", unit = %s, max_rows = %d", syntax.WriteName(t.Unit), t.MaxRows)
+		}
+		names = append(names, t.Name)
+	}
+	text := "the rows of " + rows + " already have the budget " + options
+	if len(names) > 0 {
+		text += ", by " + firstFew(names)
+	}
+	return cmp.Or[error](err, sqlerr.New(sqlerr.Invalid, "%s", text).
+		WithHint("a budget belongs to the rows and cannot be declared anew: give the same one to continue it, WITH (%s)", write))
+}
+
 // continues refuses a declaration that would give rows a second budget or change their
 // limits.
-func (b budget) continues(rows string, a catalog.Account) error {
+func (b budget) continues(tx *catalog.Tx, rows string, a catalog.Account) error {
 	if a.Caps != b.caps {
-		return sqlerr.New(sqlerr.Invalid, "the rows of %s already have the budget epsilon = %s, delta = %s, interactive = %s",
-			rows, a.Epsilon, a.Delta, a.Interactive).
-			WithHint("a budget belongs to the rows and cannot be declared anew: give the same one to continue it")
+		return alreadyHas(tx, rows, a)
 	}
 	if b.limits.override(a.Limits) != a.Limits {
 		return sqlerr.New(sqlerr.Invalid, "the rows of %s already have %s", rows, cmp.Or(a.Limits.String(), "no limits")).
@@ -505,7 +551,7 @@ func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, 
 			return "", err
 		}
 	default:
-		if err := b.continues(t.Source, *a); err != nil {
+		if err := b.continues(tx, t.Source, *a); err != nil {
 			return "", err
 		}
 		if warning, err = goesOn(tx, *a, t); err != nil {
