@@ -57,7 +57,10 @@ var arrows = map[string][]string{
 	"mechanisms/marginals":    {"internal/sealed", "noise", "noise/coin", "noise/law", "query", "sqlerr"},
 	"mechanisms/projection":   {"internal/sealed", "noise", "noise/coin", "noise/law", "query", "sqlerr"},
 	"mechanisms/smw":          {"internal/sealed", "noise", "noise/coin", "noise/law", "query", "sqlerr"},
-	"examples/ask":            {"."}, // an ordinary program over database/sql
+	"examples/analyst":        {".", "sqlerr"}, // ordinary programs over database/sql
+	"examples/ask":            {"."},
+	"examples/dashboard":      {".", "sqlerr"},
+	"examples/nightly":        {".", "sqlerr"},
 	"examples/office":         {"internal/admissions"},
 	"examples/plot":           {".", "sqlerr"},
 	"bench":                   {"accounting", "bench/baseline", "bench/report", "bench/workload", "engine", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "sqlfront/post", "query", "internal/pgtest"},
@@ -124,9 +127,9 @@ var testArrows = map[string][]string{
 // kept says which packages may use an import from outside the module, or one
 // below it, in code that is shipped. None means tests only.
 var kept = map[string][]string{
-	"log":                                    {"driver", "examples/ask", "server", "cmd/dpsql", "sqlerr"},      // what is logged is read by others than who asked: server logs no value, and sqlerr says what a log has of an error
-	"math/rand":                              {"bench/workload", "internal/admissions", "internal/seeds"},      // draw data, never noise
-	"crypto/rand":                            {"noise", "internal/scram", "server", "cmd/dpsql/internal/host"}, // noise, salts, keys to cancel by, certificates
+	"log":                                    {"driver", "examples/ask", "examples/dashboard", "server", "cmd/dpsql", "sqlerr"}, // what is logged is read by others than who asked: server logs no value, and sqlerr says what a log has of an error
+	"math/rand":                              {"bench/workload", "internal/admissions", "internal/seeds"},                       // draw data, never noise
+	"crypto/rand":                            {"noise", "internal/scram", "server", "cmd/dpsql/internal/host"},                  // noise, salts, keys to cancel by, certificates
 	"github.com/xdg-go":                      {"internal/scram"},
 	"gonum.org/v1/gonum":                     {"bench/report"},
 	"gonum.org/v1/plot":                      {"examples/plot"}, // heavy: the product's go.mod is without it

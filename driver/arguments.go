@@ -116,7 +116,7 @@ func moment(t time.Time, types []engine.Type, i int) (query.Value, error) {
 		return query.Text(t.Format(time.DateOnly)), nil
 	case engine.Timestamp, engine.Text:
 		return query.Text(t.UTC().Format(time.DateTime)), nil
-	case "time":
+	case engine.Time:
 		return query.Text(t.Format(time.TimeOnly)), nil
 	}
 	return query.Value{}, sqlerr.New(sqlerr.Invalid, "argument %d is a time.Time, and stands where a value of type %s is", i+1, typ).

@@ -77,12 +77,12 @@ func timeOf(typ engine.Type, v any) any {
 	return v
 }
 
-// ColumnTypeDatabaseTypeName returns INT8, FLOAT8, NUMERIC, TEXT, BOOL, DATE or TIMESTAMP.
+// ColumnTypeDatabaseTypeName returns INT8, FLOAT8, NUMERIC, TEXT, BOOL, DATE, TIMESTAMP or TIME.
 func (r *rows) ColumnTypeDatabaseTypeName(i int) string {
 	return strings.ToUpper(string(r.typeOf(i)))
 }
 
-// ColumnTypeScanType returns a Go type that the column's values can be scanned into.
+// ColumnTypeScanType returns a Go type that the column's values can be scanned into. A time of day is a string.
 func (r *rows) ColumnTypeScanType(i int) reflect.Type {
 	if r.times(i) {
 		return reflect.TypeFor[time.Time]()

@@ -25,9 +25,9 @@ func visits(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := raw.Exec(`CREATE TABLE raw (day TEXT, seen TEXT, dept TEXT, minutes INTEGER);
+	if _, err := raw.Exec(`CREATE TABLE raw (day TEXT, seen TEXT, dept TEXT, minutes INTEGER, clock TEXT);
 		WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 839)
-		INSERT INTO raw SELECT date('2023-01-01', (i / 12) || ' days'), datetime('2023-01-01', (i * 20) || ' minutes'), substr('abc', i % 3 + 1, 1), i % 60 FROM n`); err != nil {
+		INSERT INTO raw SELECT date('2023-01-01', (i / 12) || ' days'), datetime('2023-01-01', (i * 20) || ' minutes'), substr('abc', i % 3 + 1, 1), i % 60, time(datetime('2023-01-01', (i * 20) || ' minutes')) FROM n`); err != nil {
 		t.Fatal(err)
 	}
 	raw.Close()
@@ -39,9 +39,10 @@ func visits(t testing.TB) string {
 	s := db.NewSession()
 	for _, text := range []string{
 		`CREATE PRIVATE TABLE visits (day DATE BETWEEN '2023-01-01' AND '2023-03-31', seen TIMESTAMP BETWEEN '2023-01-01 00:00:00' AND '2023-01-31 23:50:00' STEP '10 minutes',
-			dept TEXT IN ('a', 'b', 'c'), minutes INTEGER BETWEEN 0 AND 59) FROM raw WITH (epsilon = 400, delta = 1e-6)`,
+			dept TEXT IN ('a', 'b', 'c'), minutes INTEGER BETWEEN 0 AND 59, clock TIME STEP '10 minutes') FROM raw WITH (epsilon = 400, delta = 1e-6)`,
 		`CREATE RELEASE days ON visits (day) USING PROJECTION WITH (epsilon = 60)`,
 		`CREATE RELEASE hours ON visits (seen) USING PROJECTION WITH (epsilon = 60)`,
+		`CREATE RELEASE clocks ON visits (clock) USING PROJECTION WITH (epsilon = 20)`,
 		`CREATE RELEASE places ON visits (dept, minutes) USING PROJECTION WITH (epsilon = 60)`,
 	} {
 		if _, err := s.Exec(context.Background(), text, nil); err != nil {
@@ -81,6 +82,7 @@ func TestTimesAsArguments(t *testing.T) {
 		{`seen >= ?`, []any{early}, 697},
 		{`seen < ?`, []any{late}, 3*72 - 4},
 		{`seen::date = ?`, []any{early}, 72},
+		{`clock < ?`, []any{early}, 2 * 12},
 	} {
 		var n int64
 		err := db.QueryRow(`SELECT COUNT(*) FROM visits WHERE `+test.where, test.args...).Scan(&n)
@@ -129,6 +131,10 @@ func TestTimesInRows(t *testing.T) {
 			}
 			rows.Close()
 		}
+	}
+	var clock string
+	if err := db.QueryRow(`SELECT MAX(clock) FROM visits`).Scan(&clock); err != nil || clock != "23:40:00" {
+		t.Errorf("a time of day is %q, %v", clock, err)
 	}
 	var null sql.NullTime
 	if err := db.QueryRow(`SELECT MAX(day) FROM visits WHERE day < ?`, time.Date(2022, 1, 1, 0, 0, 0, 0, time.UTC)).Scan(&null); err != nil || null.Valid {

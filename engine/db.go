@@ -113,31 +113,73 @@ func (db *DB) Close() error {
 
 // Types of package answer that callers of this package use.
 type (
-	// Result is the result of one statement: Columns and Rows (of int64, float64,
-	// string or nil) if it has any, an Answer if the rows are a private answer,
-	// Warnings, and the time Elapsed, which the analyst role is not told.
+	// Result is the result of one statement:
+	//
+	//	Columns  []Column // empty for a statement without rows
+	//	Rows     [][]any  // int64, float64, string or nil
+	//	Answer   *Answer  // nil unless the rows are a private answer
+	//	Brief    *Result  // the columns and rows as a table for people has them; nil if they are those above
+	//	Note     string   // what a statement without rows did, or what is to be known beside rows, in one line; "" if there is nothing to say
+	//	Paid     string   // what a release cost, its margins and what is left, for a person at a terminal; "" otherwise
+	//	Warnings []string
+	//	Elapsed  time.Duration // how long the statement took; 0 for the analyst role, which is not told times
+	//	// Total is what a rehearsal would spend over all accounts, as epsilon, delta and rho; nil for other rows.
+	//	Total map[string]float64
 	Result = released.Result
-	// Column is a column of a result: its Name, and its Type INTEGER, REAL or TEXT.
+	// Column is a column of a result:
+	//
+	//	Name string
+	//	Type string        // "INTEGER", "REAL" or "TEXT"; see Value
+	//	SQL  query.SQLType // known before the statement runs
 	Column = released.Column
-	// Answer describes how a differentially private answer came about: its Margins and
-	// Intervals, shaped as the rows, at a Confidence, the releases and mechanisms it is
-	// from, its Support, its Cost and its Warnings.
+	// Answer describes how a differentially private answer came about:
+	//
+	//	Margins    [][]any   // shaped as Rows: the larger distance of an end of the interval (float64; in days for a Span), or nil if none is known or the value is public
+	//	Intervals  [][]any   // shaped as Rows, an Interval or a Span, an Unknown, or nil for NULL and public values: what holds the true value, and the value, which need not be its middle
+	//	Bounds     [][]any   // shaped as Rows, a Bound for each MARGIN, LOW and HIGH in the select list; nil if it has none
+	//	NotNull    []bool    // one for each column: none of its values can be NULL
+	//	Confidence float64   // the probability that a true value lies within its interval, for each value on its own
+	//	Via        string    // the release or mechanism, "direct", or "constant" for an empty query; several are joined by ", "
+	//	Mechanism  string    // "projection", "marginals", "smw", "direct" or "constant"; several are joined by ", "
+	//	Support    string    // m, the sparsity of the query, in decimal, or "infinite"; "least to largest" for several queries
+	//	Cost       Cost      // the charge for this statement; see Cost
+	//	Verified   bool      // false if a value has no margin, for example after a mechanism's last run
+	//	Apart      int       // how many of the answers that numbers are made of a fit has outside their proven intervals
+	//	Simulated  bool      // margins come from simulations; no theorem supports them
+	//	Released   bool      // releases gave all the answers
+	//	AsOf       time.Time // when rows were read of periods that had not ended, so that more may have come; zero if there are none
+	//	Kept       []Kept    // for each table of whose rows only some count
+	//	Warnings   []string  // those of the Result, for callers who have no more than the Answer
 	Answer = released.Answer
-	// Interval is a closed interval of numbers, from Low to High.
+	// Interval is a closed interval of numbers: Low and High.
 	Interval = released.Interval
-	// Span is an interval of dates or timestamps, as they are shown.
+	// Span is an interval of dates or timestamps, as they are shown: Low and High.
 	Span = released.Span
 	// Unknown says why a number has no interval.
 	Unknown = released.Unknown
 	// Bound says how people write a MARGIN, LOW or HIGH: with the places of Margin, rounded
 	// up, or Down.
 	Bound = released.Bound
-	// Kept describes which rows of a unit an answer counts.
+	// Kept describes which rows of a unit an answer counts:
+	//
+	//	Table   string
+	//	Unit    string // the column that identifies a unit
+	//	MaxRows int64  // the number of rows kept for each unit
+	//	Period  string // what each unit keeps as many in: "month"; "" for all rows together
 	Kept = released.Kept
-	// Cost is the charge for a statement.
+	// Cost is the charge for a statement:
+	//
+	//	Epsilon float64 // nats, releases account
+	//	Rho     float64 // zero-concentrated divergence, interactive account
 	Cost = released.Cost
-	// Settings are the values of SET: Mechanism, Accuracy, Confidence, Clamp,
-	// Unverified and Margins.
+	// Settings are the values of SET:
+	//
+	//	Mechanism  string  // auto, smw, projection, marginals, direct, or the name of one release or mechanism
+	//	Accuracy   float64 // in counts; 0 if unset, and then nothing is bought
+	//	Confidence float64 // of the margins, in (0, 1)
+	//	Clamp      bool    // negative estimates become 0
+	//	Unverified bool    // give answers after a mechanism's last run, marked as unverified
+	//	Margins    string  // Proven, or Simulated: narrower, for releases that have simulations
 	Settings = released.Settings
 )
 

@@ -37,7 +37,7 @@ func run(args []string) error {
 	if len(args) == 3 {
 		text = args[2]
 	}
-	db, err := sql.Open("dpsql", args[0]+"?role=analyst&readonly=true")
+	db, err := sql.Open("dpsql", args[0]+"?role=analyst&readonly=true&times=text")
 	if err != nil {
 		return err
 	}
