@@ -10,6 +10,7 @@ import (
 
 	"dpsql/driver"
 	"dpsql/engine"
+	"dpsql/sqlerr"
 )
 
 // Querier is a *sql.DB, a *sql.Conn, or anything else that asks through one.
@@ -59,6 +60,9 @@ func Ask(ctx context.Context, db Querier, query string, args ...any) (*Answer, e
 		return nil, err
 	}
 	defer rows.Close()
+	if r == nil {
+		return nil, sqlerr.New(sqlerr.Invalid, "Ask needs a database of the driver dpsql")
+	}
 	a := &Answer{Rows: [][]Value{}, Warnings: r.Warnings}
 	if a.Columns, err = rows.Columns(); err != nil {
 		return nil, err

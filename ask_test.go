@@ -65,6 +65,14 @@ func TestAsk(t *testing.T) {
 	if _, err := dpsql.Ask(ctx, db, `SELECT COUNT(*) FROM nothing`); sqlerr.CodeOf(err) != sqlerr.Unknown {
 		t.Errorf("an unknown table: %v", err)
 	}
+	other, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := dpsql.Ask(ctx, other, `SELECT 1`); sqlerr.CodeOf(err) != sqlerr.Invalid {
+		t.Errorf("a database of another driver: %v", err)
+	}
 	a, err = dpsql.Ask(ctx, db, `SELECT sex, COUNT(*) AS n FROM visits WHERE age < 20 GROUP BY sex LIMIT 1`)
 	if err != nil {
 		t.Fatal(err)

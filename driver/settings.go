@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"regexp"
 	"runtime"
 	"slices"
@@ -113,7 +114,7 @@ func lost(p *engine.Prepared) error {
 		return nil
 	}
 	return sqlerr.New(sqlerr.Unsupported, "SET on a sql.DB is lost: the next statement may have another connection").
-		WithHint("use sql.Conn, `?%s=%s` or dpsql.With", name, value)
+		WithHint("use sql.Conn, `?%s=%s` or dpsql.With", name, url.QueryEscape(value))
 }
 
 // setting is a statement in a hint that sets something.

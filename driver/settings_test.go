@@ -5,9 +5,11 @@ import (
 	"database/sql"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
+	"dpsql/engine"
 	"dpsql/sqlerr"
 )
 
@@ -124,4 +126,19 @@ func listings(t *testing.T, c *sql.Conn, statements string) string {
 		}
 	}
 	return b.String()
+}
+
+// TestPackageComments: go doc of the driver and of the module names each option.
+func TestPackageComments(t *testing.T) {
+	for _, file := range []string{"driver.go", "../dpsql.go"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range append([]string{"role", "readonly", "busy_timeout", "times"}, engine.SettingNames...) {
+			if !strings.Contains(string(text), "//\t"+name+"=") {
+				t.Errorf("%s does not name %s", file, name)
+			}
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -246,7 +247,7 @@ func isNatural(s string) bool {
 
 // numbered returns the rows of a result with the numbers of lists as numbers.
 func numbered(r *engine.Result) [][]any {
-	if r.Answer != nil {
+	if !slices.ContainsFunc(r.Columns, func(c engine.Column) bool { return c.SQL == engine.Text && isNumber(c) }) {
 		return r.Rows
 	}
 	rows := make([][]any, len(r.Rows))
