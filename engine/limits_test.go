@@ -128,6 +128,27 @@ func TestMaxChargeCountsWhatWaits(t *testing.T) {
 	must(t, analyst, fmt.Sprintf(text, "F"))
 }
 
+// TestMaxChargeCountsRowsOfMeans: counting the rows of an average is a part of its statement.
+func TestMaxChargeCountsRowsOfMeans(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	analyst := asAnalyst(t, s)
+	const mean, other = `SELECT AVG(age) FROM admissions WHERE sex = 'F' WITH ACCURACY 3`, `SELECT AVG(age) FROM admissions WHERE sex = 'M' WITH ACCURACY 3`
+	both := must(t, analyst, mean).Answer.Cost.Rho
+	lines := interactiveLines(t, s, "direct answer")
+	if len(lines) != 2 || (lines[0].rho+lines[1].rho).Float() != both {
+		t.Fatalf("the ledger has %v, and the answer cost %v", lines, both)
+	}
+	must(t, s, fmt.Sprintf(`ALTER PRIVATE TABLE admissions SET (max_charge = %.15f)`, both-lines[1].rho.Float()/2))
+	e := refused(t, analyst, sqlerr.Budget, other)
+	if !strings.Contains(e.Message, "was charged for private answers, which are stored") {
+		t.Errorf("the refusal says: %v", e)
+	}
+	if lines = interactiveLines(t, s, "direct answer"); len(lines) != 3 {
+		t.Errorf("the ledger has %v", lines)
+	}
+}
+
 // The limit is on everything that a statement takes: all aggregates and groups together.
 // No line of the ledger is above it.
 func TestMaxChargeCountsTheWholeStatement(t *testing.T) {
@@ -155,8 +176,8 @@ func TestMaxChargeCountsTheWholeStatement(t *testing.T) {
 	}{
 		{`SELECT COUNT(*) FROM admissions WHERE zip = 'z%d'`, 1},
 		{`SELECT sex, COUNT(*) FROM admissions WHERE zip = 'z%d' GROUP BY sex`, 1},
-		{`SELECT COUNT(*), AVG(age) FROM admissions WHERE zip = 'z%d'`, 2},
-		{`SELECT sex, COUNT(*), AVG(age) FROM admissions WHERE zip = 'z%d' GROUP BY sex`, 2},
+		{`SELECT COUNT(*), VARIANCE(age) FROM admissions WHERE zip = 'z%d'`, 3},
+		{`SELECT sex, COUNT(*), VARIANCE(age) FROM admissions WHERE zip = 'z%d' GROUP BY sex`, 3},
 	} {
 		takes := price(fmt.Sprintf(c.text, 20+i))
 		if takes < c.least*one {

@@ -212,6 +212,10 @@ func (r *Rehearsal) together(ctx context.Context, all []answer.Selection, buys b
 		r.doubt(st.Asks[i].Table, st.Asks[i].Candidates)
 	}
 	out := st.Explained()
+	if st.First != nil {
+		r.leaves("what averages cost whose numbers of rows are counted first")
+		st = st.First
+	}
 	if err := st.Choose(); err != nil {
 		if buys {
 			r.leaves("what follows a SELECT that is refused, where a run stops: %s", err)

@@ -75,7 +75,7 @@ var questions = []string{
 	`SELECT COUNT(*) FROM again WHERE age = 3`,
 	`SELECT COUNT(*) FROM admissions WHERE age = 3`,
 	`SELECT COUNT(*) FROM admissions WHERE NOT age <> 3`,
-	`SELECT diagnosis, COUNT(*), AVG(age) FROM admissions GROUP BY diagnosis`,
+	`SELECT diagnosis, COUNT(*), VARIANCE(age) FROM admissions GROUP BY diagnosis`,
 	`SELECT COUNT(*) FROM admissions WHERE diagnosis = 'E11'`,
 	`SELECT MEDIAN(age), MAX(age), COUNT(DISTINCT age) FROM admissions WHERE diagnosis = 'E10' WITH ACCURACY 200`,
 	`SELECT QUANTILE(age, 0.9), COUNT(DISTINCT age) FROM admissions WHERE NOT diagnosis <> 'E10' WITH ACCURACY 200`, // free
@@ -135,6 +135,20 @@ func foresees(t *testing.T, s *engine.Session, script []string) {
 	if len(total.Warnings) > 0 || len(total.Rows) != len(left) {
 		t.Errorf("not known: %q, and %d rows of %d", total.Warnings, len(total.Rows), len(left))
 	}
+}
+
+// TestRehearsalOfAverages: the price of an average follows from its number of rows. A rehearsal has the price of counting them, and says
+// that it does not know the other. Once they are counted it knows it.
+func TestRehearsalOfAverages(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	script := []string{`SET accuracy = 20`, `SELECT sex, AVG(age) FROM admissions GROUP BY sex`, `SELECT sex, AVG(age) FROM admissions GROUP BY sex`}
+	said, total := rehearsed(t, s, script)
+	if len(total.Warnings) != 1 || !strings.Contains(total.Warnings[0], "what averages cost") || !strings.Contains(said, "'first' | 'direct' | NULL | NULL | NULL | 'ρ 0.00075") {
+		t.Errorf("not known: %q of\n%s", total.Warnings, said)
+	}
+	must(t, s, `SELECT sex, COUNT(*) FROM admissions GROUP BY sex WITH ACCURACY 50`)
+	foresees(t, s, script)
 }
 
 // TestRehearsalOfQuantiles rehearses quantiles and numbers of distinct values, of integers and

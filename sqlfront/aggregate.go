@@ -72,7 +72,7 @@ func (o *outputs) aggregate(name string, f *sqlparser.FuncExpr) (post.Expr, erro
 	}
 	switch name {
 	case "avg":
-		mean, err := o.mean(x, present)
+		mean, err := o.mean(x, present, true)
 		return mean, o.placedAt(err, args[0])
 	case "sum":
 		sum, err := o.sum(x, present)
@@ -180,8 +180,9 @@ func (o *outputs) parts(f query.Function, present query.Query) ([]part, error) {
 // mean compiles an AVG: a sum over a count. If the values lie far from 0, or on
 // both sides of it, mean sums their differences from the least value and adds that
 // value to the quotient. The error then grows only with the spread of the values.
-// Otherwise the sum is the query of SUM.
-func (o *outputs) mean(x summand, present query.Query) (post.Mean, error) {
+// Otherwise the sum is the query of SUM. Alone is a mean that is no part of another aggregate:
+// SET accuracy bounds it as it is shown.
+func (o *outputs) mean(x summand, present query.Query, alone bool) (post.Mean, error) {
 	extent, some, err := x.value.Extent(&o.spent.sums, present)
 	if err != nil {
 		return post.Mean{}, err
@@ -205,11 +206,58 @@ func (o *outputs) mean(x summand, present query.Query) (post.Mean, error) {
 	if err != nil {
 		return post.Mean{}, err
 	}
-	m := post.Mean{Count: o.slot(present, Slot{Scale: 1, Split: 1}), Terms: o.inside(parts), Unit: x.unit, Off: x.off}
+	unit, _ := x.worth().Float64()
+	m := post.Mean{Unit: x.unit, Off: x.off}
+	if alone {
+		m.Count, m.Terms = o.over(parts, present, unit, spread)
+	} else {
+		m.Count, m.Terms = o.slot(present, Slot{Scale: 1, Split: 1}), o.inside(parts)
+	}
 	if some {
 		m.Range = post.Range{Known: true, Lo: extent.Lo, Hi: extent.Hi}
 	}
 	return m, nil
+}
+
+// over returns the slot of the count and the terms of a sum that a mean divides. The values of
+// the sum are spread over so much, in units.
+//
+// Let r be the reach of the values about their middle. The error of a mean, times the number of
+// rows n, is that of the sum less the count's times the mean of the deviations, which is up to r.
+// Errors of standard deviations s and c cost r²/2s² + 1/2c². The least price of √(s² + r²c²) is
+// that at s = rc: each has 1/√2 of the error allowed, as independent errors add up in squares.
+func (o *outputs) over(parts []part, present query.Query, unit float64, spread int64) (count int, terms []post.Term) {
+	i := slices.IndexFunc(parts, func(p part) bool { return !p.base.Equal(present) })
+	if i < 0 {
+		return o.slot(present, Slot{Scale: 1, Split: 1}), o.inside(parts)
+	}
+	about := centreOf(parts[i], spread)
+	each := math.Sqrt2 / 2 / (unit * math.Abs(float64(parts[i].factor)))
+	count = o.slot(present, Slot{Scale: math.Inf(1), PerRow: each / float64(about.Reach), Split: 1})
+	for _, p := range parts {
+		t := post.Term{Slot: count, Factor: p.factor}
+		if !p.base.Equal(present) {
+			t.Slot = o.slot(p.base, Slot{Scale: math.Inf(1), PerRow: each, Split: 1, Rows: count + 1, Centre: about})
+		}
+		terms = append(terms, t)
+	}
+	return count, terms
+}
+
+// centreOf returns the centre of weights that are spread over so much, in units of the sum.
+//
+// A sum stays at the end of 64 bits, and a record would then change the sum less the middle by
+// another amount. Weights up to 2²⁰ get there with 2⁴³ records, which no table has. For larger
+// ones the reach is that of all such changes.
+func centreOf(p part, spread int64) Centre {
+	hi := p.base.MaxWeight()
+	lo := hi - spread/max(p.factor, -p.factor)
+	middle := lo + (hi-lo)/2
+	reach := max(hi-middle, middle-lo)
+	if hi > 1<<20 {
+		reach = hi
+	}
+	return Centre{Middle: middle, Reach: reach}
 }
 
 // shown returns the terms of a sum that is shown. SET accuracy bounds the shown
@@ -223,8 +271,8 @@ func (o *outputs) shown(parts []part, unit float64, split int) []post.Term {
 	return terms
 }
 
-// inside returns the terms of a sum inside a quotient. The error of a quotient is
-// not known before it is answered, so SET accuracy bounds the error in rows.
+// inside returns the terms of a sum inside a variance and the like, whose error is not known
+// before they are answered: SET accuracy bounds the error in rows.
 func (o *outputs) inside(parts []part) []post.Term {
 	terms := make([]post.Term, len(parts))
 	for i, p := range parts {
@@ -263,7 +311,7 @@ type moment struct {
 }
 
 func (o *outputs) moment(x summand, present query.Query) (m moment, err error) {
-	if m.mean, err = o.mean(x, present); err != nil {
+	if m.mean, err = o.mean(x, present, false); err != nil {
 		return m, err
 	}
 	extent, some, err := x.value.Extent(&o.spent.sums, present)
@@ -317,7 +365,7 @@ func (o *outputs) pairOf(name string, y, x summand, present query.Query) (post.E
 		return o.count(present)
 	}
 	if i, ok := means[name]; ok {
-		return o.mean([]summand{y, x}[i], present)
+		return o.mean([]summand{y, x}[i], present, true)
 	}
 	of := pairs[name]
 	my, err := o.moment(y, present)

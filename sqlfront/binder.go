@@ -1,6 +1,7 @@
 package sqlfront
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -127,12 +128,23 @@ type Slot struct {
 	Base     query.Query // the slot's query before it is divided into groups
 	Question Question    // about the records of the query
 	// Scale is the width allowed to an answer's interval for each unit of SET
-	// accuracy. It is 1 for a COUNT, one over the factor of the weights for a SUM,
-	// and the largest weight for the sum inside an AVG, which is a quotient.
+	// accuracy. It is 1 for a COUNT, one over the factor of the weights for a SUM, and
+	// infinite for an answer that is used inside an AVG alone.
 	Scale float64
+	// PerRow is the width allowed for each unit of SET accuracy and each row that is averaged, of
+	// an answer inside a mean; else 0.
+	PerRow float64
+	Rows   int    // 1 + the slot of the mean's number of rows, for the sum in a mean; else 0
+	Centre Centre // of a sum that is used in a mean
 	// Split is the number of answers that share the error probability of a value.
 	Split  int
 	Column int // of the private table, for Order and DistinctValues; else 0
+}
+
+// Centre says how the sum inside a mean is bought: less Middle for each record that counts. A
+// record then changes it by at most Reach, half as much or less, and the price falls with the square.
+type Centre struct {
+	Middle, Reach int64 // Reach is -1 for a sum that something else uses, too: it is bought as it is. It is 0 for what is no sum in a mean
 }
 
 // binder compiles one SELECT.
@@ -439,12 +451,21 @@ type outputs struct {
 func (o *outputs) slot(base query.Query, s Slot) int {
 	for i, b := range o.bases {
 		if b.Equal(base) && o.slots[i].Question == s.Question && o.slots[i].Column == s.Column {
-			o.slots[i].Scale, o.slots[i].Split = min(o.slots[i].Scale, s.Scale), max(o.slots[i].Split, s.Split)
+			o.slots[i].merge(s)
 			return i
 		}
 	}
 	o.bases, o.slots = append(o.bases, base), append(o.slots, s)
 	return len(o.bases) - 1
+}
+
+// merge has a slot answer for another aggregate, too.
+func (s *Slot) merge(t Slot) {
+	if s.Centre != t.Centre {
+		s.Centre = Centre{Reach: -1}
+	}
+	s.Scale, s.Split, s.PerRow = min(s.Scale, t.Scale), max(s.Split, t.Split), cmp.Or(min(s.PerRow, t.PerRow), s.PerRow, t.PerRow)
+	s.Rows = cmp.Or(s.Rows, t.Rows)
 }
 
 // kept returns the selected records for which a pred holds.

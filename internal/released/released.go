@@ -112,6 +112,8 @@ type Estimate struct {
 	AsOf      time.Time                                       // when rows were read of periods that had not ended; zero if there are none
 	At        func(confidence float64) (post.Interval, error) // the error at another confidence
 	Simulated func(confidence float64) (post.Interval, bool)  // the error that simulations suggest; nil without
+	Variance  func() float64                                  // as in post.Answer
+	Off       *int64                                          // Less of post.Answer
 
 	Distribution func(Settings) *post.Distribution // of the column that was asked for; nil without
 }

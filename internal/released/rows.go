@@ -212,9 +212,12 @@ func Converted(e Estimate, known float64, s Settings) post.Answer {
 		}
 		return last.by, last.known
 	}
-	out := post.Answer{Value: e.Value, Error: miss}
-	if s.Clamp {
+	out := post.Answer{Value: e.Value, Error: miss, Less: e.Off}
+	if s.Clamp && e.Off == nil {
 		out = clamped(e.Value, miss)
+	}
+	if out.Value == e.Value { // a number that was moved has other noise
+		out.Variance = e.Variance
 	}
 	if e.Distribution != nil {
 		out.Distribution = e.Distribution(s)

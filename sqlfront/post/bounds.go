@@ -276,6 +276,9 @@ func errorOf(e Expr, v sqlvalue.Value, r *row) (around, bool) {
 	if !known {
 		return around{why: why}, false
 	}
+	if m, ok := e.(Mean); ok && m.less(r) >= 0 {
+		b.each = r.confidence // one test, of both answers
+	}
 	out := b.bounds(e)
 	if !out.bounded {
 		return around{why: out.why}, false
@@ -353,15 +356,7 @@ func (b box) bounds(e Expr) bounds {
 		}
 		return sum.off(inUnit(e.Off, e.Unit) * max(0, b.truths[e.Count].High))
 	case Mean:
-		n := formOf([]Term{{e.Count, 1}})
-		if b.interval(n).Low <= 0 { // the true mean can be NULL
-			return bounds{}
-		}
-		lo, hi := e.ends()
-		if q := b.enclose(&ratio{inUnits(e.Terms, e.Unit), n}); q.bounded {
-			return q.within(lo, hi).off(e.off()).typed(Real)
-		}
-		return bounds{}
+		return b.mean(e)
 	case Variance:
 		return b.variance(e).typed(Real)
 	case Pair:

@@ -158,10 +158,11 @@ func (m Mean) value(r *row) sqlvalue.Value {
 		return sqlvalue.Null()
 	}
 	lo, hi := m.ends()
+	terms := m.whole(r)
 	if m.Unit != nil {
-		return sqlvalue.Real(min(hi, max(lo, quotient(units(exactSum(m.Terms, r), m.Unit), n))))
+		return sqlvalue.Real(min(hi, max(lo, quotient(units(exactSum(terms, r), m.Unit), n))))
 	}
-	return sqlvalue.Real(min(hi, max(lo, float64(saturatingSum(m.Terms, r))/float64(n))))
+	return sqlvalue.Real(min(hi, max(lo, float64(saturatingSum(terms, r))/float64(n))))
 }
 
 // ends returns the ends of the range, which are infinite if it is not known.

@@ -28,6 +28,11 @@ type Answer struct {
 	// Error returns an interval that holds the true value less Value, at a confidence in
 	// (0, 1). It returns false if nothing is promised.
 	Error func(confidence float64) (Interval, bool)
+	// Less is what was taken off for each record, of the sum inside a mean; nil of another answer.
+	Less *int64
+	// Variance returns the σ² of an answer with discrete Gaussian noise of its own, 0 of another. It
+	// may be nil.
+	Variance func() float64
 	// Distribution is not nil if the answer is about a column's distribution. Value is then
 	// the number of records.
 	Distribution *Distribution

@@ -36,10 +36,10 @@ SELECT AVG(age) FROM visits;
 --> 2.710191083
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
+--> hint: SET accuracy = 0.5 answers them directly within ±0.5 (95 %) for ρ = 0.0034 together; the interactive budget left pays for 1238 such statements
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 2 queries of the statement 2 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 235888 such statements
+--> hint: SET accuracy = 0.5 answers them directly within ±0.5 (95 %) for ρ = 0.0096 together; the interactive budget left pays for 37232 such statements
 SELECT AVG(score) AS mean FROM visits WHERE age = 3;
 --> mean
 --> -0.5384615385
@@ -48,7 +48,7 @@ SELECT AVG(score) AS mean FROM visits WHERE age = 3;
 --> -3.0
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5439 such statements
+--> hint: SET accuracy = 1 answers them directly within ±1 (95 %) for ρ = 0.41 together; the interactive budget left pays for 10 such statements
 --> under smw release:
 --> mean
 --> -0.5576923077
@@ -60,7 +60,7 @@ SELECT AVG(age + score) FROM visits WHERE town = 'Elm';
 --> NULL
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5428 such statements
+--> hint: SET accuracy = 2 answers them directly within ±2 (95 %) for ρ = 0.13 together; the interactive budget left pays for 31 such statements
 --> under smw release:
 --> avg
 --> 4.198895028
@@ -104,8 +104,8 @@ SELECT SUM(age * age) - 2 * SUM(age) FROM visits WHERE score = 1;
 --> SUM(age * age) - 2 * SUM(age)
 --> 1163
 --> under direct:
---> error budget at 0: it needs ρ = 1.2 and the interactive account has 0.049 left (of 2 queries of the statement 1 cannot be answered)
---> hint: SET accuracy = 2000 answers them directly within ±2000 (95 %) for ρ = 0.0032 together; the interactive budget left pays for 15 such statements, or for one within ±510
+--> error budget at 0: it needs ρ = 1.2 and the interactive account has 0.046 left (of 2 queries of the statement 1 cannot be answered)
+--> hint: SET accuracy = 2000 answers them directly within ±2000 (95 %) for ρ = 0.0032 together; the interactive budget left pays for 14 such statements, or for one within ±530
 SELECT TOTAL(age), ROUND(AVG(age), 2) FROM visits WHERE age < 5;
 --> total | ROUND(AVG(age), 2)
 --> 400.0 | 2.86
@@ -117,7 +117,7 @@ SELECT TOTAL(age), ROUND(AVG(age), 2) FROM visits WHERE age < 5;
 --> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.012 together; the interactive budget left pays for 345 such statements
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 336, above max_support = 280 (cells) (of 2 queries of the statement 2 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.013 together; the interactive budget left pays for 28000 such statements
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %): their rows are counted first for ρ = 0.00075, and tell the price
 SELECT SUM(age) FROM visits WHERE age > 5 AND age < 3;
 --> sum
 --> 0
@@ -132,7 +132,7 @@ SELECT AVG(age), COUNT(*) FROM visits WHERE town = 'Oak';
 --> 4.443609023 | 133
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00024 together; the interactive budget left pays for 17603 such statements
 
 -- Variances and standard deviations, as PostgreSQL names them.
 SELECT VAR_POP(age), VAR_SAMP(age), VARIANCE(age) FROM visits WHERE age < 5;
@@ -169,7 +169,7 @@ SELECT sex, AVG(score), STDDEV(score) AS d FROM visits GROUP BY sex HAVING d > 0
 --> NULL | 0.7133333333 | 1.658157248
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 9 queries of the statement 6 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2718 such statements
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0016 together; the interactive budget left pays for 2681 such statements
 --> under smw release:
 --> sex | avg | d
 --> 'F' | -0.39 | 1.205165649
@@ -218,10 +218,10 @@ SELECT REGR_COUNT(score, age), REGR_AVGX(score, age), REGR_AVGY(score, age) FROM
 --> 314 | 2.710191083 | -0.8375796178
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 3 queries of the statement 2 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2718 such statements
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00013 together; the interactive budget left pays for 31247 such statements
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 3 queries of the statement 3 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0023 together; the interactive budget left pays for 156852 such statements
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00089 together; the interactive budget left pays for 404431 such statements
 SELECT REGR_SLOPE(score, age) AS b, REGR_INTERCEPT(score, age) AS a, REGR_R2(score, age) AS r2 FROM visits WHERE town = 'Ash';
 --> b | a | r2
 --> 0.25 | -1.0 | 0.25
@@ -323,8 +323,8 @@ SELECT COUNT(*) AS n, MARGIN(n), SUM(age) AS s, MARGIN(s) FROM visits WHERE town
 --> 181 | 58.0 | 760 | NULL
 --> under direct:
 --> n | margin | s | margin
---> 180 | 100.0 | 750 | 100.0
---> warning: this takes 39 % of what is left for direct answers: ρ = 0.015 of 0.04
+--> 180 | 50.0 | 750 | 100.0
+--> warning: this takes 43 % of what is left for direct answers: ρ = 0.015 of 0.036
 
 -- What none is.
 SELECT MODE(age) FROM visits;
@@ -407,7 +407,7 @@ SELECT town, COALESCE(SUM(age) FILTER (WHERE sex = 'F'), 0) AS known FROM visits
 --> under direct:
 --> town | known
 --> '100%' | 150
---> warning: this takes 66 % of what is left for direct answers: ρ = 0.016 of 0.024
+--> warning: this takes 79 % of what is left for direct answers: ρ = 0.016 of 0.02
 SELECT COUNT(*), COUNT(*) FILTER (WHERE COUNT(*) > 1) FROM visits;
 --> error unsupported at 41: the aggregate COUNT is outside the dialect
 --> hint: an aggregate stands in the select list, not in WHERE

@@ -23,7 +23,7 @@ SELECT LOW(AVG(age)) <= 750 / 180.0 AND 750 / 180.0 <= HIGH(AVG(age)) AS held FR
 --> NULL
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
+--> hint: SET accuracy = 2 answers them directly within ±2 (95 %) for ρ = 0.14 together; the interactive budget left pays for 29 such statements
 SELECT LOW(COUNT(*) - COUNT(sex)) <= 70 AND 70 <= HIGH(COUNT(*) - COUNT(sex)) AS held FROM visits;
 --> held
 --> 1
@@ -92,4 +92,4 @@ SELECT LOW(SUM(age)) IS NULL AS unverified FROM visits WHERE sex = 'F' AND town 
 --> under direct:
 --> unverified
 --> 0
---> warning: this takes 24 % of what is left for direct answers: ρ = 0.015 of 0.064
+--> warning: this takes 24 % of what is left for direct answers: ρ = 0.015 of 0.063

@@ -104,7 +104,7 @@ SELECT score, SUM(age), AVG(age) FROM visits WHERE sex = 'F' GROUP BY 1;
 --> 1 | 36 | 3.0
 --> 2 | 108 | 9.0
 --> 3 | 0 | NULL
---> warning: this takes 19 % of what is left for direct answers: ρ = 0.016 of 0.083
+--> warning: this takes 19 % of what is left for direct answers: ρ = 0.015 of 0.082
 SELECT age % 2 AS odd, COUNT(*) FROM visits GROUP BY odd;
 --> odd | count
 --> 0 | 100

@@ -80,7 +80,7 @@ SELECT sex, AVG(age) FROM visits GROUP BY sex HAVING AVG(age) > 3 ORDER BY AVG(a
 --> 'F' | 3.666666667
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 6 queries of the statement 3 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
+--> hint: SET accuracy = 2 answers them directly within ±2 (95 %) for ρ = 0.14 together; the interactive budget left pays for 29 such statements
 --> under smw release:
 --> sex | avg
 --> 'M' | 3.957142857

@@ -59,15 +59,18 @@ SELECT ROUND(AVG(age), 3) AS mean, ROUND(LOW(AVG(age)), 3) AS low, ROUND(HIGH(AV
 --> under dense:
 --> mean | low | high | margin
 --> NULL | NULL | NULL | NULL
---> under marginals; direct:
+--> under marginals:
 --> mean | low | high | margin
 --> 4.167 | 0.0 | 9.0 | 4.833
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
+--> hint: SET accuracy = 2 answers them directly within ±2 (95 %) for ρ = 0.14 together; the interactive budget left pays for 29 such statements
 --> under smw release:
 --> mean | low | high | margin
 --> 4.199 | NULL | NULL | NULL
+--> under direct:
+--> mean | low | high | margin
+--> 4.167 | 0.469 | 7.895 | 3.728
 SELECT LOW(STDDEV(age)) <= STDDEV(age) AND STDDEV(age) <= HIGH(STDDEV(age)) AS within FROM visits;
 --> within
 --> 1
@@ -147,7 +150,7 @@ SELECT score, SUM(age) AS s, LOW(s), HIGH(s) FROM visits WHERE score < 0 GROUP B
 --> -3 | 0 | -100.0 | 100.0
 --> -2 | 60 | -40.0 | 160.0
 --> -1 | 204 | 104.0 | 304.0
---> warning: this takes 19 % of what is left for direct answers: ρ = 0.015 of 0.082
+--> warning: this takes 19 % of what is left for direct answers: ρ = 0.015 of 0.081
 
 -- SET clamp ends intervals at 0.
 SET clamp = on;

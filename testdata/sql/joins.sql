@@ -29,7 +29,7 @@ SELECT t.region, AVG(v.age) FROM visits AS v INNER JOIN towns AS t ON t.name = v
 --> 'north' | NULL
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 4 queries of the statement 2 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
+--> hint: SET accuracy = 2 answers them directly within ±2 (95 %) for ρ = 0.14 together; the interactive budget left pays for 29 such statements
 --> under smw release:
 --> region | avg
 --> 'south' | 5.033333333
@@ -67,8 +67,8 @@ SELECT SUM(height) FROM visits JOIN towns ON town = name WHERE age = 4;
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live)
 --> hint: SET accuracy = 500 answers it directly within ±500 (95 %) for ρ = 0.11; the interactive budget left pays for 37 such answers, or for one within ±80
 --> under direct:
---> error budget at 0: it needs ρ = 2.6 and the interactive account has 0.082 left
---> hint: SET accuracy = 2000 answers it directly within ±2000 (95 %) for ρ = 0.0068; the interactive budget left pays for 12 such answers, or for one within ±560
+--> error budget at 0: it needs ρ = 2.6 and the interactive account has 0.081 left
+--> hint: SET accuracy = 2000 answers it directly within ±2000 (95 %) for ρ = 0.0068; the interactive budget left pays for 11 such answers, or for one within ±600
 SELECT COUNT(*) FROM visits JOIN towns ON town = name WHERE height > 100 AND age < 5;
 --> count
 --> 18

@@ -146,26 +146,23 @@ SELECT COUNT(*) FROM visits WHERE zip NOT IN ('15213', '15217');
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 476014 such answers
 SELECT zip, COUNT(*), AVG(score) FROM visits WHERE zip IN ('15213', '15217') AND age = 4 GROUP BY zip;
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (cells) (of 4 queries of the statement 4 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 54 such statements
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %): their rows are counted first for ρ = 0.00075, and tell the price
 --> under sparse; sparse, clip:
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); no column score (zips) (of 4 queries of the statement 2 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 108 such statements
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.013 together; the interactive budget left pays for 6 such statements
 --> under sparse, named:
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (cells); no column score (zips) (of 4 queries of the statement 2 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 468134 such statements
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.013 together; the interactive budget left pays for 27633 such statements
 --> under dense:
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (cells) (of 4 queries of the statement 4 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (99.9999 %) for ρ = 0.0095 together; the interactive budget left pays for 8 such statements
+--> hint: SET accuracy = 50 answers them directly within ±50 (99.9999 %): their rows are counted first for ρ = 0.0047, and tell the price
 --> under marginals, keys; direct:
 --> zip | count | avg
 --> '15213' | 33 | 0.4848484848
 --> '15217' | 17 | 0.4705882353
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (live) (of 4 queries of the statement 4 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 2742 such statements
---> under smw release:
---> error uncovered at 0: no release or mechanism covers this query: no column zip (cells) (of 4 queries of the statement 4 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 236020 such statements
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %): their rows are counted first for ρ = 0.00075, and tell the price
 SELECT SUM(CASE WHEN zip = '15213' THEN 1 ELSE 0 END) FROM visits;
 --> error uncovered at 0: no release or mechanism covers this query: no column zip (cells)
 --> hint: SET accuracy = 50 answers it directly within ±50 (95 %) for ρ = 0.00075; the interactive budget left pays for 110 such answers
@@ -301,5 +298,5 @@ EXPLAIN SELECT COUNT(*) FROM visits WHERE zip = '15213' AND age = 3;
 --> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'
 --> under direct:
 --> candidate | kind | columns | m | margin | cost | note
---> 'direct' | 'direct' | 'all' | '84' | 100.0 | 'ρ 0.000190160494645' | 'chosen; 424 left'
+--> 'direct' | 'direct' | 'all' | '84' | 100.0 | 'ρ 0.000190160494645' | 'chosen; 423 left'
 --> 'query' | NULL | NULL | '84' | NULL | NULL | 'age{3: zip{''15213'': 1}}'

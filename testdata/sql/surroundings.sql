@@ -62,7 +62,7 @@ SELECT sex, printf('%05d', COUNT(*)) AS n, CAST(AVG(score) * 100 AS INTEGER) AS 
 --> 'M' | '00042' | 54 | '42 rows'
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 6 queries of the statement 3 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5439 such statements
+--> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00019 together; the interactive budget left pays for 21756 such statements
 --> under smw release:
 --> sex | n | percent | COUNT(*) || ' rows'
 --> NULL | '00070' | 55 | '70 rows'
@@ -214,7 +214,7 @@ SELECT d, SUM(s) FROM (SELECT age % 3 AS d, score * 2 AS s FROM (SELECT * FROM v
 --> 2 | -44
 --> under direct:
 --> error budget at 0: it needs ρ = 0.069 and the interactive account has 0.046 left
---> hint: SET accuracy = 500 answers them directly within ±500 (95 %) for ρ = 0.0029 together; the interactive budget left pays for 16 such statements, or for one within ±130
+--> hint: SET accuracy = 500 answers them directly within ±500 (95 %) for ρ = 0.0029 together; the interactive budget left pays for 15 such statements, or for one within ±130
 SELECT region, COUNT(*) FROM (SELECT town AS place FROM visits WHERE age > 3) AS v JOIN towns ON place = towns.name GROUP BY region;
 --> region | count
 --> 'north' | 134
@@ -264,10 +264,10 @@ SELECT COUNT(*) FROM visits WHERE age > (SELECT AVG(age) FROM visits);
 --> 187
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5433 such statements
+--> hint: SET accuracy = 0.5 answers them directly within ±0.5 (95 %) for ρ = 0.0034 together; the interactive budget left pays for 1238 such statements
 --> under smw release:
 --> error uncovered at 0: no release or mechanism covers this query: m = 840, above max_support = 280 (cells) (of 2 queries of the statement 2 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.0015 together; the interactive budget left pays for 235888 such statements
+--> hint: SET accuracy = 0.5 answers them directly within ±0.5 (95 %) for ρ = 0.0096 together; the interactive budget left pays for 37232 such statements
 SELECT COUNT(*) FROM (SELECT DISTINCT town FROM visits);
 --> error unsupported at 30: DISTINCT over private rows is outside the dialect
 --> hint: GROUP BY the columns

@@ -34,7 +34,7 @@ SELECT AVG(weight) FROM visits JOIN risks ON visits.town = risks.town WHERE age 
 --> 0.5724137931
 --> under smw, classes; smw, uniform:
 --> error uncovered at 0: no release or mechanism covers this query: the weights of the query are larger than the mechanism's largest, 1 (live) (of 2 queries of the statement 1 cannot be answered)
---> hint: SET accuracy = 50 answers them directly within ±50 (95 %) for ρ = 0.00077 together; the interactive budget left pays for 5426 such statements
+--> hint: SET accuracy = 1 answers them directly within ±1 (95 %) for ρ = 0.37 together; the interactive budget left pays for 11 such statements
 --> under smw, weights:
 --> avg
 --> 0.4009615385
@@ -81,7 +81,7 @@ SELECT SUM(cost), COUNT(cost), TOTAL(cost) FROM visits JOIN risks ON visits.town
 --> under direct:
 --> sum | count | total
 --> -14.0 | 52 | -14.0
---> warning: this takes 20 % of what is left for direct answers: ρ = 0.016 of 0.082
+--> warning: this takes 20 % of what is left for direct answers: ρ = 0.016 of 0.08
 SELECT SUM(weight * age) FROM visits JOIN risks ON visits.town = risks.town WHERE sex = 'M' AND age > 5;
 --> sum
 --> 8.4
@@ -100,7 +100,7 @@ SELECT SUM(weight * age) FROM visits JOIN risks ON visits.town = risks.town WHER
 --> under direct:
 --> sum
 --> 8.4
---> warning: this takes 24 % of what is left for direct answers: ρ = 0.016 of 0.066
+--> warning: this takes 24 % of what is left for direct answers: ρ = 0.016 of 0.064
 SELECT SUM(1 - weight), SUM(weight - cost) FROM visits JOIN risks ON visits.town = risks.town WHERE town = 'Elm' AND age = 3;
 --> error malformed at 101: the name town is ambiguous
 --> hint: qualify it by its table, or rename one of the columns
@@ -137,7 +137,7 @@ SELECT SUM(CASE WHEN age < 5 THEN weight ELSE cost END) FROM visits JOIN risks O
 --> under direct:
 --> sum
 --> 18.8
---> warning: this takes 33 % of what is left for direct answers: ρ = 0.016 of 0.049
+--> warning: this takes 34 % of what is left for direct answers: ρ = 0.016 of 0.048
 SELECT STDDEV_POP(weight) FROM visits JOIN risks ON visits.town = risks.town WHERE age = 3;
 --> stddev_pop
 --> 0.1437684899
@@ -267,5 +267,5 @@ SELECT TOTAL(height), AVG(height) FROM visits JOIN towns ON town = name WHERE ag
 --> total | avg
 --> 3640.0 | 80.0
 --> under direct:
---> error budget at 0: it needs ρ = 2.6 and the interactive account has 0.032 left (of 3 queries of the statement 1 cannot be answered)
---> hint: SET accuracy = 5000 answers them directly within ±5000 (95 %) for ρ = 0.0011 together; the interactive budget left pays for 29 such statements, or for one within ±920
+--> error budget at 0: it needs ρ = 2.6 and the interactive account has 0.029 left (of 3 queries of the statement 1 cannot be answered); ρ 0.00075 was charged for private answers, which are stored
+--> hint: SET accuracy = 5000 answers them directly within ±5000 (95 %) for ρ = 0.0011 together; the interactive budget left pays for 26 such statements, or for one within ±960

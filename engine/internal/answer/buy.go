@@ -78,7 +78,7 @@ func (st *Statement) priced(bySlot map[int][]int, accuracy float64) []Purchase {
 			a := &st.Asks[i]
 			r.Accuracy = min(r.Accuracy, accuracy*a.scale)
 			r.Confidence = max(r.Confidence, a.Settings.Confidence)
-			weight = max(weight, a.Query.MaxWeight())
+			weight = max(weight, a.reach())
 		}
 		if st.Asks[asks[0]].Question == sqlfront.Order {
 			requests := make([]Request, len(asks))
@@ -226,15 +226,45 @@ func lacking(v *view.View, t *view.Table, due []Purchase) string {
 func (st *Statement) offer(t *view.Table, asks []int) string {
 	accuracy := st.settings.Accuracy
 	if accuracy == 0 {
-		accuracy = Suggested
+		accuracy = st.suggested()
 	}
 	asks = slices.DeleteFunc(slices.Clone(asks), func(n int) bool { return !together(st.Asks[n].Table, t) })
 	bySlot := st.slotsOf(asks)
-	return offerHint(accuracy, st.settings.Confidence, purseOf(st.view, t, st.touched(asks), st.Buyers.Of(t.Account), st.starts(t)), true,
-		func(accuracy float64) (accounting.Rho, bool) {
-			cost, ok := Total(st.priced(bySlot, accuracy))
-			return cost.Rho, ok && cost.Rho > 0
-		})
+	if counts := slices.DeleteFunc(asks, func(n int) bool { return !st.Asks[n].uncounted }); len(counts) > 0 {
+		return st.offerMeans(t, accuracy, counts)
+	}
+	cost := func(accuracy float64) (accounting.Rho, bool) {
+		cost, ok := Total(st.priced(bySlot, accuracy))
+		return cost.Rho, ok && cost.Rho > 0
+	}
+	purse := purseOf(st.view, t, st.touched(asks), st.Buyers.Of(t.Account), st.starts(t))
+	if st.settings.Accuracy == 0 && accuracy != Suggested { // nobody knows yet whether that is dear
+		spare := purse
+		spare.most = min(purse.most, purse.left/cautiousShare)
+		if wider, _, ok := offered(accuracy, spare, cost); ok {
+			accuracy = wider
+		}
+	}
+	return offerHint(accuracy, st.settings.Confidence, purse, true, cost)
+}
+
+// offerMeans returns a hint for means whose price waits for numbers of rows.
+func (st *Statement) offerMeans(t *view.Table, accuracy float64, counts []int) string {
+	if st.settings.Accuracy > 0 {
+		return "SELECT COUNT(*) with the same WHERE and GROUP BY tells the price"
+	}
+	bySlot := st.slotsOf(counts)
+	of := func(accuracy float64) (accounting.Rho, bool) {
+		cost, ok := Total(st.priced(bySlot, accuracy))
+		return cost.Rho, ok && cost.Rho > 0
+	}
+	purse := purseOf(st.view, t, st.touched(counts), st.Buyers.Of(t.Account), st.starts(t))
+	rho, ok := of(Suggested)
+	if !ok || rho > purse.most || purse.closed != nil {
+		return offerHint(Suggested, st.settings.Confidence, purse, true, of)
+	}
+	within := released.Counts(accuracy)
+	return fmt.Sprintf("SET accuracy = %s answers them directly within ±%[1]s (%s %%): their rows are counted first for ρ = %s, and tell the price", within, released.Counts(100*st.settings.Confidence), released.Short(rho.Float()))
 }
 
 // tables returns the tables that purchases are about, each once.
@@ -275,7 +305,7 @@ func (db *Database) drawn(p price, r Request, noisy []int64) (a catalog.Answer, 
 		return a, e, err
 	}
 	margin, err := db.Margin(a.Kind, a.Law, r.Settings.Confidence)
-	return a, db.Estimate(a, margin), err
+	return a, db.estimate(r, a, margin), err
 }
 
 // unbought returns the asks without a stored answer that is good enough. It puts the
@@ -284,7 +314,7 @@ func (st *Statement) unbought(tx *catalog.Tx, asks []int, answers []released.Est
 	var left []int
 	for _, n := range asks {
 		r := st.Asks[n].Request
-		stored, err := tx.Answers(r.Table.ID, r.text())
+		stored, err := tx.Answers(r.Table.ID, r.bought())
 		if err != nil {
 			return nil, err
 		}
@@ -339,7 +369,7 @@ func (db *Database) bought(r Request, answers []catalog.Answer) (e released.Esti
 			return e, false, err
 		}
 		if margin <= r.Settings.Accuracy && (!ok || margin < e.Error.Reach()) {
-			e, ok = db.Estimate(a, margin), true
+			e, ok = db.estimate(r, a, margin), true
 		}
 	}
 	return e, ok, nil

@@ -115,7 +115,17 @@ func (db *Database) stored(ctx context.Context, v *view.View, r Request) ([]rele
 	if err != nil {
 		return nil, err
 	}
-	return db.storedCandidates(v, r, answers)
+	whole := r
+	whole.centre = nil
+	all, err := db.storedCandidates(v, whole, answers)
+	if err != nil || r.centre == nil || r.fresh {
+		return all, err
+	}
+	if answers, err = db.store.Answers(ctx, r.Table.ID, r.bought()); err != nil {
+		return nil, err
+	}
+	less, err := db.storedCandidates(v, r, answers)
+	return append(all, less...), err
 }
 
 // storedCandidates returns a candidate for each stored answer.
@@ -130,7 +140,7 @@ func (db *Database) storedCandidates(v *view.View, r Request, answers []catalog.
 		if slices.Contains(boughtKinds[:], a.Kind) {
 			kind = "direct"
 		}
-		e := db.Estimate(a, margin)
+		e := db.estimate(r, a, margin)
 		note := released.StoredNote
 		if e.AsOf = r.asOf(r.Table.Touched(r.Query), a.CreatedAt); !e.AsOf.IsZero() {
 			note += ", as of " + released.AsOfText(e.AsOf)
@@ -162,7 +172,7 @@ func (db *Database) rest(ctx context.Context, v *view.View, r Request, column in
 		return c, false, nil
 	}
 	columns := r.Query.Columns()
-	r.fresh = false
+	r.fresh, r.centre = false, nil
 	r.Settings.Accuracy, r.Settings.Margins, r.Settings.Confidence = 0, released.Proven, released.Half(r.Settings.Confidence)
 	var parts [2]*released.Candidate
 	for i, q := range []query.Query{all, listed} {

@@ -22,6 +22,8 @@ import (
 // norm when a unit is added or removed (see sqlfront.Bound), so independent
 // discrete Gaussian noise on each makes all of them together Δ²/(2σ²)-zCDP, the
 // price of one (Canonne, Kamath and Steinke 2020).
+// The sum inside a mean is bought less the middle c of the weights for each row (see centre): a row changes it by at
+// most R = max |w − c| in place of W.
 //
 // Numbers of units are not linear. A unit is in the number of a group if one of its kept
 // rows is in the group. Which rows are kept of a unit does not depend on other units (see
@@ -226,33 +228,32 @@ func (st *Statement) draw(ctx context.Context, sn *rows.Snapshot, paid *pay.Rece
 func (st *Statement) count(ctx context.Context, sn *rows.Snapshot, paid *pay.Receipt, asks []int) ([][]int64, error) {
 	var of [2][]query.Query // weights, and units
 	ends := make([]int, len(asks))
-	list := func(n int) *[]query.Query {
+	kind := func(n int) int {
 		if st.Asks[n].Question == sqlfront.Units {
-			return &of[1]
+			return 1
 		}
-		return &of[0]
+		return 0
 	}
 	for i, n := range asks {
 		asked, err := st.Asks[n].queries()
 		if err != nil {
 			return nil, err
 		}
-		to := list(n)
-		*to = append(*to, asked...)
+		of[kind(n)] = append(of[kind(n)], asked...)
 		ends[i] = len(asked)
 	}
-	weights, units, err := sn.Counts(ctx, paid, of[0], of[1])
-	if err != nil {
+	var all [2][]int64
+	var err error
+	if all[0], all[1], err = sn.Counts(ctx, paid, of[0], of[1]); err != nil {
 		return nil, err
 	}
 	counts := make([][]int64, len(asks))
 	for i, n := range asks {
-		from := &weights
-		if list(n) == &of[1] {
-			from = &units
-		}
+		from := &all[kind(n)]
 		counts[i], *from = (*from)[:ends[i]], (*from)[ends[i]:]
 		switch a := &st.Asks[n]; a.Question { // before noise is added
+		case sqlfront.Weight:
+			counts[i] = a.centred(counts[i])
 		case sqlfront.DistinctValues:
 			counts[i] = []int64{occupied(counts[i])}
 		case sqlfront.Order:
@@ -278,5 +279,5 @@ func (r Request) queries() ([]query.Query, error) {
 	case sqlfront.DistinctValues:
 		return r.eachValue()
 	}
-	return []query.Query{r.Query}, nil
+	return r.terms(), nil
 }

@@ -166,8 +166,16 @@ func (st *Statement) explain() *released.Result {
 		rows = append(rows, p.explainedReach(st)...)
 		rows = append(rows, p.explainedSlots()...)
 	}
-	if err != nil {
-		none := []any{"(none)", nil, nil, nil, nil, nil, err.Error()}
+	if st.First != nil {
+		err = st.First.chosen()
+	}
+	if err != nil || st.First != nil {
+		none := []any{"(none)", nil, nil, nil, nil, nil, "the price follows from the number of rows, which is counted first"}
+		if err != nil {
+			none[6] = err.Error()
+		} else if cost, _ := Total(st.First.Purchases()); cost.Rho > 0 {
+			none[0], none[1], none[5] = "first", "direct", "ρ "+cost.Rho.String()
+		}
 		at := len(rows)
 		if len(st.Parts) == 1 { // before the queries
 			at -= len(st.Parts[0].bound.Slots)
@@ -217,10 +225,10 @@ func (st *Statement) ways(asks []int) (all released.Ways) {
 func (st *Statement) costOf(asks []int) any {
 	accuracy := st.settings.Accuracy
 	if accuracy == 0 {
-		accuracy = Suggested
+		accuracy = st.suggested()
 	}
 	cost, ok := Total(st.priced(st.slotsOf(asks), accuracy))
-	if !ok {
+	if !ok || slices.ContainsFunc(asks, func(n int) bool { return st.Asks[n].waits }) {
 		return nil
 	}
 	return "ρ " + cost.Rho.String()

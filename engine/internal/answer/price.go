@@ -34,7 +34,7 @@ func (p price) Stored(r Request, value int64) (catalog.Answer, error) {
 		return p.storedDistribution(r, slices.Repeat([]int64{value}, int(r.scaleOf().places().Places)))
 	}
 	law, err := json.Marshal(p.Law.String())
-	return catalog.Answer{TableID: r.Table.ID, Query: catalog.SumOf(r.text()), Kind: boughtKinds[r.Question], Via: "direct", Estimate: value, Law: law}, err
+	return catalog.Answer{TableID: r.Table.ID, Query: catalog.SumOf(r.bought()), Kind: boughtKinds[r.Question], Via: "direct", Estimate: value, Law: law}, err
 }
 
 // boughtKinds are the kinds of direct answers.
@@ -43,6 +43,26 @@ var boughtKinds = [...]catalog.AnswerKind{sqlfront.Weight: catalog.AnswerDirect,
 
 // maxOffered is the largest accuracy, in counts, that a hint offers.
 const maxOffered = 1e12
+
+// suggested returns the accuracy that the statement's hints state a price for: Suggested, or of means
+// alone a twentieth of the least range that one has, or a little less.
+func (st *Statement) suggested() float64 {
+	least := math.Inf(1)
+	for i := range st.Asks {
+		a := &st.Asks[i]
+		if !math.IsInf(a.most, 1) {
+			return Suggested
+		}
+		least = min(least, math.Sqrt2*float64(a.reach())/a.perRow/20)
+	}
+	power := math.Pow(10, math.Floor(math.Log10(least)))
+	for _, digit := range []float64{5, 2} {
+		if digit*power <= least {
+			return digit * power
+		}
+	}
+	return power
+}
 
 // offered returns an accuracy that a statement can pay, and its cost. It is the
 // accuracy wanted, or else the smallest of 1, 2 and 5 times a power of ten above it
@@ -229,11 +249,18 @@ func affordable(v *view.View, t *view.Table, over period.Ranges, amount accounti
 func (db *Database) direct(v *view.View, r Request) released.Candidate {
 	c := released.Candidate{Origin: released.FromRows, Name: "direct", Kind: "direct", Support: released.SupportOf(r.Query), Known: true}
 	a := v.Accounts[r.Table.Account]
+	if r.waits {
+		c.Failure = sqlerr.New(sqlerr.Uncovered, "the price of an average waits for its number of rows").
+			WithHint("SELECT COUNT(*) with the same WHERE and GROUP BY tells it")
+		c.Known, c.Refusal = false, c.Failure.Message
+		c.Offer = func() string { return c.Failure.Hint }
+		return c
+	}
 	price := func(accuracy float64) price {
 		if r.Question == sqlfront.Order {
 			return db.priceOfOrders([]Request{r}, accuracy*r.scale)
 		}
-		return db.priceOf(r, r.Query.MaxWeight(), 1, direct.Request{Accuracy: accuracy * r.scale, Confidence: r.Settings.Confidence})
+		return db.priceOf(r, r.reach(), 1, direct.Request{Accuracy: accuracy * r.scale, Confidence: r.Settings.Confidence})
 	}
 	cost := func(accuracy float64) (accounting.Rho, bool) {
 		p := price(accuracy)
@@ -243,8 +270,8 @@ func (db *Database) direct(v *view.View, r Request) released.Candidate {
 	purse := purseOf(v, r.Table, over, r.buyer(), 0)
 	accuracy := r.asked
 	if accuracy == 0 {
-		accuracy = Suggested
-		if other, _, ok := offered(Suggested, purse, cost); ok && (a.Limits.MaxCharge > 0 || r.Table.Grant != nil) {
+		accuracy = r.suggested
+		if other, _, ok := offered(accuracy, purse, cost); ok && (a.Limits.MaxCharge > 0 || r.Table.Grant != nil) {
 			accuracy = other
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"dpsql/internal/period"
 	"dpsql/internal/released"
 	"dpsql/query"
+	"dpsql/source"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )
@@ -28,6 +29,9 @@ type Request struct {
 	Settings  released.Settings // with the accuracy and confidence that the answer to this query needs
 	asked     float64           // SET accuracy as the user gave it
 	scale     float64           // Settings.Accuracy is asked·scale
+	suggested float64           // the accuracy that hints state a price for, of the statement
+	waits     bool              // its price waits for a number of rows
+	centre    *centre           // how a direct answer to the sum inside a mean is bought; nil for other answers
 	whole     *query.Query      // the query over all periods that this one is a part of; nil if it is whole
 	fresh     bool              // no answer to the query is stored, for certain
 	buyers    *pay.Buyers
@@ -355,4 +359,43 @@ func (db *Database) about(r Request, span period.Range) (_ Request, refusal stri
 		return r, "it has no rows of these periods"
 	}
 	return in, ""
+}
+
+// centre says how a direct answer to the sum inside a mean is bought: less the middle of the
+// weights for each row that the mean is of. A row changes it by at most the reach.
+type centre struct {
+	count         query.Query
+	middle, reach int64
+}
+
+// terms returns the queries whose counts make a direct answer: see centred.
+func (r Request) terms() []query.Query {
+	if r.centre == nil {
+		return []query.Query{r.Query}
+	}
+	return []query.Query{r.Query, r.centre.count}
+}
+
+// centred returns the count that noise is added to, from those of the terms.
+func (r Request) centred(counts []int64) []int64 {
+	if r.centre == nil {
+		return counts
+	}
+	return []int64{counts[0] - source.AddWeighted(0, r.centre.middle, counts[1])}
+}
+
+// reach returns the most that a row changes a direct answer by.
+func (r Request) reach() int64 {
+	if r.centre != nil {
+		return r.centre.reach
+	}
+	return r.Query.MaxWeight()
+}
+
+// bought returns the text by which a direct answer is stored, see text.
+func (r Request) bought() string {
+	if r.centre != nil {
+		return fmt.Sprintf("less %d for each of %s: %s", r.centre.middle, r.centre.count.String(), r.text())
+	}
+	return r.text()
 }

@@ -90,7 +90,8 @@ func (a Answers) Warnings() []string { return a.statement.bindingWarnings() }
 func (db *Database) Together(ctx context.Context, who Asker, all []Selection, ready func([][]released.Column) error) (Answers, error) {
 	var how Planning
 	var st *Statement
-	held := ctx // once it has a turn, without an end
+	counted := false // the rows whose numbers prices wait for
+	held := ctx      // once it has a turn, without an end
 	defer func() {
 		if who.turn != nil {
 			who.turn.End()
@@ -119,8 +120,12 @@ func (db *Database) Together(ctx context.Context, who Asker, all []Selection, re
 		if err := st.Plan(held, how); err != nil {
 			return Answers{}, err
 		}
-		if err := st.Choose(); err != nil {
-			if again, gone := st.awaited(ctx); again || gone != nil {
+		asked := st
+		if st.First != nil && !counted {
+			asked = st.First
+		}
+		if err := asked.Choose(); err != nil {
+			if again, gone := asked.awaited(ctx); again || gone != nil {
 				if gone != nil {
 					return Answers{}, gone
 				}
@@ -128,24 +133,30 @@ func (db *Database) Together(ctx context.Context, who Asker, all []Selection, re
 			}
 			return Answers{}, err
 		}
-		if st.held && !st.turn.Covers(st.lanes()) {
+		if st.held && !st.turn.Covers(asked.lanes()) {
 			if who.turn != nil {
 				who.turn.End()
 				who.turn = nil
 			}
-			if who.turn, err = st.takeTurn(ctx); err != nil {
+			if who.turn, err = asked.takeTurn(ctx); err != nil {
 				return Answers{}, err
 			}
 			held = context.WithoutCancel(ctx)
 			continue
 		}
-		if err := st.agreed(who.Confirm); err != nil {
+		if err := asked.agreed(who.Confirm); err != nil {
 			return Answers{}, err
 		}
-		answers, stale, err := st.answer(held)
+		answers, stale, err := asked.answer(held)
 		switch {
 		case err != nil:
 			return Answers{}, err
+		case stale == nil && asked != st:
+			counted, st.cost = true, asked.cost
+			if who.turn != nil { // the next reading has a slot of its own
+				who.turn.End()
+				who.turn = nil
+			}
 		case stale == nil:
 			return Answers{st, st.Answered(answers)}, nil
 		case !how.learn(stale):
@@ -199,10 +210,27 @@ func (st *Statement) Plan(ctx context.Context, how Planning) (err error) {
 	fresh := st.fresh(ctx)
 	for i := range st.Asks {
 		a := &st.Asks[i]
-		a.Planning, a.file, a.buyers, a.turn, a.Request.fresh = how, f, st.Buyers, st.turn, fresh == nil || fresh[i]
+		a.Planning, a.file, a.buyers, a.turn, a.Request.fresh = how, f, st.Buyers, st.turn, fresh == nil || fresh[i] && a.centre == nil
+	}
+	if err := st.predict(ctx); err != nil {
+		return err
+	}
+	if st.First = st.counting(); st.First != nil {
+		if err := st.First.list(ctx); err != nil {
+			return err
+		}
+	}
+	return st.list(ctx)
+}
+
+// list lists the candidates for each query, by its accuracy.
+func (st *Statement) list(ctx context.Context) (err error) {
+	for i := range st.Asks {
+		a := &st.Asks[i]
 		if a.Candidates, err = st.Database.candidates(ctx, st.view, a.Request); err != nil {
 			return err
 		}
+		a.tighten()
 		if err := st.step(ctx); err != nil {
 			return err
 		}

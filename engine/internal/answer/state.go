@@ -19,6 +19,7 @@ import (
 	"dpsql/internal/places"
 	"dpsql/internal/released"
 	"dpsql/mechanisms/direct"
+	"dpsql/noise/law"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/post"
@@ -87,6 +88,7 @@ func (db *Database) Margin(of catalog.AnswerKind, law json.RawMessage, confidenc
 // Estimate returns an answer with its margin at the confidence asked for.
 func (db *Database) Estimate(a catalog.Answer, margin float64) released.Estimate {
 	return released.Estimate{Value: a.Estimate, Error: post.Within(margin), Verified: true,
+		Variance: func() float64 { return varianceOf(a) },
 		At: func(confidence float64) (post.Interval, error) {
 			width, err := db.Margin(a.Kind, a.Law, confidence)
 			return post.Within(width), err
@@ -373,4 +375,27 @@ func (db *Database) storedAnswers(ctx context.Context, r Request) (answers []cat
 		}
 	}
 	return append(answers, db.Live.memory.find(r)...), nil
+}
+
+// estimate is Estimate for a direct answer to a request.
+func (db *Database) estimate(r Request, a catalog.Answer, margin float64) released.Estimate {
+	e := db.Estimate(a, margin)
+	if r.centre != nil {
+		e.Off = &r.centre.middle
+	}
+	return e
+}
+
+// varianceOf returns the σ² of a direct answer with Gaussian noise, and 0 of another.
+func varianceOf(a catalog.Answer) float64 {
+	var text string
+	if a.Kind != catalog.AnswerDirect || json.Unmarshal(a.Law, &text) != nil {
+		return 0
+	}
+	l, err := law.Parse(text)
+	if g, ok := l.(*law.Gaussian); err == nil && ok {
+		f, _ := g.Sigma2().Float64()
+		return f
+	}
+	return 0
 }

@@ -1,7 +1,9 @@
 package answer
 
 import (
+	"cmp"
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -39,6 +41,8 @@ type Statement struct {
 	place  places.Place // see Database.compiling
 	now    time.Time    // when it began
 
+	First *Statement // is answered first: it counts the rows of means whose price waits for that; nil if there is none
+
 	charged   func() // called when purchases are charged; may be nil
 	progress  func(done, all int64)
 	waits     func()
@@ -59,7 +63,14 @@ type Part struct {
 // linear is one distinct query of a statement.
 type linear struct {
 	Request
-	slot       int // the first slot of the statement that it answers
+	slot       int     // the first slot of the statement that it answers
+	most       float64 // the scale that Slots want; infinite for a query that only means use
+	perRow     float64 // the scale for each row that a mean is of; 0 if none is
+	plain      bool    // the sum in a mean is used by something else, too
+	counted    float64 // the width of a mean's number of rows, as predicted
+	rows       int     // the ask for the number of rows, for the sum in a mean; else -1
+	divides    bool    // it is the number of rows of a mean
+	uncounted  bool    // which nothing tells
 	Candidates []released.Candidate
 	Best       *released.Candidate // the chosen candidate; nil before Choose, or if there is none
 }
@@ -100,11 +111,12 @@ func (st *Statement) add(t *view.Table, b *sqlfront.Bound) error {
 				known[key] = n
 			}
 			st.Asks = append(st.Asks, linear{slot: p.first + k, Request: Request{Table: t, Query: q, Question: b.Slots[k].Question, column: b.Slots[k].Column,
-				Settings: s, now: st.now, statement: columns, asked: s.Accuracy, scale: b.Slots[k].Scale}})
+				Settings: s, now: st.now, statement: columns, asked: s.Accuracy}, most: math.Inf(1), rows: -1})
 		}
 		p.index[i] = n
 		st.Asks[n].need(s, b.Slots[k])
 	}
+	st.centre(p)
 	st.Parts = append(st.Parts, p)
 	st.slots += len(b.Slots)
 	st.all = 2 * int64(len(st.Asks))
@@ -162,8 +174,9 @@ func columnsOf(b *sqlfront.Bound) (columns []int) {
 
 // need makes the query at least as precise as the slot needs.
 func (a *linear) need(s released.Settings, k sqlfront.Slot) {
-	a.scale = min(a.scale, k.Scale)
-	a.Settings.Accuracy = s.Accuracy * a.scale
+	a.most, a.perRow = min(a.most, k.Scale), cmp.Or(min(a.perRow, k.PerRow), a.perRow, k.PerRow)
+	a.plain = a.plain || k.Centre.Reach <= 0
+	a.rescale(a.most)
 	a.Settings.Confidence = max(a.Settings.Confidence, 1-(1-s.Confidence)/float64(k.Split))
 }
 
@@ -193,4 +206,193 @@ func (st *Statement) step(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return nil
+}
+
+// rescale sets the width that the query's answer may have, for each unit of SET accuracy.
+func (a *linear) rescale(scale float64) {
+	if math.IsInf(scale, 1) { // while the number of rows is not known
+		scale = float64(a.Query.MaxWeight())
+	}
+	a.scale = scale
+	a.Settings.Accuracy = a.asked * scale
+}
+
+// centre joins the sums inside the means of a part with their numbers of rows.
+func (st *Statement) centre(p Part) {
+	width := p.bound.Width()
+	for i, n := range p.index {
+		k := p.bound.Slots[p.bound.SlotOf(i)]
+		a := &st.Asks[n]
+		if k.Rows > 0 {
+			of := i/width*width + k.Rows - 1
+			count := p.bound.Queries[of]
+			st.Asks[p.index[of]].divides = true
+			if a.plain = a.plain || p.index[of] == n || a.centre != nil && !a.centre.count.Equal(count); p.index[of] != n {
+				a.rows, a.Request.centre = p.index[of], &centre{count, k.Centre.Middle, k.Centre.Reach}
+			}
+		}
+		if a.plain {
+			a.Request.centre = nil
+		}
+	}
+}
+
+// predict sets the accuracy of answers that are used in means. SET accuracy is what the mean
+// is to reach, and its error is that of its answers over the number of rows. That number is the tightest free answer, with
+// noise of its own: it is at least its margin, and a tenth of what the groups have on average, so that a group of few rows
+// does not set the price of all. What is bought is within the reach of the values about their middle, whatever is asked for. An answer that was bought is good enough if it is by any number that was
+// bought: what a statement buys, it has when it is asked again.
+func (st *Statement) predict(ctx context.Context) error {
+	known, all := make(map[int]rowNumber), make(map[int]rowNumber) // of an ask, and of all groups of its slot
+	suggested := st.suggested()
+	for i := range st.Asks {
+		a := &st.Asks[i]
+		if a.suggested = suggested; !a.divides {
+			continue
+		}
+		n, err := st.Database.rowsOf(ctx, st.view, a.Request)
+		if err != nil {
+			return err
+		}
+		a.uncounted = n.tightest == 0
+		sum := all[a.slot]
+		known[i], all[a.slot] = n, rowNumber{tightest: sum.tightest + n.tightest, most: sum.most + n.most}
+	}
+	for i := range st.Asks {
+		a := &st.Asks[i]
+		if a.perRow == 0 {
+			continue
+		}
+		of := i
+		if a.rows >= 0 {
+			of = a.rows
+		}
+		n, sum, few := known[of], all[st.Asks[of].slot], 10*float64(st.groups(of))
+		if a.waits = n.tightest == 0; a.waits {
+			a.rescale(a.most)
+			continue
+		}
+		rows := st.Asks[of].counted
+		least := max(n.tightest, sum.tightest/few)
+		width, most := min(a.width(least, rows), least*math.Sqrt2/2*float64(a.reach())), a.width(max(n.most, sum.most/few), rows)
+		if a.divides {
+			width, most = whole(width), math.Ceil(most)
+			a.counted = min(width, n.margin)
+		}
+		if a.rescale(width / cmp.Or(a.asked, suggested)); a.asked > 0 {
+			a.Settings.Accuracy = max(a.Settings.Accuracy, most)
+		}
+	}
+	return nil
+}
+
+// groups returns the number of groups that a query is one of.
+func (st *Statement) groups(of int) (n int) {
+	for i := range st.Asks {
+		if st.Asks[i].slot == st.Asks[of].slot {
+			n++
+		}
+	}
+	return n
+}
+
+// counting returns the statement that counts the rows of the means whose price waits for that, and is answered first; nil if
+// there is none. A number of rows that is not shown is counted within Suggested.
+func (st *Statement) counting() *Statement {
+	first := *st
+	first.Asks = nil
+	for _, a := range st.Asks {
+		if a.uncounted && a.asked > 0 {
+			a.waits = false
+			if math.IsInf(a.most, 1) {
+				a.most = Suggested / a.asked
+			}
+			a.rescale(a.most)
+			first.Asks = append(first.Asks, a)
+		}
+	}
+	if first.Asks == nil {
+		return nil
+	}
+	return &first
+}
+
+// width returns the width that an answer inside a mean of n rows may have, with the number of rows within so much.
+func (a *linear) width(n, rows float64) float64 {
+	asked, reach := cmp.Or(a.asked, a.suggested), float64(a.reach())
+	w := n * a.perRow * asked
+	if a.centre != nil { // what the number of rows leaves of the squared error
+		w = math.Sqrt(max(w*w, 2*w*w-reach*reach*rows*rows))
+	}
+	return min(a.most*asked, w)
+}
+
+// whole returns the whole number near a width to count within that has the lesser price of sum and count, which is
+// 1/k² + 1/(2w² − k²) (see sqlfront, outputs.over).
+func whole(w float64) float64 {
+	down, up := math.Floor(w), math.Ceil(w)
+	price := func(k float64) float64 { return 1/(k*k) + 1/(2*w*w-k*k) }
+	if down < 1 || up < math.Sqrt2*w && price(up) < price(down) {
+		return up
+	}
+	return down
+}
+
+// rowNumber is what is known of a number of rows: by the tightest free answer, and the most of that and of all that were bought. It is 0 if
+// nothing is known.
+type rowNumber struct{ tightest, margin, most float64 }
+
+// rowsOf predicts the number of rows that a mean is of from the request for it.
+func (db *Database) rowsOf(ctx context.Context, v *view.View, r Request) (n rowNumber, err error) {
+	r.Settings.Accuracy, r.Settings.Mechanism, r.asked = 0, "auto", 0
+	c, err := db.tightest(ctx, v, r)
+	if err != nil || c == nil || c.Answer == nil {
+		return n, err
+	}
+	e, err := c.Answer(ctx)
+	if err != nil {
+		return n, err
+	}
+	n.add(e.Value, e.Error.Reach(), db.rehearsed)
+	stored, err := db.storedAnswers(ctx, r)
+	for _, a := range stored {
+		margin, err := db.Margin(a.Kind, a.Law, r.Settings.Confidence)
+		if err != nil {
+			return n, err
+		}
+		n.add(a.Estimate, margin, db.rehearsed)
+	}
+	return n, err
+}
+
+// add adds an answer. What a rehearsed script buys has no value yet.
+func (n *rowNumber) add(value int64, margin float64, rehearsed *Rehearsed) {
+	if rehearsed != nil && value == 0 {
+		return
+	}
+	margin = max(1, margin)
+	rows := max(float64(value), margin)
+	if n.tightest == 0 || margin < n.margin {
+		n.tightest, n.margin = rows, margin
+	}
+	n.most = max(n.most, rows)
+}
+
+// tighten has the answers of releases be closer than bought ones. Nothing is known of how their errors
+// depend on each other, and their sums are not about the middle: the mean's error is up to that of the sum,
+// and twice the reach that of the count.
+func (a *linear) tighten() {
+	if a.perRow == 0 || a.asked == 0 {
+		return
+	}
+	for i := range a.Candidates {
+		c := &a.Candidates[i]
+		share := 4.0
+		if a.Query.MaxWeight() > 1 {
+			share = 2
+		}
+		if c.Refusal == "" && c.Known && c.Kind != "direct" && c.Margin > a.Settings.Accuracy/share {
+			c.Refusal = "beyond SET accuracy = " + released.Counts(a.asked)
+		}
+	}
 }
