@@ -2,6 +2,9 @@ package engine_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,9 +96,70 @@ func TestClockSteps(t *testing.T) {
 		}
 	})
 	s := quietOver(t, file)
+	text, err := s.Check(t.Context(), "", `CREATE PRIVATE TABLE x (t TIME BETWEEN '09:00' AND '17:45' STEP '15 minutes' OR NULL) FROM raw `+nearlyExact)
+	if err != nil || !strings.Contains(text, "t: 13 rows lost; no value outside is in 10 rows") { // 11 are no times
+		t.Error(text, err)
+	}
 	refusedColumns(t, s, `t TIME BETWEEN '08:00' AND '24:00'`, `t TIME BETWEEN '25:10' AND '26:00'`, `t TIME BETWEEN '17:45' AND '08:00'`, `t TIME BETWEEN '08:10' AND '17:45' STEP '1 hour'`,
 		`t TIME STEP '7 months'`, `t TIME STEP '1 hour' STEP '1 hour'`, `t TIME BETWEEN '08:00'`, `t TIME BETWEEN 8 AND 17`, `t TIME OR OTHER`, `t TIME STORED AS unix`, `t DATE BETWEEN '2024-01-01' AND '2024-12-31' STORED AS clock`)
 	for i, column := range []string{`t TIME`, `t TIME STEP '1 hour'`, `t TIME STEP '15 minutes' BETWEEN '08:00' AND '17:45' OR NULL`, `t TIME BETWEEN '8:00 AM' AND '5:45 PM' STEP '15 minutes' OR NULL CLAMP`} {
 		must(t, s, fmt.Sprintf(`CREATE PRIVATE TABLE x%d (%s) FROM raw %s`, i, column, nearlyExact))
+	}
+}
+
+// TestDraftOfClocks imports a made-up file of visitors with one to six rows each and a time of day as people write it. The
+// draft has the time on its own grid, and what it declares answers per hour as the file counts.
+func TestDraftOfClocks(t *testing.T) {
+	t.Parallel()
+	for step, minutes := range map[string]int{" STEP '1 minute'": 1, " STEP '15 minutes'": 15, " STEP '1 hour'": 60} {
+		var file strings.Builder
+		file.WriteString("VisitorId,Time entered,Spent (minutes)\n")
+		hours := make([]int, 24)
+		for visitor := range 1360 {
+			for visit := range 1 + visitor%6 {
+				minute := (540 + (visitor*7919+visit*131)%600) / minutes * minutes
+				at := fmt.Sprintf("%d:%02d%s", (minute/60+11)%12+1, minute%60, [...]string{"AM", "PM"}[minute/720])
+				if visitor == 0 {
+					at = ""
+				} else {
+					hours[minute/60]++
+				}
+				fmt.Fprintf(&file, "%d,%s,%d\n", visitor+1, at, 10+visitor%50)
+			}
+		}
+		path := filepath.Join(t.TempDir(), "week.csv")
+		if err := os.WriteFile(path, []byte(file.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := quietOver(t, nil)
+		r, err := s.Import(t.Context(), engine.Import{Path: path, Table: "raw_week"})
+		if err != nil || !strings.Contains(fmt.Sprint(r.Notes), "`Time entered`: times of day") {
+			t.Fatal(r, err)
+		}
+		text, err := s.Draft(t.Context(), "raw_week")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{`    "Time entered" TIME` + step + " OR NULL, -- ", "unit = VisitorId, max_rows = 6,", `"Time entered"`} {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q in %s", want, text)
+			}
+		}
+		declaration, _, _ := strings.Cut(text, "\n);\n")
+		checked, err := s.Check(t.Context(), "", declaration+"\n)")
+		if err != nil || !strings.Contains(checked, `"Time entered": 0 rows lost`) {
+			t.Error(checked, err)
+		}
+		must(t, s, strings.Replace(declaration, "epsilon = 1,", "epsilon = 150,", 1)+"\n)")
+		must(t, s, `CREATE RELEASE times ON week ("Time entered") USING PROJECTION WITH (epsilon = 60)`)
+		got := make([]int, 24)
+		for _, row := range must(t, s, `SELECT EXTRACT(HOUR FROM "Time entered") AS h, COUNT(*) FROM week WHERE "Time entered" IS NOT NULL GROUP BY 1`).Rows {
+			n, _ := row[1].(int64)
+			h, _ := row[0].(int64)
+			got[h] = int(n)
+		}
+		if !slices.Equal(got, hours) {
+			t.Errorf("in steps of %d minutes:\n%v, want\n%v", minutes, got, hours)
+		}
 	}
 }

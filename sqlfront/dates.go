@@ -14,7 +14,6 @@ import (
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
-	"dpsql/sqlfront/types"
 )
 
 // Clock is a Table that knows when the statement began. CURRENT_DATE and 'now' are that
@@ -32,17 +31,16 @@ func (b *binder) now() string {
 	return calendar.FormatMoment(at.Unix())
 }
 
-// anyDate stands for a date that is compared and is no column.
-var anyDate = query.Column{Name: "the other side", Form: query.DateForm(query.StoredISO)}
-
-// anyMoment stands for a moment that is compared and is no column.
-func anyMoment() query.Column {
-	return anySecond(query.StoredISO)
-}
-
-func anySecond(stored query.Stored) query.Column {
-	seconds, _ := query.TimestampForm(stored, 1) // a second divides a day
-	return query.Column{Name: anyDate.Name, Form: seconds}
+// anyTime stands for a date, a moment or a time of day that is compared and is no column.
+func anyTime(time temporal) query.Column {
+	form := query.DateForm(query.StoredISO)
+	switch time {
+	case isMoment:
+		form, _ = query.TimestampForm(query.StoredISO, 1) // a second divides a day
+	case isClock:
+		form, _ = query.TimestampForm(query.StoredClock, 1)
+	}
+	return query.Column{Name: "the other side", Form: form}
 }
 
 // readTime reads a constant that is compared with a DATE, a TIMESTAMP or a TIME, and returns it in
@@ -101,13 +99,9 @@ func (b *binder) alignTimes(x, y *expr, left sqlparser.Expr) (*expr, *expr, erro
 		return nil, nil, sqlerr.New(sqlerr.Invalid, "a date is compared with a number, which is never equal").
 			WithHint("write a date in single quotes, as '2024-12-31'").At(b.g.StartToken(left).Position)
 	case y.isConstant():
-		c := anyMoment()
+		c := anyTime(x.time)
 		if x.column >= 0 {
 			c = b.u.Columns()[x.column]
-		} else if x.time == isDay {
-			c = anyDate
-		} else if x.time == isClock {
-			c = anySecond(query.StoredClock)
 		}
 		k := b.timeConstant(y, left)
 		if _, err := readTime(k, c); err != nil {
@@ -120,45 +114,30 @@ func (b *binder) alignTimes(x, y *expr, left sqlparser.Expr) (*expr, *expr, erro
 			WithHint("compare it with a time, as '09:27', and date(x) or x::time of a moment with what it has").At(b.g.StartToken(left).Position)
 	}
 	if x.time == isClock {
-		return x, asClock(y), nil
-	}
-	if x.time != isDay || y.time != isDay {
-		x, y = asMoment(x), asMoment(y)
+		y = asTime(isClock, y)
+	} else if x.time != isDay || y.time != isDay {
+		x, y = asTime(isMoment, x), asTime(isMoment, y)
 	}
 	return x, y, nil
 }
 
-// asMoment returns a day as the moment at which it begins. A text that is no date stays as it is.
-func asMoment(x *expr) *expr {
-	if x.time == isMoment {
+// asTime returns a day as the moment at which it begins, and a text as a moment or a time of day. A text that
+// is none stays as it is.
+func asTime(time temporal, x *expr) *expr {
+	if x.time == time {
 		return x
 	}
-	y := canonicalText(x)
-	if x.time == isDay {
-		y = dateCall("datetime", x)
-	}
-	y.time, y.derived = isMoment, !y.isConstant()
-	return y
-}
-
-// asClock returns a text as the time of day that it is, if it is one.
-func asClock(x *expr) *expr {
-	if x.time == isClock {
-		return x
-	}
-	y := canonicalText(x)
-	y.time, y.derived = isClock, !y.isConstant()
-	return y
-}
-
-// canonicalText returns texts that are dates, moments or times in their form.
-func canonicalText(x *expr) *expr {
-	return apply(valueOperation("a comparison with a date", constantBounds(anyText), func(args []scalar) scalar {
+	y := apply(valueOperation("a comparison with a date", constantBounds(anyText), func(args []scalar) scalar {
 		if !args[0].isText() {
 			return args[0]
 		}
 		return textOf(calendar.Canonical(args[0].value.Str()))
 	}), x)
+	if x.time == isDay {
+		y = dateCall("datetime", x)
+	}
+	y.time, y.derived = time, !y.isConstant()
+	return y
 }
 
 // dated returns a constant as a day, as a moment if it has a time of day, or as a time of day that has
@@ -200,7 +179,7 @@ func alike(values []*expr) (time temporal) {
 	}
 	for i, x := range alike {
 		if values[i] = x; time == isMoment && !x.full.isNull() {
-			values[i] = asMoment(x)
+			values[i] = asTime(isMoment, x)
 		}
 	}
 	return time
@@ -401,7 +380,7 @@ func (b *binder) dateArguments(name string, e *sqlparser.FuncExpr, args []*expr)
 		}
 	}
 	if x.time == isClock {
-		return args, b.clockArguments(name, e, args)
+		return b.clockArguments(e, args)
 	}
 	if x.time != 0 || x.full.isNull() || x.full.undefined() {
 		return args, nil
@@ -423,25 +402,16 @@ func (b *binder) dateArguments(name string, e *sqlparser.FuncExpr, args []*expr)
 		WithHint("it takes a column declared DATE, a date as '2024-12-31', 'now', and what such a function makes of them")
 }
 
-// clockArguments refuses functions of a time of day that need a date. DATE_TRUNC to hours, which makes a
-// moment of one, makes a time of the other.
-func (b *binder) clockArguments(name string, e *sqlparser.FuncExpr, args []*expr) error {
+// clockArguments refuses functions of a time of day that need a date. That of DATE_TRUNC to hours leaves it out.
+func (b *binder) clockArguments(e *sqlparser.FuncExpr, args []*expr) ([]*expr, error) {
 	call, _ := b.g.Node(e).(*syntax.Call)
-	truncates, plain := call != nil && call.Moment && name != "date", len(args) == 1
-	if name == "strftime" {
-		format := args[0].full.lo.value.Str()
-		if truncates {
-			format = strings.TrimPrefix(format, "%Y-%m-%d ")
-			args[0] = constantOf(exactly(textOf(format)))
-		}
-		l, _ := calendar.ParseLayout(format)
-		truncates, plain = l.IsClock(), len(args) == 2
+	if call == nil || !call.OfClock() {
+		return nil, syntax.ErrClock(b.g.FirstToken(e))
 	}
-	if plain && (truncates || name == "time" || name == "unixepoch") {
-		return nil
+	if call.Moment && len(args) == 2 {
+		args[0] = constantOf(exactly(textOf(strings.TrimPrefix(args[0].full.lo.value.Str(), "%Y-%m-%d "))))
 	}
-	return b.g.FirstToken(e).Unsupported("a date of a time of day").
-		WithHint(types.OfClock)
+	return args, nil
 }
 
 // dateArithmetic compiles + and - where an operand is a date: the days between two dates,
@@ -469,7 +439,7 @@ func (b *binder) dateArithmetic(e *sqlparser.BinaryExpr, x, y *expr) (*expr, boo
 				if !z.isConstant() || !z.full.lo.isText() && z.literal == nil {
 					return refuse(hint)
 				}
-				read, err := readTime(b.timeConstant(z, e), anyDate)
+				read, err := readTime(b.timeConstant(z, e), anyTime(isDay))
 				if err != nil || read.real != nil {
 					return nil, true, cmpErr(err, b.g.StartToken(e).Unsupported("this arithmetic with a time of day").WithHint(hint))
 				}

@@ -123,7 +123,7 @@ func (c column) line(comma string) string {
 
 // facts are what the rows say of a column.
 type facts struct {
-	rows, values, nulls, integers, reals, texts, dates, blobs, zeros int64
+	rows, values, nulls, integers, reals, texts, dates, clocks, blobs, zeros int64
 
 	leastOf, mostOf int64 // the rows that have the least, and the most
 	least, most     any
@@ -137,9 +137,10 @@ func (d *drafter) column(name string) (column, error) {
 	at := "r." + query.Quoted(name)
 	err := d.q.QueryRowContext(d.ctx, strings.ReplaceAll(`SELECT COUNT(*), COUNT(DISTINCT ?), COALESCE(SUM(? IS NULL), 0),
 		COALESCE(SUM(typeof(?) = 'integer'), 0), COALESCE(SUM(typeof(?) = 'real'), 0), COALESCE(SUM(typeof(?) = 'text'), 0),
-		COALESCE(SUM(typeof(?) = 'text' AND length(?) = 10 AND date(?) IS ?), 0), COALESCE(SUM(typeof(?) = 'blob'), 0), COALESCE(SUM(? = 0), 0), MIN(?), MAX(?),
+		COALESCE(SUM(typeof(?) = 'text' AND length(?) = 10 AND date(?) IS ?), 0),
+		COALESCE(SUM(typeof(?) = 'text' AND ? NOT GLOB '*[^0-9:.]*' AND length(?) >= 5 AND (substr(time(?), 1, length(?)) IS substr(?, 1, 8) OR ? LIKE '24:00%')), 0), COALESCE(SUM(typeof(?) = 'blob'), 0), COALESCE(SUM(? = 0), 0), MIN(?), MAX(?),
 		COALESCE(SUM(? = (SELECT MIN(?) FROM `+d.from+`)), 0), COALESCE(SUM(? = (SELECT MAX(?) FROM `+d.from+`)), 0) FROM `+d.from, "?", at)).
-		Scan(&f.rows, &f.values, &f.nulls, &f.integers, &f.reals, &f.texts, &f.dates, &f.blobs, &f.zeros, &f.least, &f.most, &f.leastOf, &f.mostOf)
+		Scan(&f.rows, &f.values, &f.nulls, &f.integers, &f.reals, &f.texts, &f.dates, &f.clocks, &f.blobs, &f.zeros, &f.least, &f.most, &f.leastOf, &f.mostOf)
 	if err != nil {
 		return column{}, d.failure(err)
 	}
@@ -160,7 +161,7 @@ func (d *drafter) column(name string) (column, error) {
 		c.note = "has no values yet; declare what it can have"
 	case p.sure || named && p.rows > 0:
 		c.note = "may be the unit, which need not be declared"
-	case f.values == present && (named || present > leastRows && f.reals == 0 && f.dates == 0):
+	case f.values == present && (named || present > leastRows && f.reals == 0 && f.dates+f.clocks == 0):
 		c.note = "every row has another value: it names rows, or the persons who have one row each"
 	case f.integers == present:
 		err = d.integers(&c, at, f)
@@ -168,6 +169,8 @@ func (d *drafter) column(name string) (column, error) {
 		least, _ := f.least.(string)
 		most, _ := f.most.(string)
 		c.domain, c.note = fmt.Sprintf("DATE BETWEEN '%.4s-01-01' AND '%.4s-12-31'", least, most), "whole years"
+	case f.clocks == present:
+		err = d.times(&c, at)
 	case f.texts == present:
 		err = d.textual(&c, at, f)
 	case f.integers+f.reals == present:
@@ -325,6 +328,25 @@ func (f facts) rounded(least, most int64) (low, high int64, ok bool) {
 	return low, high, true
 }
 
+// times proposes the longest step that loses nothing.
+func (d *drafter) times(c *column, at string) error {
+	var step sql.NullString
+	test, cells := "CASE", map[string]float64{"": 86_400}
+	for _, s := range []string{"1 hour", "30 minutes", "15 minutes", "5 minutes", "1 minute"} {
+		seconds, _ := query.ReadStep(s)
+		cells[s] = float64(86_400 / seconds)
+		test += fmt.Sprintf(" WHEN MAX(unixepoch(%s) %% %d) = 0 THEN '%s'", at, seconds, s)
+	}
+	if err := d.q.QueryRowContext(d.ctx, `SELECT `+test+` END FROM `+d.from+` WHERE `+at+` < '24'`).Scan(&step); err != nil {
+		return d.failure(err)
+	}
+	c.domain, c.note, c.cells = "TIME", "of the whole day; a longer STEP costs less noise", cells[step.String]
+	if step.Valid {
+		c.domain += " STEP '" + step.String + "'"
+	}
+	return nil
+}
+
 func (d *drafter) textual(c *column, at string, f facts) error {
 	public, ok, err := d.lookedUp(c.name, at, false)
 	switch {
@@ -432,10 +454,10 @@ func (d *drafter) text(table string, kept []column, left []string) string {
 func releases(table string, kept []column) string {
 	var together []string
 	var b strings.Builder
-	line := func(name, columns, what string) {
-		fmt.Fprintf(&b, "-- CREATE RELEASE %s ON %s (%s) WITH (epsilon = 0.2); -- %s, free for ever after\n", name, visible(syntax.WriteName(table)), visible(columns), what)
+	line := func(name, columns, epsilon, what string) {
+		fmt.Fprintf(&b, "-- CREATE RELEASE %s ON %s (%s) WITH (epsilon = %s); -- %s, free for ever after\n", name, visible(syntax.WriteName(table)), visible(columns), epsilon, what)
 	}
-	cells, number := 1.0, ""
+	cells, number, clock := 1.0, "", ""
 	for _, c := range kept {
 		switch name := syntax.WriteName(c.name); {
 		case len(together) < 4 && c.cells > 1 && c.cells <= 100 && cells*c.cells <= mostTogether:
@@ -443,13 +465,18 @@ func releases(table string, kept []column) string {
 			together = append(together, name)
 		case c.number && number == "" && c.cells <= mostSummed:
 			number = name
+		case strings.HasPrefix(c.domain, "TIME") && clock == "":
+			clock = name
 		}
 	}
 	if len(together) > 0 {
-		line("counts", strings.Join(together, ", "), "counts by these columns together")
+		line("counts", strings.Join(together, ", "), "0.2", "counts by these columns together")
 	}
 	if number != "" {
-		line("numbers", number, "its sums, averages and quantiles")
+		line("numbers", number, "0.2", "its sums, averages and quantiles")
+	}
+	if clock != "" {
+		line("times", clock, "0.1", "counts by the hour, and quantiles")
 	}
 	return b.String()
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode"
 
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -56,9 +57,24 @@ func withNames(year string) form {
 	return f
 }
 
-// known returns the forms that are looked for: first those of years of four digits.
+// clocks is the form of times of day, which have no date.
+const clocks = "H:M"
+
+// timeOf reads a time of day: 9:27, 09:27:30.5, 9:27 PM, 9h27.
+func timeOf(field string) (clock string, ok bool) {
+	if len(field) < len("9h27") || field[0] < '0' || field[0] > '9' {
+		return "", false
+	}
+	if at := 1 + strings.IndexAny(field[1:3], "hH"); at > 0 {
+		field = field[:at] + ":" + field[at+1:]
+	}
+	v, err := query.SQLTime.Parse(field)
+	return v.Str(), err == nil
+}
+
+// known returns the forms that are looked for: first times, and those of years of four digits.
 func known() []form {
-	forms := []form{withNames("Y")}
+	forms := []form{{name: clocks}, withNames("Y")}
 	for _, letters := range []string{"Y%[1]sm%[1]sd", "d%[1]sm%[1]sY", "m%[1]sd%[1]sY", "y%[1]sm%[1]sd", "d%[1]sm%[1]sy", "m%[1]sd%[1]sy"} {
 		for _, separator := range []string{"-", "/", "."} {
 			forms = append(forms, written(fmt.Sprintf(letters, separator)))
@@ -67,8 +83,8 @@ func known() []form {
 	return forms
 }
 
-// long is the number of the known forms that have years of four digits.
-const long = 10
+// long is the number of the known forms that have no year of two digits.
+const long = 11
 
 // formsOf returns the forms that are looked for: those that are given, and the known ones. It
 // returns none if "" is given.
@@ -104,26 +120,30 @@ func (f form) write(field string, timed bool) any {
 	if field = strings.TrimSpace(field); field == "" {
 		return nil
 	}
+	if f.name == clocks {
+		clock, _ := timeOf(field)
+		return clock
+	}
 	date, clock, ok := split(field)
 	t, found := f.read(date)
 	if !ok || !found {
 		return field
 	}
-	if t = t.Add(clock); timed {
-		return t.Format("2006-01-02 15:04:05.999999999")
+	if timed {
+		return t.Format(time.DateOnly) + " " + clock
 	}
 	return t.Format(time.DateOnly)
 }
 
 // split splits a field into a date and a time of day, which is midnight if there is none.
 // It is false if the field can be no date.
-func split(field string) (date string, clock time.Duration, ok bool) {
+func split(field string) (date, clock string, ok bool) {
 	if len(field) < 6 || len(field) > 40 || !strings.ContainsAny(field, "0123456789") {
-		return "", 0, false
+		return "", "", false
 	}
 	at := strings.IndexByte(field, ':')
 	if at < 0 {
-		return field, 0, true
+		return field, "00:00:00", true
 	}
 	from := at
 	for from > max(0, at-2) && '0' <= field[from-1] && field[from-1] <= '9' {
@@ -132,19 +152,8 @@ func split(field string) (date string, clock time.Duration, ok bool) {
 	if from == 0 || strings.IndexByte(" T", field[from-1]) < 0 {
 		from = at + 1 // 02JAN2024:10:15:00
 	}
-	clock, ok = clockOf(field[from:])
-	return strings.TrimRight(field[:from-1], " ,"), clock, ok
-}
-
-// clockOf reads a time of day: 9:27, 09:27:30.5, 9:27 PM.
-func clockOf(text string) (time.Duration, bool) {
-	text = strings.ReplaceAll(strings.ReplaceAll(strings.ToUpper(text), " ", ""), ".M.", "M")
-	for _, layout := range []string{"15:04:05", "15:04", "3:04PM", "3:04:05PM"} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t.Sub(t.Truncate(24 * time.Hour)), true
-		}
-	}
-	return 0, false
+	clock, ok = timeOf(field[from:])
+	return strings.TrimRight(field[:from-1], " ,"), clock, ok && clock < "24"
 }
 
 // dates collects how the dates of a column are written.
@@ -186,12 +195,27 @@ func (d *dates) see(field string, line int) bool {
 	if strings.IndexByte(field, ':') > 0 {
 		d.timed++
 	}
-	d.mend = d.mend || len(field) != len(time.DateOnly) && (len(field) < len(time.DateTime) || field[len(time.DateOnly)] != ' ')
+	d.mend = d.mend || ways != d.clocks() && len(field) != len(time.DateOnly) && (len(field) < len(time.DateTime) || field[len(time.DateOnly)] != ' ')
 	return true
+}
+
+// clocks is the way of times of day.
+func (d *dates) clocks() uint64 { return 1 << len(d.given) }
+
+// kind is what the fields of a form are.
+func (d *dates) kind() string {
+	if d.ways == d.clocks() {
+		return "times of day"
+	}
+	return "dates"
 }
 
 // waysOf returns the forms that a field has, of all if it has none of those that all others have.
 func (d *dates) waysOf(field string) (ways uint64) {
+	if clock, ok := timeOf(field); ok {
+		d.mend = d.mend || clock != field
+		return d.clocks()
+	}
 	date, _, ok := split(field)
 	if !ok {
 		return 0
@@ -241,6 +265,10 @@ func (d *dates) decided(n int) (forms []form) {
 // read says how a column was read, if it was not written so.
 func (d *dates) read(column string, f form) string {
 	switch {
+	case f.name == clocks && d.mend:
+		return fmt.Sprintf("`%s`: times of day, stored as 09:27:30: --date '' keeps them", column)
+	case f.name == clocks:
+		return ""
 	case f.named:
 		return fmt.Sprintf("`%s`: dates with names of months", column)
 	case f.name == "Y-m-d" && !d.mend && d.timed%d.n == 0:

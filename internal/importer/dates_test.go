@@ -41,6 +41,18 @@ func TestDates(t *testing.T) {
 		{"two digits in two orders", "1/2/24", nil, "1/2/24", "`d`: dates with a year of two digits: --date d/m/y or --date m/d/y"},
 		{"versions and numbers", "1.2.3|1.2|3", nil, "1.2.3|1.2|3", ""},
 
+		{"times of day", "9:27AM|12:05 pm|09:27|09:27:30|9h27|21H05|12:00 a.m.|24:00", nil, "09:27:00|12:05:00|09:27:00|09:27:30|09:27:00|21:05:00|00:00:00|24:00:00", "`d`: times of day, stored as 09:27:30: --date '' keeps them"},
+		{"times as they should be", "09:27:30|23:59:59", nil, "09:27:30|23:59:59", ""},
+		{"times of eight letters", "12:00 AM|09:27:30", nil, "00:00:00|09:27:30", "`d`: times of day, stored as 09:27:30: --date '' keeps them"},
+		{"times and parts of seconds", "9:27:30.250|9:27:31", nil, "09:27:30.25|09:27:31", "`d`: times of day, stored as 09:27:30: --date '' keeps them"},
+		{"times and a marker", "9:27|n/a|9:28", nil, "9:27|n/a|9:28", "`d`: times of day but for `n/a` in 1 row: --null n/a"},
+		{"no such time", "25:10" + strings.Repeat("|9:27", 20), nil, "25:10" + strings.Repeat("|9:27", 20), "`d`: times of day but for other texts in 1 row, the first in line 2"},
+		{"times and dates", "9:27|2024-01-02", nil, "9:27|2024-01-02", "`d`: dates in more than one form"},
+		{"times and moments", "9:27|2024-01-02 9:27", nil, "9:27|2024-01-02 9:27", "`d`: dates in more than one form"},
+		{"times, kept", "9:27|9:28", []string{""}, "9:27|9:28", ""},
+		{"times beside given dates", "9:27|9:28", []string{"d.m.Y"}, "09:27:00|09:28:00", "`d`: times of day, stored as 09:27:30: --date '' keeps them"},
+		{"durations and numbers", "45:10|3:1|27", nil, "45:10|3:1|27", ""},
+
 		{"given", "1/2/2024|3/4/2024", []string{"m/d/Y"}, "2024-01-02|2024-03-04", "`d`: dates as m/d/Y"},
 		{"given with a time", "1/2/2024 10:00|3/4/2024 11:30", []string{"d/m/Y H:M"}, "2024-02-01 10:00:00|2024-04-03 11:30:00", "`d`: dates as d/m/Y"},
 		{"given as in C", "1/2/2024", []string{"%d/%m/%Y %H:%M"}, "2024-02-01", "`d`: dates as d/m/Y"},

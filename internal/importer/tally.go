@@ -109,7 +109,7 @@ func (t *tally) notice(name string) string {
 	}
 	kind, n, others := "numbers", t.numbers+t.dressed+t.commas, t.others+t.dates.n
 	if t.dates.n > n {
-		kind, n, others = "dates", t.dates.n, t.others+n
+		kind, n, others = t.dates.kind(), t.dates.n, t.others+n
 	}
 	if n == 0 || others*10 > n {
 		if t.empty > 0 && t.others+len(t.markers) > 0 {

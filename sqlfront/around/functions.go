@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	"dpsql/internal/calendar"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -103,23 +102,10 @@ func (w *walker) checkCall(e *syntax.Call, args []types.Type) {
 	case "sum", "avg", "total", "abs", "round", "sign":
 		w.refuseMoments(e.Pos(), args)
 	case "date", "datetime", "julianday", "strftime", "time", "unixepoch":
-		if slices.Contains(args, query.SQLTime) && !clockwise(name, e) {
-			w.refuse(syntax.Token{Position: e.Pos()}.Unsupported("a date of a time of day").WithHint(types.OfClock))
+		if slices.Contains(args, query.SQLTime) && !e.OfClock() {
+			w.refuse(syntax.ErrClock(syntax.Token{Position: e.Pos()}))
 		}
 	}
-}
-
-// clockwise reports whether a function of a time of day is one of its hours, minutes and seconds.
-func clockwise(name string, e *syntax.Call) bool {
-	if name != "strftime" {
-		return len(e.Args) == 1 && name != "julianday" && name != "date" && (name != "datetime" || e.Moment)
-	}
-	format, ok := e.Args[0].(*syntax.Literal)
-	if !ok || len(e.Args) != 2 {
-		return false
-	}
-	l, ok := calendar.ParseLayout(format.Value)
-	return e.Moment || ok && l.IsClock()
 }
 
 // refuseMoments refuses to compute with dates, at a place. To SQLite they are the numbers that

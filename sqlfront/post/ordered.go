@@ -9,15 +9,15 @@ import (
 	"dpsql/query"
 )
 
-// Span is an interval of dates or timestamps, as they are shown.
+// Span is an interval of dates, timestamps or times of day, as they are shown.
 type Span struct{ Low, High string }
 
 // Reach returns the larger distance of an end of the span from a date or timestamp, in days.
 // It is 0 for a text that is none.
 func (s Span) Reach(from string) float64 {
-	at, ok := calendar.ParseMoment(from)
-	low, known := calendar.ParseMoment(s.Low)
-	high, also := calendar.ParseMoment(s.High)
+	at, _, ok := calendar.ReadAny(from)
+	low, _, known := calendar.ReadAny(s.Low)
+	high, _, also := calendar.ReadAny(s.High)
 	if !ok || !known || !also {
 		return 0
 	}

@@ -170,3 +170,19 @@ func TestOrderedForms(t *testing.T) {
 		}
 	}
 }
+
+func TestReach(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		span Span
+		from string
+		want float64
+	}{
+		{Span{"2024-01-01", "2024-01-04"}, "2024-01-03", 2}, {Span{"2024-01-01 00:00:00", "2024-01-01 06:00:00"}, "2024-01-01 00:00:00", 0.25},
+		{Span{"09:00:00", "12:00:00"}, "11:00:00", 2.0 / 24}, {Span{"09:00:00", "12:00:00"}, "09:00:00", 0.125}, {Span{"09:00:00", "12:00:00"}, "noon", 0},
+	} {
+		if got := c.span.Reach(c.from); got != c.want {
+			t.Errorf("from %s to the ends of %v: %v, want %v", c.from, c.span, got, c.want)
+		}
+	}
+}

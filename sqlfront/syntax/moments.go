@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dpsql/internal/calendar"
+	"dpsql/sqlerr"
 )
 
 // This file desugars dates, moments, zones and intervals as PostgreSQL's clients write them. A moment
@@ -57,6 +58,23 @@ func clockText(text string) (string, bool) {
 	text = strings.TrimSpace(text)
 	_, _, ok := calendar.ReadClock(text)
 	return calendar.Canonical(text), ok
+}
+
+// OfClock reports whether a function of a time of day is one of its hours, minutes and seconds.
+func (c *Call) OfClock() bool {
+	name, format := UpperASCII(c.Path[0].Text), "%T"
+	if name == "STRFTIME" && len(c.Args) == 2 {
+		format, _ = textOf(c.Args[0])
+	} else if len(c.Args) != 1 {
+		return false
+	}
+	l, ok := calendar.ParseLayout(format)
+	return ok && l.IsClock() && name != "DATE" && name != "JULIANDAY" && (name != "DATETIME" || c.Moment) || name == "STRFTIME" && c.Moment
+}
+
+// ErrClock refuses a function of a time of day that needs a date.
+func ErrClock(at Token) *sqlerr.Error {
+	return at.Unsupported("a date of a time of day").WithHint("a time has EXTRACT of HOUR, MINUTE, SECOND and EPOCH, date_trunc to these, and comparisons")
 }
 
 // momentText returns a moment in UTC. As in PostgreSQL, a timestamp without a time zone is what

@@ -42,9 +42,6 @@ func IsNumber(t Type) bool { return widths[t] > 0 }
 // IsTime reports whether values of a type are dates, moments or times of day.
 func IsTime(t Type) bool { return t == query.SQLDate || t == query.SQLTimestamp || t == query.SQLTime }
 
-// OfClock is the hint of an error that a time of day has no date.
-const OfClock = "a time has EXTRACT of HOUR, MINUTE, SECOND and EPOCH, date_trunc to these, and comparisons"
-
 // MayBeTime reports whether values of a type may be dates, moments or times of day.
 func MayBeTime(t Type) bool { return IsTime(t) || t == TimeOrText }
 
