@@ -144,10 +144,11 @@ func TestFormsAreNoted(t *testing.T) {
 
 func TestCheckRefuses(t *testing.T) {
 	t.Parallel()
+	clock := stepped(query.StoredClock, 1)
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)
 	prepare(t, conn)
-	execute(t, conn, "CREATE TABLE a (x int, y text, n numeric, j json, b boolean, f float8, ts timestamptz, k bytea, m mood, c citext)", `CREATE TABLE "A" (x int)`, `CREATE TABLE "Twice" (x int, "X" int)`, `CREATE TABLE "tWice" (x int)`,
+	execute(t, conn, "CREATE TABLE a (x int, y text, n numeric, j json, b boolean, f float8, ts timestamptz, k bytea, m mood, c citext, tz timetz)", `CREATE TABLE "A" (x int)`, `CREATE TABLE "Twice" (x int, "X" int)`, `CREATE TABLE "tWice" (x int)`,
 		"CREATE FUNCTION own(int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT $1'", "CREATE FUNCTION many(int) RETURNS SETOF int IMMUTABLE LANGUAGE sql AS 'SELECT $1'",
 		"CREATE SEQUENCE seq", "CREATE DOMAIN small AS int CHECK (VALUE < 5)")
 	for name, text := range map[string]string{
@@ -193,6 +194,8 @@ func TestCheckRefuses(t *testing.T) {
 		{source.Table{Source: "public.a", Columns: []query.Column{{Name: "f", Domain: query.Unbounded()}}}, sqlerr.Unsupported, "float8"},
 		{source.Table{Source: "public.a", Columns: []query.Column{{Name: "b", Domain: query.Unbounded()}}}, sqlerr.Unsupported, "declare it BOOLEAN"},
 		{source.Table{Source: "public.a", Columns: []query.Column{{Name: "ts", Domain: query.Unbounded()}}}, sqlerr.Unsupported, "timestamptz"},
+		{source.Table{Source: "public.a", Columns: []query.Column{{Name: "tz", Domain: clock.NewDay(false), Form: clock}}}, sqlerr.Unsupported, `make a view that has it as "tz"::time`},
+		{source.Table{Source: "public.a", Columns: []query.Column{{Name: "ts", Domain: clock.NewDay(false), Form: clock}}}, sqlerr.Unsupported, `make a view that has it as "ts"::time`},
 		{source.Table{Source: "public.a", Columns: []query.Column{{Name: "m", Domain: number}}}, sqlerr.Unsupported, "mood"},
 		{source.Table{Source: "public.a", Unit: "none", MaxRows: 1, Key: []byte{1}}, sqlerr.Unknown, "none"},
 		{source.Table{Source: "public.a", Unit: "f", MaxRows: 1, Key: []byte{1}}, sqlerr.Unsupported, "float8"},

@@ -162,7 +162,7 @@ func prepare(t testing.TB, conn *pgx.Conn) {
 		"CREATE COLLATION careless (provider = icu, locale = 'und-u-ks-level1', deterministic = false)")
 }
 
-// timeTypes are the types that DATEs and TIMESTAMPs can have, with values.
+// timeTypes are the types that DATEs, TIMESTAMPs and TIMEs can have, with values.
 var timeTypes = []struct {
 	name   string
 	values []pair
@@ -181,10 +181,16 @@ var timeTypes = []struct {
 	{"double precision", julianDays, query.DateForm(query.StoredJulian)},
 	{"double precision", julianDays, stepped(query.StoredJulian, 3600)},
 	{"integer", same(int64(2460369), int64(2460370), int64(0), int64(-1), int64(math.MaxInt32)), query.DateForm(query.StoredJulian)},
+	{"time", clocks, stepped(query.StoredClock, 900)},
+	{"time", clocks, stepped(query.StoredClock, 1)},
+	{"text", slices.Concat(clocks, someClocks), stepped(query.StoredClock, 900)},
+	{"varchar(40)", slices.Concat(clocks, someClocks), stepped(query.StoredClock, 1)},
 }
 
 var (
-	dates = []pair{{nil, nil}, {"2024-02-29", "2024-02-29"}, {"2024-02-28", "2024-02-28"}, {"2024-03-01", "2024-03-01"}, {"0001-01-01", "0001-01-01"}, {"9999-12-31", "9999-12-31"},
+	clocks     = append(same("00:00:00", "11:59:59", "12:00:00", "12:00:01", "12:14:59.999999", "12:15:00", "12:30:00.5", "23:59:59", "24:00:00"), pair{nil, nil})
+	someClocks = same("12:00", "9:27", "12:60", "12:00:60", "25:10", "12:00Z", "12:00:01Z", "12:00:01.", "12:00:01.5x", " 12:00", "12:00 ", "12:00pm", "noon", "", "é2:00", "2024-02-29 12:00")
+	dates      = []pair{{nil, nil}, {"2024-02-29", "2024-02-29"}, {"2024-02-28", "2024-02-28"}, {"2024-03-01", "2024-03-01"}, {"0001-01-01", "0001-01-01"}, {"9999-12-31", "9999-12-31"},
 		{"0001-12-31 BC", "0001-12-31 BC"}, {"infinity", "infinity"}, {"-infinity", "-infinity"}, {"10000-01-01", "10000-01-01"}}
 	someMoments = same("2024-02-29", "2024-02-30", "2024-02-29 12:00", "2024-02-29T12:00:30", "2024-02-29 12:00:30.999Z", "2024-02-29 12:00Z", "2024-02-29 24:00", "2024-02-28 23:59:60",
 		"2024-02-29 12:00:30.", "2024-02-29 12:00:30.1x", "2024-02-29 12:00:30.1Z5", "now", "", "2024-02-29 ", " 2024-02-29", "2024-02-29x12:00", "0000-12-31 23:30", "0000-12-31", "2024-03-01 1:00", "2024-02-29 12:00+01:00", "é024-02-29")
@@ -203,6 +209,9 @@ func stepped(stored query.Stored, step int64) query.Form {
 // someTimes returns a domain of some steps before and after the beginning of February 29th.
 func someTimes(t *rapid.T, f query.Form) query.Domain {
 	middle := f.Floor(time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC).Unix())
+	if f.IsClock() {
+		middle = f.Floor(12 * 3600)
+	}
 	lo := middle - rapid.Int64Range(0, 3).Draw(t, "before")
 	d, err := query.NewRange(lo, middle+rapid.Int64Range(0, 30).Draw(t, "after"), rapid.Bool().Draw(t, "null"))
 	must(t, err)
