@@ -89,6 +89,11 @@ func TestTimesOverTheWire(t *testing.T) {
 			t.Errorf("%s: %s, want %s (%v)", text, got, want, err)
 		}
 	}
+	for _, sent := range []string{"09:00", "9:00:00", "09:00:00+01", "09:00:00.000000-05:30"} {
+		if r := c.PgConn().ExecParams(t.Context(), `SELECT COUNT(*) FROM shifts WHERE began < $1`, [][]byte{[]byte(sent)}, nil, nil, nil).Read(); r.Err != nil || string(r.Rows[0][0]) != "360" {
+			t.Errorf("before %s: %v", sent, r)
+		}
+	}
 	if _, err := c.Exec(t.Context(), `SELECT COUNT(*) FROM shifts WHERE began = $1`, pgx.QueryExecModeExec, "25:10"); err == nil {
 		t.Error("25:10 is taken for a time")
 	}

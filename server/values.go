@@ -179,6 +179,9 @@ func decodeText(oid uint32, text string) (query.Value, error) {
 	if oid == oidTimestampTZ {
 		return query.ParseInstant(text)
 	}
+	if i := strings.IndexAny(text, "+-"); oid == oidTime && i > 0 && strings.Trim(text[i:], "+-:0123456789") == "" {
+		text = text[:i] // PostgreSQL ignores the zone that JDBC's setTime sends, too
+	}
 	return typeOf(oid).Parse(text)
 }
 

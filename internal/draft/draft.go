@@ -328,22 +328,19 @@ func (f facts) rounded(least, most int64) (low, high int64, ok bool) {
 	return low, high, true
 }
 
-// times proposes the longest step that loses nothing.
+// times proposes the longest step that loses no minute.
 func (d *drafter) times(c *column, at string) error {
-	var step sql.NullString
-	test, cells := "CASE", map[string]float64{"": 86_400}
-	for _, s := range []string{"1 hour", "30 minutes", "15 minutes", "5 minutes", "1 minute"} {
+	step, test := "", "CASE"
+	for _, s := range []string{"1 hour", "30 minutes", "15 minutes", "5 minutes"} {
 		seconds, _ := query.ReadStep(s)
-		cells[s] = float64(86_400 / seconds)
 		test += fmt.Sprintf(" WHEN MAX(unixepoch(%s) %% %d) = 0 THEN '%s'", at, seconds, s)
 	}
-	if err := d.q.QueryRowContext(d.ctx, `SELECT `+test+` END FROM `+d.from+` WHERE `+at+` < '24'`).Scan(&step); err != nil {
+	if err := d.q.QueryRowContext(d.ctx, `SELECT `+test+` ELSE '1 minute' END FROM `+d.from+` WHERE `+at+` < '24'`).Scan(&step); err != nil {
 		return d.failure(err)
 	}
-	c.domain, c.note, c.cells = "TIME", "of the whole day; a longer STEP costs less noise", cells[step.String]
-	if step.Valid {
-		c.domain += " STEP '" + step.String + "'"
-	}
+	seconds, _ := query.ReadStep(step)
+	c.domain, c.note = "TIME STEP '"+step+"'", "of the whole day; the longer the step, the less noise"
+	c.cells = float64(86_400 / seconds)
 	return nil
 }
 
