@@ -63,8 +63,8 @@ func TestErrorsTellNothing(t *testing.T) {
 		})
 		return n, err
 	}
-	_, err := Open("postgres://me:hunter2@host:port/db")
-	fails(t, err, sqlerr.Invalid, "hunter2", "host", "me:")
+	_, err := Open("postgres://me:hunter2@db7:port/db")
+	fails(t, err, sqlerr.Invalid, "hunter2", "db7", "me:")
 	_, err = count("host=/nonexistent user=me password=hunter2", "public.a")
 	fails(t, err, sqlerr.IO, "hunter2", "nonexistent")
 	_, err = count(strings.Replace(dsn, "user=postgres", "user=nobody_here password=hunter2", 1), "public.a")
