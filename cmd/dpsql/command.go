@@ -41,7 +41,7 @@ func commands() []command {
 		{name: ".export", args: "RELEASE FILE", least: 2, most: 2, curator: true, acts: true, help: "write a release into a public file",
 			run: (*runner).export},
 		{name: ".headers", args: "on|off", least: 1, most: 1, help: "write the names of columns above results in csv", run: (*runner).headers},
-		{name: ".help", help: "list these commands", run: (*runner).help},
+		{name: ".help", args: "[COMMAND]", most: 1, help: "list these commands, or tell of one", run: (*runner).help},
 		{name: ".import", args: "[--csv|--tsv|--separator C] … FILE TABLE", least: 2, most: math.MaxInt, curator: true, acts: true,
 			help: "load a CSV, TSV or Parquet file into a table", run: (*runner).load},
 		{name: ".ledger", help: "list every charge", run: listing("SHOW LEDGER")},
@@ -66,16 +66,21 @@ func commands() []command {
 // helpWidth is the width of the text of .help, and helpAt where its right part begins.
 const helpWidth, helpAt = 60, 24
 
+// described returns the command's part of .help.
+func (c command) described() string {
+	left, indent := strings.TrimRight("  "+c.name+" "+c.args, " "), "\n"+strings.Repeat(" ", helpAt)
+	if len(left) > helpAt-2 {
+		left += indent
+	}
+	help := strings.ReplaceAll(render.Wrap(c.help, helpWidth-helpAt), "\n", indent)
+	return fmt.Sprintf("%-*s%s\n", helpAt, left, help)
+}
+
 // commandHelp returns the text of .help.
 func commandHelp() string {
 	var b strings.Builder
 	for _, c := range commands() {
-		left, indent := strings.TrimRight("  "+c.name+" "+c.args, " "), "\n"+strings.Repeat(" ", helpAt)
-		if len(left) > helpAt-2 {
-			left += indent
-		}
-		help := strings.ReplaceAll(render.Wrap(c.help, helpWidth-helpAt), "\n", indent)
-		fmt.Fprintf(&b, "%-*s%s\n", helpAt, left, help)
+		b.WriteString(c.described())
 	}
 	b.WriteString("\n" + render.Wrap("Statements end with a semicolon. Ctrl-C clears the line or stops a statement; Ctrl-D leaves.", helpWidth) + "\n")
 	return b.String()

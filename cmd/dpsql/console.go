@@ -266,6 +266,16 @@ func (c *console) print(text string) error {
 	return c.flush()
 }
 
+// document writes a text that is a result: into the file of .once, if one waits.
+func (c *console) document(text string) error {
+	if c.next == nil {
+		return c.print(text)
+	}
+	c.swap()
+	err := c.print(text)
+	return cmp.Or(c.restore(), err)
+}
+
 // fail writes an error to standard error, after everything that came before.
 func (c *console) fail(err error) {
 	c.out.Flush()

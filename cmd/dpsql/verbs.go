@@ -18,7 +18,16 @@ import (
 
 func (r *runner) quit(context.Context, []string) error { return errQuit }
 
-func (r *runner) help(context.Context, []string) error { return r.console.print(commandHelp()) }
+func (r *runner) help(_ context.Context, args []string) error {
+	if len(args) == 0 {
+		return r.console.print(commandHelp())
+	}
+	c, err := findCommand("." + strings.TrimPrefix(args[0], "."))
+	if err != nil {
+		return err
+	}
+	return r.console.print(c.described())
+}
 
 // listing returns a command that runs a statement.
 func listing(statement string) func(*runner, context.Context, []string) error {
@@ -222,7 +231,7 @@ func (r *runner) draft(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return r.console.print(text)
+	return r.console.document(text)
 }
 
 // check counts the rows that a declaration loses, of a table or in a file, for the curator.
@@ -242,7 +251,7 @@ func (r *runner) check(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return r.console.print(text)
+	return r.console.document(text)
 }
 
 // importReport returns a line that says what was loaded into which columns.
