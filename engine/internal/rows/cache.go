@@ -18,14 +18,12 @@ import (
 )
 
 // Cache keeps the counts of occupied cells in memory, so that counting a query takes a few
-// look-ups. The counts are private. They appear in no result; only the time of a query
-// shows whether they are used.
+// look-ups. The counts are private. They appear in no result; only the time of a query shows whether they are used.
 //
-// Cells are loaded when it pays: once the counts pushed down to SQLite since the last
-// load took as long as a load would. So the total time is at most about twice that of
-// perfect foresight. Cells serve only while nothing outside the catalog was committed
-// since they were read. They are not loaded in a slot, see Snapshot.Steady. Rows outside the file have no such mark, so the database counts
-// them every time.
+// Cells are loaded when it pays: once the counts pushed down to SQLite since the last load took as long as a load would. So the
+// total time is at most about twice that of perfect foresight. Cells serve only while nothing outside the catalog was committed
+// since they were read. They are not loaded in a slot, see Snapshot.Steady. Rows outside the file have no such mark, so the
+// database counts them every time. BenchmarkDirectScript asks direct answers one after the other.
 type Cache struct {
 	Mu    sync.Mutex
 	byKey map[CellsKey]*Cells
@@ -118,10 +116,9 @@ func (r reading) currentCells(ctx context.Context, columns []int, q query.Query)
 	return s.Histogram, r.recheck(ctx, k, s.bases, file)
 }
 
-// recheck refuses a source that changed, as reading its rows would. The result holds until
-// the next commit. Nothing outside the catalog was committed since the cells were read, so
-// the schema is looked at once. After that only the tables it reads are checked: each must
-// still be public or covered by the budget.
+// recheck refuses a source that changed, as reading its rows would. The result holds until the next commit. Nothing outside the
+// catalog was committed since the cells were read, so the schema is looked at once. After that only the tables it reads are
+// checked: each must still be public or covered by the budget.
 func (r reading) recheck(ctx context.Context, k CellsKey, bases []string, file catalog.Version) error {
 	bases, err := schemas.StillCovered(ctx, r.reader.store, r.table, bases)
 	if err != nil {

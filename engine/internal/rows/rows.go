@@ -218,9 +218,8 @@ func (s *Snapshot) CountAll(ctx context.Context, paid *pay.Receipt) (int64, erro
 	return r.countRows(ctx, query.All(s.table.Universe))
 }
 
-// Count returns the true count of a query. narrow is the same query over the columns.
-// The count comes from memory if the cells are there and current, else from the
-// database. Both are the count on one snapshot that is no older than the call.
+// Count returns the true count of a query. narrow is the same query over the columns. The count comes from memory if the cells
+// are there and current, else from the database. Both are the count on one snapshot that is no older than the call.
 func (s *Snapshot) Count(ctx context.Context, paid *pay.Receipt, q query.Query, columns []int, narrow query.Query) (int64, error) {
 	r, err := s.open(paid)
 	if err != nil {
@@ -255,7 +254,12 @@ func (s *Snapshot) Counts(ctx context.Context, paid *pay.Receipt, queries, units
 
 func (r reading) counts(ctx context.Context, queries []query.Query) ([]int64, error) {
 	if len(queries) == 1 {
-		n, err := r.count(ctx, queries[0], nil, queries[0])
+		columns, narrow := []int(nil), queries // all of them, if their cells serve: loaded once, they do so for every query
+		_, few := queries[0].SizeWithin(maxProbes)
+		if named := columnsOf(queries); len(named) > 0 && !few && !queries[0].Universe().Coded() {
+			columns, narrow = named, query.ProjectAll(queries, named)
+		}
+		n, err := r.count(ctx, queries[0], columns, narrow[0])
 		return []int64{n}, err
 	}
 	if counts, ok, err := r.countCells(ctx, queries); err != nil || ok {
