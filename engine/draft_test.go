@@ -121,6 +121,10 @@ func TestDraftRunsAsItStands(t *testing.T) {
 		{name: "zeros with a finer step", values: "iif(i % 4, 0.037 + (i % 4 = 1) * i * i / 3.0, 0)", domain: "STEP 1 CLAMP, -- rounded: a row counts as the middle of its step; intervals hold what that may move; 0 has the first step: < 1 selects it, with all that is below; for 0 alone, declare a column x = 0 of a view"},
 		{name: "a most that few have", values: "min(i, 100)", domain: "x INTEGER BETWEEN 0 AND 100 CLAMP"},
 		{name: "a most that one has", values: "iif(i = 7, 300, i % 100)", domain: "x INTEGER BETWEEN 0 AND 400 CLAMP"},
+		{name: "moments", values: "datetime('2019-02-28 23:05:59', (i * 61) || ' minutes')", domain: "x TIMESTAMP BETWEEN '2019-01-01' AND '2019-12-31 23:00' STEP '1 hour', -- whole years"},
+		{name: "moments at midnight", values: "iif(i % 9, strftime('%Y-%m-%dT00:00:00Z', '2021-12-01', (i % 90) || ' days'), NULL)", domain: "x TIMESTAMP BETWEEN '2021-01-01' AND '2022-12-31' STEP '1 day' OR NULL, -- "},
+		{name: "dates and moments", values: "iif(i % 2, '2024-05-01', '2024-05-01 12:30')", domain: "x TIMESTAMP BETWEEN '2024-01-01' AND '2024-12-31 23:00'"},
+		{name: "moments with a zone", values: "'2024-05-01T12:30:00+02:00'", domain: "x TEXT IN "},
 		{name: "a text with a comment", values: "iif(i % 2, ', -- ', 'b')", domain: "x TEXT IN (', -- ', 'b') OR OTHER,"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

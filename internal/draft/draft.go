@@ -123,7 +123,7 @@ func (c column) line(comma string) string {
 
 // facts are what the rows say of a column.
 type facts struct {
-	rows, values, nulls, integers, reals, texts, dates, clocks, blobs, zeros int64
+	rows, values, nulls, integers, reals, texts, dates, clocks, blobs, zeros, moments int64
 
 	leastOf, mostOf int64 // the rows that have the least, and the most
 	least, most     any
@@ -138,9 +138,10 @@ func (d *drafter) column(name string) (column, error) {
 	err := d.q.QueryRowContext(d.ctx, strings.ReplaceAll(`SELECT COUNT(*), COUNT(DISTINCT ?), COALESCE(SUM(? IS NULL), 0),
 		COALESCE(SUM(typeof(?) = 'integer'), 0), COALESCE(SUM(typeof(?) = 'real'), 0), COALESCE(SUM(typeof(?) = 'text'), 0),
 		COALESCE(SUM(typeof(?) = 'text' AND length(?) = 10 AND date(?) IS ?), 0),
-		COALESCE(SUM(typeof(?) = 'text' AND ? NOT GLOB '*[^0-9:.]*' AND length(?) >= 5 AND (substr(time(?), 1, length(?)) IS substr(?, 1, 8) OR ? LIKE '24:00%')), 0), COALESCE(SUM(typeof(?) = 'blob'), 0), COALESCE(SUM(? = 0), 0), MIN(?), MAX(?),
+		COALESCE(SUM(typeof(?) = 'text' AND ? NOT GLOB '*[^0-9:.]*' AND length(?) >= 5 AND (substr(time(?), 1, length(?)) IS substr(?, 1, 8) OR ? LIKE '24:00%')), 0), COALESCE(SUM(typeof(?) = 'blob'), 0), COALESCE(SUM(? = 0), 0),
+		COALESCE(SUM(typeof(?) = 'text' AND (? LIKE '____-__-__ __:__%' OR ? LIKE '____-__-__T__:__%') AND substr(datetime(?), 1, 16) IS substr(?, 1, 10) || ' ' || substr(?, 12, 5) AND ? NOT LIKE '%+%'), 0), MIN(?), MAX(?),
 		COALESCE(SUM(? = (SELECT MIN(?) FROM `+d.from+`)), 0), COALESCE(SUM(? = (SELECT MAX(?) FROM `+d.from+`)), 0) FROM `+d.from, "?", at)).
-		Scan(&f.rows, &f.values, &f.nulls, &f.integers, &f.reals, &f.texts, &f.dates, &f.clocks, &f.blobs, &f.zeros, &f.least, &f.most, &f.leastOf, &f.mostOf)
+		Scan(&f.rows, &f.values, &f.nulls, &f.integers, &f.reals, &f.texts, &f.dates, &f.clocks, &f.blobs, &f.zeros, &f.moments, &f.least, &f.most, &f.leastOf, &f.mostOf)
 	if err != nil {
 		return column{}, d.failure(err)
 	}
@@ -161,7 +162,7 @@ func (d *drafter) column(name string) (column, error) {
 		c.note = "has no values yet; declare what it can have"
 	case p.sure || named && p.rows > 0:
 		c.note = "may be the unit, which need not be declared"
-	case f.values == present && (named || present > leastRows && f.reals == 0 && f.dates+f.clocks == 0):
+	case f.values == present && (named || present > leastRows && f.reals == 0 && f.dates+f.clocks+f.moments == 0):
 		c.note = "every row has another value: it names rows, or the persons who have one row each"
 	case f.integers == present:
 		err = d.integers(&c, at, f)
@@ -169,6 +170,8 @@ func (d *drafter) column(name string) (column, error) {
 		least, _ := f.least.(string)
 		most, _ := f.most.(string)
 		c.domain, c.note = fmt.Sprintf("DATE BETWEEN '%.4s-01-01' AND '%.4s-12-31'", least, most), "whole years"
+	case f.dates+f.moments == present:
+		err = d.moments(&c, at, f)
 	case f.clocks == present:
 		err = d.times(&c, at)
 	case f.texts == present:
@@ -326,6 +329,22 @@ func (f facts) rounded(least, most int64) (low, high int64, ok bool) {
 		high += step
 	}
 	return low, high, true
+}
+
+// moments proposes whole years of hours, or of days if no row has a time.
+func (d *drafter) moments(c *column, at string, f facts) error {
+	timed, step, last := false, "1 day", ""
+	if err := d.q.QueryRowContext(d.ctx, `SELECT MAX(unixepoch(`+at+`) % 86400) > 0 FROM `+d.from).Scan(&timed); err != nil {
+		return d.failure(err)
+	}
+	if timed {
+		step, last = "1 hour", " 23:00"
+	}
+	least, _ := f.least.(string)
+	most, _ := f.most.(string)
+	c.domain = fmt.Sprintf("TIMESTAMP BETWEEN '%.4s-01-01' AND '%.4s-12-31%s' STEP '%s'", least, most, last, step)
+	c.note = "whole years, in UTC; the longer the step, the less noise"
+	return nil
 }
 
 // times proposes the longest step that loses no minute.
