@@ -90,11 +90,12 @@ func TestNothingConnectsUntilRowsAreNeeded(t *testing.T) {
 	for _, text := range sameScript[:len(sameScript)-2] {
 		must(t, s, text)
 	}
+	before := f.closed // by the database that this one is a copy of
 	if err := s.DB().Close(); err != nil {
 		t.Fatal(err)
 	}
-	if f.closed != 1 {
-		t.Errorf("%d pools were closed, want 1", f.closed)
+	if n := f.closed - before; n != 1 {
+		t.Errorf("%d pools were closed, want 1", n)
 	}
 	t.Setenv("WAREHOUSE_DSN", "")
 	f.opened = nil

@@ -48,6 +48,48 @@ type Database struct {
 	Functions schemas.Functions
 }
 
+// Works are the statements that run on a database, and the purchases that go on without theirs. It is safe for
+// concurrent use.
+type Works struct {
+	life context.Context
+	end  context.CancelFunc
+	mu   sync.Mutex // no work begins while life ends
+	all  sync.WaitGroup
+}
+
+func newWorks() *Works {
+	w := new(Works)
+	w.life, w.end = context.WithCancel(context.Background())
+	return w
+}
+
+// Begin begins a work, which the caller ends. Its context ends when the database is closed. Errors: Closed.
+func (w *Works) Begin(ctx context.Context) (during context.Context, end func(), err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.life.Err() != nil {
+		return nil, nil, errClosed
+	}
+	w.all.Add(1)
+	during, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(w.life, func() { cancel(errClosed) })
+	return during, func() {
+		stop()
+		cancel(nil)
+		w.all.Done()
+	}, nil
+}
+
+// Close cancels every work, and waits until all have ended. What they charged and have not drawn for waits.
+func (w *Works) Close() {
+	w.mu.Lock()
+	w.end()
+	w.mu.Unlock()
+	w.all.Wait()
+}
+
+var errClosed = sqlerr.New(sqlerr.Closed, "the database was closed")
+
 // Rehearsed holds what a rehearsal knows in addition to its copy of the catalog.
 type Rehearsed struct {
 	Original *Database                 // the database that was copied
