@@ -139,8 +139,9 @@ type firstClinic struct {
 	err   error
 }
 
-// makesClinic matches the line that makes it. Beside a file or a mark of that name it runs.
-var makesClinic = regexp.MustCompile(`^dpsql -f ~/dpsql/docs/sql/example\.sql (\w+\.db)$`)
+// makesClinic matches the line that makes it, which says nothing with -q. Beside a file or a mark of
+// that name it runs.
+var makesClinic = regexp.MustCompile(`^dpsql (-q )?-f ~/dpsql/docs/sql/example\.sql (\w+\.db)$`)
 
 // line runs a line of a console, or copies what it would make.
 func (p *page) line(text string) ([]string, error) {
@@ -148,14 +149,14 @@ func (p *page) line(text string) ([]string, error) {
 	if m == nil {
 		return p.bash(text)
 	}
-	name := m[1]
+	quiet, name := m[1], m[2]
 	if there, err := filepath.Glob(filepath.Join(p.dir, name+"*")); err != nil || len(there) > 0 {
 		return p.bash(text)
 	}
 	p.first.once.Do(func() {
 		where := p.dir
 		p.dir = p.first.dir
-		p.first.lines, p.first.err = p.bash(strings.TrimSuffix(text, name) + "example.db")
+		p.first.lines, p.first.err = p.bash("dpsql -f ~/dpsql/docs/sql/example.sql example.db")
 		p.dir = where
 	})
 	files, err := filepath.Glob(filepath.Join(p.first.dir, "example.db*"))
@@ -171,6 +172,9 @@ func (p *page) line(text string) ([]string, error) {
 		if err != nil {
 			p.Fatal(err)
 		}
+	}
+	if quiet != "" && p.first.err == nil {
+		return nil, nil
 	}
 	return p.first.lines, p.first.err
 }
