@@ -17,40 +17,49 @@ type list []any
 
 // CheckNamedValue takes an argument as a query.Value, a time.Time, or a list of these.
 func (c *conn) CheckNamedValue(nv *driver.NamedValue) error {
-	value, ok := argument(nv.Value)
-	if items := sliceOf(nv.Value); !ok && items.IsValid() {
+	value, err := argument(nv.Value)
+	if items := sliceOf(nv.Value); err == errNone && items.IsValid() {
 		all := make(list, items.Len())
 		for i := range all {
-			if all[i], ok = argument(items.Index(i).Interface()); !ok {
-				return unusable(nv)
+			if all[i], err = argument(items.Index(i).Interface()); err != nil {
+				return unusable(nv, err)
 			}
 		}
-		value, ok = all, true
+		value, err = all, nil
 	}
-	if !ok {
-		return unusable(nv)
+	if err != nil {
+		return unusable(nv, err)
 	}
 	nv.Value = value
 	return nil
 }
 
-// argument returns what a Go value is as an argument, if it is one value.
-func argument(v any) (any, bool) {
+// argument returns what a Go value is as an argument. Errors: errNone, and those of a driver.Valuer.
+func argument(v any) (any, error) {
 	if v, ok := v.(query.Value); ok {
-		return v, true
+		return v, nil
 	}
 	plain, err := driver.DefaultParameterConverter.ConvertValue(v)
 	if err != nil {
-		return nil, false
+		if _, says := v.(driver.Valuer); says {
+			return nil, err
+		}
+		return nil, errNone
 	}
 	switch x := plain.(type) {
 	case time.Time:
-		return x, true
+		return x, nil
 	case []byte:
 		plain = string(x)
 	}
-	return query.Argument(plain)
+	if value, ok := query.Argument(plain); ok {
+		return value, nil
+	}
+	return nil, errNone
 }
+
+// errNone is the error of what is not one value.
+var errNone error = sqlerr.Invalid
 
 // sliceOf returns the slice that a value is or points to, and no valid value for another.
 func sliceOf(v any) reflect.Value {
@@ -64,7 +73,10 @@ func sliceOf(v any) reflect.Value {
 	return s
 }
 
-func unusable(nv *driver.NamedValue) error {
+func unusable(nv *driver.NamedValue, err error) error {
+	if err != errNone {
+		return sqlerr.New(sqlerr.Invalid, "argument %d of type %T: %v", nv.Ordinal, nv.Value, err).Because(err)
+	}
 	return sqlerr.New(sqlerr.Invalid, "argument %d has type %T, which no column holds", nv.Ordinal, nv.Value).
 		WithHint("pass a number, a string, a bool, a time.Time, nil, or a slice of these")
 }

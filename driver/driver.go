@@ -28,8 +28,12 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -57,6 +61,7 @@ func (d Driver) Open(name string) (driver.Conn, error) {
 type Options struct {
 	Role        engine.Role   // curator, or analyst: who may ask, and nothing else
 	ReadOnly    bool          // refuse every write to the file: nothing can be bought, and mechanisms do not answer
+	Create      bool          // a curator's first write makes a file that does not exist
 	BusyTimeout time.Duration // how long to wait for another process; 5 s by default, and below 0 not at all
 	Settings    Settings      // those that connections begin with
 	TextTimes   bool          // dates and timestamps in rows are texts
@@ -70,7 +75,7 @@ func NewConnector(path string, o Options) (driver.Connector, error) {
 		return nil, err
 	}
 	return &connector{path: path, options: engine.Options{Role: o.Role, ReadOnly: o.ReadOnly, BusyTimeout: o.BusyTimeout, Settings: &settings},
-		texts: o.TextTimes, logger: o.Logger}, nil
+		create: o.Create, texts: o.TextTimes, logger: o.Logger}, nil
 }
 
 // OpenConnector parses a data source name. The file is opened by the first
@@ -102,13 +107,21 @@ func (c *connector) parse(values url.Values) error {
 		}
 		value := list[0]
 		var err error
+		hint := ""
 		switch name {
 		case "role":
 			o.Role = engine.Role(value)
 		case "readonly":
+			hint = "readonly=true"
 			o.ReadOnly, err = strconv.ParseBool(value)
 		case "busy_timeout":
+			hint = "busy_timeout=5s: a number needs its unit"
 			o.BusyTimeout, err = time.ParseDuration(value)
+		case "create":
+			hint = "create=true"
+			c.create, err = strconv.ParseBool(value)
+		case "mode", "immutable":
+			err = sqlerr.New(sqlerr.Unknown, "there is no parameter %s", name).WithHint("readonly=true refuses every write")
 		case "times":
 			if c.texts = value == "text"; !c.texts && value != "time" {
 				err = sqlerr.New(sqlerr.Invalid, "times are text or time")
@@ -117,7 +130,7 @@ func (c *connector) parse(values url.Values) error {
 			err = settings.Set(name, value)
 		}
 		if err != nil && sqlerr.CodeOf(err) == sqlerr.Internal {
-			err = sqlerr.New(sqlerr.Invalid, "the parameter %s has an unusable value", name)
+			err = sqlerr.New(sqlerr.Invalid, "the parameter %s has an unusable value", name).WithHint("%s", hint)
 		}
 		if err != nil {
 			return err
@@ -130,6 +143,7 @@ func (c *connector) parse(values url.Values) error {
 type connector struct {
 	path    string
 	options engine.Options
+	create  bool // the file need not exist
 	texts   bool // dates and timestamps are texts in rows
 	logger  *slog.Logger
 	mu      sync.Mutex
@@ -143,6 +157,9 @@ func (c *connector) Connect(context.Context) (driver.Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.db == nil {
+		if err := there(c.path); err != nil && (!c.create || sqlerr.CodeOf(err) != sqlerr.IO) {
+			return nil, err
+		}
 		db, err := engine.Open(c.path, c.options)
 		if err != nil {
 			return nil, err
@@ -150,6 +167,24 @@ func (c *connector) Connect(context.Context) (driver.Conn, error) {
 		c.db = db
 	}
 	return &conn{session: c.db.NewSession(), texts: c.texts, logger: c.logger}, nil
+}
+
+// there refuses a path of no file, which the engine would take for a new one, and what other drivers have instead of a path.
+func there(path string) error {
+	switch plain, url := strings.CutPrefix(path, "file:"); {
+	case url:
+		return sqlerr.New(sqlerr.Invalid, "a data source name begins with a path, and is no URL").WithHint("write %s", plain)
+	case path == ":memory:":
+		return sqlerr.New(sqlerr.Invalid, "there are no databases in memory: a budget has to last").WithHint("name a file: clinic.db")
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil // the engine says more of other errors
+	}
+	where, err := filepath.Abs(path)
+	if err != nil {
+		where = path
+	}
+	return sqlerr.New(sqlerr.IO, "there is no file %s", where).WithHint("name a database that exists; create=true makes one, and so does the shell: dpsql %s", path)
 }
 
 // Close closes the database; sql.DB.Close calls it.

@@ -19,7 +19,7 @@ func TestRowsInPostgres(t *testing.T) {
 		INSERT INTO visits SELECT CASE WHEN i % 2 = 1 THEN 'F' ELSE 'M' END, i % 80 FROM generate_series(1, 4000) AS i`)
 	t.Setenv("WAREHOUSE_DSN", c.DSN())
 	path := filepath.Join(t.TempDir(), "clinic.db")
-	db := open(t, path)
+	db := open(t, path+"?create=true")
 	for _, text := range []string{`CREATE SOURCE warehouse USING POSTGRES WITH (dsn_env = 'WAREHOUSE_DSN')`,
 		`CREATE PRIVATE TABLE visits (sex TEXT IN ('F', 'M'), age INTEGER BETWEEN 0 AND 120) FROM warehouse.visits WITH (epsilon = 4, delta = 1e-6)`,
 		`CREATE RELEASE cells ON visits USING PROJECTION WITH (epsilon = 2)`} {

@@ -472,8 +472,8 @@ func (p *Prepared) Shapes() []syntax.Shape { return p.read.Shapes }
 // it then runs. A list stands in IN (?), = ANY (?) and <> ALL (?), where the text of an array, {a,b}, is one, too. Without its
 // arguments the columns and parameters of a statement may be asked for, those of a list having its elements' type.
 func (p *Prepared) Fill(args []any) (*Prepared, []query.Value, error) {
-	if n := len(p.Parameters()); len(args) != n {
-		return nil, nil, sqlerr.New(sqlerr.Invalid, "the statement has %d parameters, and %d arguments are given", n, len(args))
+	if len(args) != len(p.Parameters()) {
+		return nil, nil, p.miscounted(len(args))
 	}
 	values, given, more := make([]query.Value, len(args)), make([]syntax.Given, len(args)), p.read.Shapes != nil
 	for i, a := range args {
@@ -499,6 +499,11 @@ func (p *Prepared) Fill(args []any) (*Prepared, []query.Value, error) {
 	}
 	p, err := again(p.read.Give(given))
 	return p, values, err
+}
+
+// miscounted is the error of too many arguments, or too few.
+func (p *Prepared) miscounted(arguments int) error {
+	return sqlerr.New(sqlerr.Invalid, "the statement has %d parameters, and %d arguments are given", len(p.Parameters()), arguments)
 }
 
 // elements returns the elements of an array in text; those of NULL are one NULL.
@@ -588,6 +593,9 @@ func (s *Session) exec(ctx context.Context, p *Prepared, args []query.Value) (r 
 		return p.literally(args, func(p *Prepared) (*Result, error) { return s.exec(ctx, p, nil) })
 	}
 	if p.read.Query != nil {
+		if len(args) > len(p.Parameters()) {
+			return nil, p.miscounted(len(args))
+		}
 		if err = p.read.Open(); err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"dpsql/accounting"
 	"dpsql/engine"
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -110,6 +111,33 @@ func TestDeadlinesOfBuilds(t *testing.T) {
 				t.Errorf("%s: %v at once, and %v with deadlines", text, costs[0], costs[1])
 			}
 		})
+	}
+}
+
+// TestSurplusArguments gives statements an argument more than they have parameters. Nothing is charged.
+func TestSurplusArguments(t *testing.T) {
+	s := clinic(t)
+	must(t, s, `SET accuracy = 200`)
+	before := ledger(t, s)
+	for _, text := range []string{`SELECT COUNT(*) FROM admissions WHERE sex = ?`, `SELECT COUNT(*) FROM admissions WHERE sex = :s OR sex = :s`, `SELECT COUNT(*) FROM admissions WHERE sex IN ($1)`,
+		`EXPLAIN SELECT COUNT(*) FROM admissions WHERE sex = ?`, `SELECT n + 1 FROM (SELECT COUNT(*) AS n FROM admissions WHERE sex = ?)`,
+		`SELECT * FROM (VALUES (?))`, `SELECT COUNT(*) FROM admissions`, `SHOW TABLES`} {
+		p, err := engine.Prepare(text)
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		args := []query.Value{query.Text("F"), query.Text("M")}[:len(p.Parameters())+1]
+		for _, run := range []func() (*engine.Result, error){
+			func() (*engine.Result, error) { return s.ExecPrepared(t.Context(), p, args) },
+			func() (*engine.Result, error) { return s.Exec(t.Context(), text, args) },
+		} {
+			if r, err := run(); !errors.Is(err, sqlerr.Invalid) {
+				t.Errorf("%s: %v, %v", text, r, err)
+			}
+		}
+	}
+	if ledger(t, s) != before {
+		t.Error("something was charged")
 	}
 }
 
