@@ -704,7 +704,7 @@ func (s *Session) declare(ctx context.Context, statement syntax.Statement) (*Res
 	var err error
 	switch st := statement.(type) {
 	case *syntax.CreateView:
-		err = d.CreateView(ctx, st)
+		warnings, err = d.CreateView(ctx, st)
 	case *syntax.CreatePublic:
 		if st.Keys != nil {
 			warnings, err = d.Discover(ctx, st)

@@ -386,7 +386,8 @@ func (r *Rehearsal) declare(ctx context.Context, text string, statement syntax.S
 			err = sqlerr.New(sqlerr.Unknown, "there is no release %s", name.Text).At(name.Position)
 		}
 	case *syntax.CreateView:
-		name, kind, note, err = st.Name, "view", "is created", d.CreateView(ctx, st)
+		name, kind, note = st.Name, "view", "is created"
+		_, err = d.CreateView(ctx, st)
 	case *syntax.CreateUser:
 		name, kind, note, err = st.Name, "user", noteOf(st.Alter, "gets another password", "is created"), d.CreateUser(ctx, st)
 	case *syntax.CreateSource:

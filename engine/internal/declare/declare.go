@@ -62,19 +62,25 @@ func (s *Statement) view(ctx context.Context) (*view.View, error) {
 const maxListed = 1 << 20
 
 // CreateView makes a view that tables can be declared on.
-func (s *Statement) CreateView(ctx context.Context, st *syntax.CreateView) error {
-	return s.Store.Write(ctx, func(tx *catalog.Tx) error {
+func (s *Statement) CreateView(ctx context.Context, st *syntax.CreateView) (warnings []string, err error) {
+	err = s.Store.Write(ctx, func(tx *catalog.Tx) error {
 		kind, err := source.Kind(ctx, tx.SQL(), st.Name.Text)
 		switch {
 		case err != nil:
 			return err
 		case kind == "view" && st.IfNotExists:
-			return nil
+			var was string
+			err := tx.SQL().QueryRowContext(ctx, `SELECT sql FROM sqlite_schema WHERE type = 'view' AND lower(name) = lower(?)`, st.Name.Text).Scan(&was)
+			if spaced := func(s string) string { return strings.Join(strings.Fields(s), " ") }; err == nil && !strings.HasSuffix(spaced(was), spaced(st.Definition)) {
+				warnings = differences{"its SELECT is another one"}.warning(st.Name.Text)
+			}
+			return err
 		case kind != "":
 			return sqlerr.New(sqlerr.Invalid, "there is a %s %s", kind, st.Name.Text).At(st.Name.Position)
 		}
 		return sqlerr.Locate(source.CreateView(ctx, tx.SQL(), st.Name.Text, st.Definition), st.Name.Position)
 	})
+	return warnings, err
 }
 
 // CreatePublic declares an SQLite table public: domains may read it.
@@ -310,7 +316,11 @@ func (s *Statement) CreatePrivate(ctx context.Context, st *syntax.CreatePrivate)
 	}
 	err = s.Store.Write(ctx, func(tx *catalog.Tx) error {
 		existing, err := tx.Table(st.Name.Text)
-		if err != nil || existing != nil && st.IfNotExists {
+		if err == nil && existing != nil && st.IfNotExists {
+			warnings = s.ofTable(ctx, tx, st, existing, unit, asked).warning(st.Name.Text)
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 		if public, err := tx.IsPublic(st.Name.Text); err != nil || public {

@@ -22,8 +22,10 @@ func (s *Statement) CreateMechanism(ctx context.Context, st *syntax.CreateMechan
 		return nil, err
 	}
 	defer land()
-	if done, err := v.NameFree(st.Name, st.IfNotExists, v.Mechanism(st.Name.Text) != nil); done || err != nil {
+	if done, err := v.NameFree(st.Name, st.IfNotExists, v.Mechanism(st.Name.Text) != nil); err != nil {
 		return nil, err
+	} else if done {
+		return ofMechanism(v, st).warning(st.Name.Text), nil
 	}
 	asked, err := s.PlanMechanism(st, v)
 	if err != nil {

@@ -28,12 +28,15 @@ func (s *Statement) CreateRelease(ctx context.Context, st *syntax.CreateRelease)
 		return nil, err
 	}
 	defer land()
+	named := st
 	st = Chosen(st, v)
 	if r := v.Release(st.Name.Text); r != nil && r.Unfinished() {
 		return s.resume(ctx, st, v, r)
 	}
-	if done, err := v.NameFree(st.Name, st.IfNotExists, v.Release(st.Name.Text) != nil || v.Template(st.Name.Text) != nil); done || err != nil {
+	if done, err := v.NameFree(st.Name, st.IfNotExists, v.Release(st.Name.Text) != nil || v.Template(st.Name.Text) != nil); err != nil {
 		return nil, err
+	} else if done {
+		return ofRelease(v, named).warning(st.Name.Text), nil
 	}
 	if st.EachPeriod {
 		return s.createTemplate(ctx, st, v)
