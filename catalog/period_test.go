@@ -292,7 +292,7 @@ func TestTemplates(t *testing.T) {
 	})
 	wantCode(t, s.Write(t.Context(), func(tx *catalog.Tx) error {
 		return tx.AddRelease(&catalog.Release{Name: "MONTHLY", TableID: table}, nil)
-	}), sqlerr.Invalid)
+	}), sqlerr.Exists)
 	read(t, s, func(tx *catalog.Tx) error {
 		got, err := tx.Template("Monthly")
 		if err != nil || got == nil {

@@ -181,7 +181,7 @@ func (tx *Tx) checkName(name string) error {
 			return err
 		}
 		if o := pick(objects, named(name)); o != nil {
-			return sqlerr.New(sqlerr.Invalid, "the %s %s exists", taken.calls, o.name)
+			return sqlerr.New(sqlerr.Exists, "the %s %s exists", taken.calls, o.name).Of(sqlerr.Thing)
 		}
 	}
 	return nil

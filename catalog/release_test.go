@@ -63,10 +63,10 @@ func TestReleases(t *testing.T) {
 		}
 		return nil
 	})
-	for _, r := range []*catalog.Release{{Name: "ADM_CELLS", TableID: table}, {Name: "big", TableID: table, MaxSupport: math.MaxInt64 + 1}} {
-		wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddRelease(r, nil) }), sqlerr.Invalid)
+	for r, code := range map[*catalog.Release]sqlerr.Code{{Name: "ADM_CELLS", TableID: table}: sqlerr.Exists, {Name: "big", TableID: table, MaxSupport: math.MaxInt64 + 1}: sqlerr.Invalid} {
+		wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddRelease(r, nil) }), code)
 	}
-	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddMechanism(&catalog.Mechanism{Name: "B", TableID: table}, nil) }), sqlerr.Invalid)
+	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddMechanism(&catalog.Mechanism{Name: "B", TableID: table}, nil) }), sqlerr.Exists)
 	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddRelease(&catalog.Release{Name: "x", TableID: 99}, nil) }), sqlerr.Unknown)
 }
 

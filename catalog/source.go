@@ -63,7 +63,7 @@ func (tx *Tx) AddSource(s *Source) error {
 	case err != nil:
 		return err
 	case existing != nil:
-		return sqlerr.New(sqlerr.Invalid, "the source %s exists", existing.Name)
+		return sqlerr.New(sqlerr.Exists, "the source %s exists", existing.Name).Of(sqlerr.Thing)
 	}
 	s.CreatedAt = tx.stamp()
 	s.ID, err = tx.create(kindSource, s.Name, 0, &storedSource{*s, int64(s.Timeout / time.Second)})
@@ -142,7 +142,7 @@ func (tx *Tx) AddPublic(name string, columns ...PublicColumn) error {
 	}
 	if public, err := tx.IsPublic(name); err != nil || public {
 		if err == nil {
-			err = sqlerr.New(sqlerr.Invalid, "%s is already public", name)
+			err = sqlerr.New(sqlerr.Exists, "%s is already public", name)
 		}
 		return err
 	}

@@ -182,7 +182,7 @@ func (tx *Tx) AddTable(t *Table) error {
 	case err != nil:
 		return err
 	case existing != nil:
-		return sqlerr.New(sqlerr.Invalid, "the private table %s exists", existing.Name)
+		return sqlerr.New(sqlerr.Exists, "the private table %s exists", existing.Name)
 	}
 	if _, err := t.Universe(); err != nil {
 		return err

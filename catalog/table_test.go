@@ -67,7 +67,7 @@ func TestTables(t *testing.T) {
 	})
 	again := *tab
 	again.Name = "ADMISSIONS"
-	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddTable(&again) }), sqlerr.Invalid)
+	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddTable(&again) }), sqlerr.Exists)
 	twice := &catalog.Table{Name: "x", Columns: append(clinicColumns(), clinicColumns()...)}
 	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddTable(twice) }), sqlerr.Invalid)
 }
@@ -148,7 +148,7 @@ func TestSources(t *testing.T) {
 	taken := func(tx *catalog.Tx) error {
 		return tx.AddSource(&catalog.Source{Name: "WAREHOUSE", Kind: catalog.Postgres, DSNEnv: "A"})
 	}
-	wantCode(t, s.Write(context.Background(), taken), sqlerr.Invalid)
+	wantCode(t, s.Write(context.Background(), taken), sqlerr.Exists)
 	read(t, s, func(tx *catalog.Tx) error {
 		got, err := tx.Source("wareHOUSE")
 		if err != nil || got == nil || !reflect.DeepEqual(*got, want) {
@@ -370,7 +370,7 @@ func TestPublic(t *testing.T) {
 	if got := publics(t, s); got != "Icd10 zips" {
 		t.Errorf("publics %q", got)
 	}
-	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddPublic("ICD10") }), sqlerr.Invalid)
+	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddPublic("ICD10") }), sqlerr.Exists)
 	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error { return tx.AddPublic("RAWS") }), sqlerr.Invalid)
 	wantCode(t, s.Write(context.Background(), func(tx *catalog.Tx) error {
 		return tx.CreateAccount(&catalog.Account{Caps: someCaps(), Bases: []string{"other", "ZIPS"}})

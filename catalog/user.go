@@ -41,7 +41,7 @@ func (tx *Tx) AddUser(u *User) error {
 	case err != nil:
 		return err
 	case existing != nil:
-		return sqlerr.New(sqlerr.Invalid, "the user %s exists", existing.Name).WithHint("ALTER USER %s PASSWORD '…' sets another password", existing.Name)
+		return sqlerr.New(sqlerr.Exists, "the user %s exists", existing.Name).Of(sqlerr.Thing).WithHint("ALTER USER %s PASSWORD '…' sets another password", existing.Name)
 	}
 	if err := checkUserName(u.Name); err != nil {
 		return err

@@ -45,7 +45,11 @@ func TestUserNames(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "ANA", strings.Repeat("x", 64), strings.Repeat("ü", 32), "a\nb", "a\xff", "Public", "none", "PG_read_all_data", "Curator", "dpsql"} {
-		wantCode(t, add(name), sqlerr.Invalid)
+		want := sqlerr.Invalid
+		if name == "ANA" {
+			want = sqlerr.Exists
+		}
+		wantCode(t, add(name), want)
 	}
 }
 

@@ -170,7 +170,7 @@ func crowdMechanism(name, table string) string {
 }
 
 // crowdCodes are the errors that concurrent statements may get.
-var crowdCodes = []sqlerr.Code{sqlerr.Busy, sqlerr.Budget, sqlerr.Invalid, sqlerr.Unknown}
+var crowdCodes = []sqlerr.Code{sqlerr.Busy, sqlerr.Budget, sqlerr.Invalid, sqlerr.Unknown, sqlerr.Exists}
 
 // TestCrowd makes four processes of four goroutines each use one file for 300 ms, or eight of eight for four seconds with -long. Only a fault can fail it, and no
 // random draw.

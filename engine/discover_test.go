@@ -45,7 +45,7 @@ func TestDiscover(t *testing.T) {
 			t.Errorf("%d lines\n%s", n, ledger(t, s))
 		}
 		must(t, s, strings.Replace(discoverZips, "TABLE", "TABLE IF NOT EXISTS", 1))
-		refused(t, s, sqlerr.Invalid, discoverZips)
+		refused(t, s, sqlerr.Exists, discoverZips)
 		if n := lines(t, s) - before; n != 1 {
 			t.Errorf("%d lines are charged", n)
 		}
@@ -124,10 +124,10 @@ func TestDiscoverIsRefused(t *testing.T) {
 		`z AS SELECT DISTINCT zip FROM people WITH (epsilon = 1, delta = 0)`: sqlerr.Invalid,
 		`z AS SELECT DISTINCT zip FROM people WITH (epsilon = 7)`:            sqlerr.Budget,
 		`z AS SELECT DISTINCT zip FROM few WITH (epsilon = 0.1)`:             sqlerr.Invalid, // the account has no δ
-		`icd10 AS SELECT DISTINCT zip FROM people` + with:                    sqlerr.Invalid,
-		`people AS SELECT DISTINCT zip FROM people` + with:                   sqlerr.Invalid,
-		`raw_people AS SELECT DISTINCT zip FROM people` + with:               sqlerr.Invalid,
-		`raw_joined AS SELECT DISTINCT zip FROM people` + with:               sqlerr.Invalid,
+		`icd10 AS SELECT DISTINCT zip FROM people` + with:                    sqlerr.Exists,
+		`people AS SELECT DISTINCT zip FROM people` + with:                   sqlerr.Exists,
+		`raw_people AS SELECT DISTINCT zip FROM people` + with:               sqlerr.Exists,
+		`raw_joined AS SELECT DISTINCT zip FROM people` + with:               sqlerr.Exists,
 		`dpsql_z AS SELECT DISTINCT zip FROM people` + with:                  sqlerr.Forbidden,
 	} {
 		if e := refused(t, s, code, `CREATE PUBLIC TABLE `+text); e.Hint == "" && code == sqlerr.Malformed {
@@ -180,7 +180,7 @@ func TestDiscoverBesideAnother(t *testing.T) {
 			must(t, other, `CREATE PUBLIC TABLE zips AS SELECT 'mine' AS zip`)
 			return random()
 		})
-		if e := refused(t, s, sqlerr.Invalid, text); !strings.Contains(e.Message, "ε 0.5, δ 1e-8 was charged for it and is gone") {
+		if e := refused(t, s, sqlerr.Exists, text); !strings.Contains(e.Message, "ε 0.5, δ 1e-8 was charged for it and is gone") {
 			t.Errorf("%v", e)
 		}
 		if got := fmt.Sprint(must(t, s, `SELECT * FROM zips`).Rows); got != "[[mine]]" {

@@ -387,7 +387,7 @@ func TestInterruptedFit(t *testing.T) {
 				t.Errorf("the noisy count was %d and is %d", noisy, again)
 			}
 			must(t, s, ask)
-			if _, err := s.Exec(t.Context(), create, nil); sqlerr.CodeOf(err) != sqlerr.Invalid {
+			if _, err := s.Exec(t.Context(), create, nil); sqlerr.CodeOf(err) != sqlerr.Exists {
 				t.Errorf("made once more: %v", err)
 			}
 		})

@@ -318,7 +318,7 @@ func TestRehearsalAsksNoServer(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	for text, code := range map[string]sqlerr.Code{createWarehouse: sqlerr.Invalid, `DROP SOURCE warehouse`: sqlerr.Invalid, `DROP SOURCE lake`: sqlerr.Unknown,
+	for text, code := range map[string]sqlerr.Code{createWarehouse: sqlerr.Exists, `DROP SOURCE warehouse`: sqlerr.Invalid, `DROP SOURCE lake`: sqlerr.Unknown,
 		`CREATE SOURCE lake USING POSTGRES`: sqlerr.Invalid, strings.Replace(from("lake.raw_admissions"), "admissions (", "other (", 1): sqlerr.Unknown,
 		`CREATE RELEASE more ON again (sex) USING PROJECTION WITH (epsilon = 1)`: sqlerr.Budget} { // one budget for both tables
 		if _, err := r.Plan(t.Context(), text, nil); sqlerr.CodeOf(err) != code {

@@ -497,7 +497,7 @@ func TestNameOfAPart(t *testing.T) {
 	must(t, s, `CREATE RELEASE "monthly[2026-01]" ON visits (sex) USING PROJECTION WITH (epsilon = 0.25, period = '2026-01')`)
 	must(t, s, `CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`)
 	for range 2 {
-		refused(t, s, sqlerr.Invalid, `REFRESH RELEASE monthly`)
+		refused(t, s, sqlerr.Exists, `REFRESH RELEASE monthly`)
 	}
 	if got := spentIn(t, s, "2026-01").Epsilon; got != epsilonOf(t, "0.25") {
 		t.Errorf("2026-01 has spent %v", got)

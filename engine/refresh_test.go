@@ -57,7 +57,7 @@ func TestRefresh(t *testing.T) {
 	refused(t, s, sqlerr.Invalid, `REFRESH RELEASE monthly PERIOD '2028-01'`)
 	refused(t, s, sqlerr.Unknown, `DROP RELEASE monthly PERIOD '2026-11'`)
 	refused(t, s, sqlerr.Unknown, `REFRESH RELEASE weekly`)
-	refused(t, s, sqlerr.Invalid, `CREATE RELEASE monthly ON visits USING PROJECTION WITH (epsilon = 0.5)`)
+	refused(t, s, sqlerr.Exists, `CREATE RELEASE monthly ON visits USING PROJECTION WITH (epsilon = 0.5)`)
 	noted(t, s, `RETIRE PERIOD '2026-06' OF visits`, "2026-06 of visits is retired: its rows are not read any more")
 	refused(t, s, sqlerr.Invalid, `REFRESH RELEASE monthly PERIOD '2026-06' AGAIN`)
 	refused(t, s, sqlerr.Invalid, `RETIRE PERIOD '2026-11' OF visits`)

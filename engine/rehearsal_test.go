@@ -270,7 +270,7 @@ func TestRehearsalRefuses(t *testing.T) {
 		`CREATE RELEASE b ON admissions (sex) USING PROJECTION WITH (epsilon = 0.6)`:                           sqlerr.Budget,
 		`CREATE MECHANISM c ON admissions (sex) USING SMW WITH (epsilon = 1.9)`:                                sqlerr.Budget,
 		`CREATE MECHANISM c ON admissions (sex) USING SMW WITH (epsilon = 3)`:                                  sqlerr.Budget,
-		`CREATE RELEASE a ON admissions (sex) USING PROJECTION WITH (epsilon = 0.1)`:                           sqlerr.Invalid,
+		`CREATE RELEASE a ON admissions (sex) USING PROJECTION WITH (epsilon = 0.1)`:                           sqlerr.Exists,
 		`CREATE RELEASE b ON admissions (zip) USING PROJECTION WITH (epsilon = 0.1, transform = identity)`:     sqlerr.Invalid,
 		`CREATE RELEASE b ON admissions (sex) USING PROJECTION WITH (epsilon = 0.1, color = red)`:              sqlerr.Invalid,
 		`CREATE RELEASE b ON nowhere (sex) USING PROJECTION WITH (epsilon = 0.1)`:                              sqlerr.Unknown,

@@ -69,14 +69,14 @@ func TestSourceRefusals(t *testing.T) {
 		{`CREATE SOURCE w USING POSTGRES WITH (dsn_env = W, ‸dsn = x)`, sqlerr.Invalid, "no option dsn", "dsn_env, timeout"},
 		{`CREATE SOURCE w USING POSTGRES WITH (dsn_env = W, timeout = ‸0)`, sqlerr.Invalid, "timeout must be a whole number", ""},
 		{`CREATE SOURCE ‸main USING POSTGRES WITH (dsn_env = W)`, sqlerr.Invalid, "SQLite", ""},
-		{`CREATE SOURCE ‸WAREHOUSE USING POSTGRES WITH (dsn_env = W)`, sqlerr.Invalid, "the source warehouse exists", ""},
+		{`CREATE SOURCE ‸WAREHOUSE USING POSTGRES WITH (dsn_env = W)`, sqlerr.Exists, "the source warehouse exists", ""},
 		{table(`age INTEGER BETWEEN 0 AND 9`, `‸nowhere.public.raw_admissions`), sqlerr.Unknown, "no source nowhere", "SHOW SOURCES"},
 		{table(`age INTEGER BETWEEN 0 AND 9`, `warehouse.‸absent`), sqlerr.Unknown, "absent", ""},
 		{strings.Replace(table(`years INTEGER BETWEEN 0 AND 9`, `warehouse.raw_admissions`), " t ", " ‸t ", 1), sqlerr.Unknown, "years", "its columns are"},
 		{table(`age INTEGER IN (SELECT a FROM ‸secrets)`, `warehouse.raw_admissions`), sqlerr.Forbidden, "not declared public", ""},
 		{strings.Replace(table(`age INTEGER BETWEEN 0 AND 9`, `warehouse.ages`), "epsilon = 4", "epsilon = 5", 1), sqlerr.Invalid, "already have the budget", "continue it"},
 		{strings.Replace(table(`age INTEGER BETWEEN 0 AND 9`, `warehouse.raw_admissions`), "epsilon", "unit = patient, max_rows = 2, epsilon", 1), sqlerr.Invalid, "protects single rows", "same unit"},
-		{strings.Replace(admissionsOver, "SOURCE", "warehouse.raw_admissions", 1), sqlerr.Invalid, "admissions exists", ""},
+		{strings.Replace(admissionsOver, "SOURCE", "warehouse.raw_admissions", 1), sqlerr.Exists, "admissions exists", ""},
 	} {
 		head, tail, marked := strings.Cut(c.text, "‸")
 		e := refused(t, s, c.code, head+tail)

@@ -482,9 +482,9 @@ func TestPublishedResults(t *testing.T) {
 		code sqlerr.Code
 		text string
 	}{
-		{sqlerr.Invalid, `CREATE PUBLIC TABLE icd10 AS SELECT COUNT(*) AS n FROM admissions`},
-		{sqlerr.Invalid, `CREATE PUBLIC TABLE Admissions AS SELECT COUNT(*) AS n FROM admissions`},
-		{sqlerr.Invalid, `CREATE PUBLIC TABLE raw_admissions AS SELECT COUNT(*) AS n FROM admissions`},
+		{sqlerr.Exists, `CREATE PUBLIC TABLE icd10 AS SELECT COUNT(*) AS n FROM admissions`},
+		{sqlerr.Exists, `CREATE PUBLIC TABLE Admissions AS SELECT COUNT(*) AS n FROM admissions`},
+		{sqlerr.Exists, `CREATE PUBLIC TABLE raw_admissions AS SELECT COUNT(*) AS n FROM admissions`},
 		{sqlerr.Forbidden, `CREATE PUBLIC TABLE dpsql_x AS SELECT COUNT(*) AS n FROM admissions`},
 		{sqlerr.Invalid, `CREATE PUBLIC TABLE t AS SELECT 2 * COUNT(*) FROM admissions`},
 		{sqlerr.Invalid, `CREATE PUBLIC TABLE t AS SELECT COUNT(*) AS n, COUNT(*) AS N FROM admissions`},
@@ -529,7 +529,7 @@ func TestPublishedResults(t *testing.T) {
 			}
 		}
 		must(t, s, `CREATE PUBLIC TABLE IF NOT EXISTS `+c.name+` AS `+c.text)
-		refused(t, s, sqlerr.Invalid, `CREATE PUBLIC TABLE `+c.name+` AS `+c.text)
+		refused(t, s, sqlerr.Exists, `CREATE PUBLIC TABLE `+c.name+` AS `+c.text)
 	}
 	if r := must(t, analyst, `SELECT a.sex, d.n FROM (SELECT sex, COUNT(*) AS n FROM admissions WHERE sex IN ('F', 'M') GROUP BY sex) AS a JOIN by_sex AS d USING (sex)`); len(r.Rows) != 2 {
 		t.Errorf("a join with a published table: %v", r.Rows)

@@ -272,7 +272,7 @@ func TestOneNameIsPaidOnce(t *testing.T) {
 		for err := range made {
 			if code := sqlerr.CodeOf(err); err == nil {
 				ok++
-			} else if code != sqlerr.Invalid && code != sqlerr.Busy {
+			} else if code != sqlerr.Exists && code != sqlerr.Busy {
 				t.Errorf("%s: %v", text, err)
 			}
 		}

@@ -89,16 +89,17 @@ func response(err error, at func(position int) int) *pgproto3.ErrorResponse {
 	return r
 }
 
-// objectStates are the SQLSTATEs of Unknown for some kinds of object.
+// objectStates are the SQLSTATEs of Unknown and Exists for some kinds of object.
 var objectStates = map[sqlerr.Object]string{
 	sqlerr.Column:    "42703", // undefined_column
 	sqlerr.Function:  "42883", // undefined_function
 	sqlerr.Type:      "42704", // undefined_object
 	sqlerr.Parameter: "42704",
+	sqlerr.Thing:     "42710", // duplicate_object
 }
 
 func state(e *sqlerr.Error) string {
-	if e.Code == sqlerr.Unknown {
+	if e.Code == sqlerr.Unknown || e.Code == sqlerr.Exists {
 		return cmp.Or(objectStates[e.Object], states[e.Code])
 	}
 	return states[e.Code]

@@ -40,7 +40,7 @@ const (
 	Internal    Code = "internal"    // a fault of dpsql
 )
 
-// Object is a kind of object, for programs that tell more kinds of Unknown apart than the code does.
+// Object is a kind of object, for programs that tell more kinds of Unknown and Exists apart than the codes do.
 type Object uint8
 
 // The kinds of object.
@@ -50,12 +50,13 @@ const (
 	Function                // or an operator, for arguments of some types
 	Type                    // of a cast
 	Parameter               // a setting of the session
+	Thing                   // a release, mechanism, user or source that exists
 )
 
 // Error is a refusal or failure as the user sees it.
 type Error struct {
 	Code     Code
-	Object   Object // what kind of object is unknown, if the code is Unknown
+	Object   Object // what kind of object is unknown or exists, if the code is Unknown or Exists
 	Message  string // lower case, no trailing stop
 	Hint     string // what to do instead; may be empty
 	Position int    // 1-based character in the statement; 0 when none applies

@@ -17,7 +17,7 @@ func TestExistingTable(t *testing.T) {
 		rows        []string
 		code        sqlerr.Code
 	}{
-		{"refused", "CREATE TABLE t (a, b)", importer.Options{}, nil, sqlerr.Invalid},
+		{"refused", "CREATE TABLE t (a, b)", importer.Options{}, nil, sqlerr.Exists},
 		{"skipped", "CREATE TABLE t (other)", importer.Options{IfMissing: true}, nil, ""},
 		{"skipped before appended", "CREATE TABLE t (a, b)", importer.Options{IfMissing: true, Append: true}, nil, ""},
 		{"appended by name", "CREATE TABLE t (a INTEGER, b TEXT)", importer.Options{Append: true}, []string{"1 '007'", "2 ''"}, ""},

@@ -78,7 +78,7 @@ func Import(ctx context.Context, db DB, o Options) (Report, error) {
 		report.Skipped, report.Columns = true, existing
 		return report, nil
 	case existing != nil && !o.Append:
-		return report, sqlerr.New(sqlerr.Invalid, "table %s exists", o.Table).
+		return report, sqlerr.New(sqlerr.Exists, "table %s exists", o.Table).
 			WithHint("add to it with .import --append, or leave it with .import --if-missing")
 	}
 	f, err := openInput(o)

@@ -314,7 +314,7 @@ func TestTableNames(t *testing.T) {
 	db := memory(t, "CREATE TABLE a (x)", "CREATE VIEW v AS SELECT * FROM a")
 	path := write(t, "x.csv", "x\n1\n")
 	tests := map[string]sqlerr.Code{"dpsql_t": sqlerr.Forbidden, "DPSQL_ledger": sqlerr.Forbidden, "sqlite_x": sqlerr.Forbidden,
-		"": sqlerr.Invalid, "a\x00": sqlerr.Invalid, "a": sqlerr.Invalid, "A": sqlerr.Invalid, "v": sqlerr.Invalid}
+		"": sqlerr.Invalid, "a\x00": sqlerr.Invalid, "a": sqlerr.Exists, "A": sqlerr.Exists, "v": sqlerr.Invalid}
 	for name, want := range tests {
 		_, err := imported(t, db, importer.Options{Path: path, Table: name})
 		if sqlerr.CodeOf(err) != want {

@@ -20,7 +20,7 @@ SELECT COUNT(*) FROM few;
 --> 0
 -- Refusals.
 CREATE PUBLIC TABLE found AS SELECT DISTINCT zip FROM visits WITH (epsilon = 0.2);
---> error invalid at 21: the file has a table, view or index found already
+--> error exists at 21: the file has a table, view or index found already
 --> hint: choose another name; DROP PUBLIC TABLE leaves the rows of a table where they are
 CREATE PUBLIC TABLE other AS SELECT DISTINCT town FROM visits WITH (epsilon = 0.2);
 --> error invalid at 46: the values of town are declared already

@@ -228,7 +228,7 @@ SELECT SUM(weight) FROM visits JOIN risks ON age = weight;
 --> error unsupported at 37: a join on anything but a private column that equals a public one is outside the dialect
 --> hint: join a public table on its key: FROM t JOIN p ON t.code = p.code; private tables are joined in a view, and the view declared
 CREATE PUBLIC TABLE towns (height REAL BETWEEN 0 AND 200 STEP 0.5);
---> error invalid at 21: towns is already public
+--> error exists at 21: towns is already public
 DROP PUBLIC TABLE towns;
 --> done
 CREATE PUBLIC TABLE towns (height REAL BETWEEN 0 AND 100 STEP 0.5 OR NULL);

@@ -76,7 +76,7 @@ func (s *Statement) CreateView(ctx context.Context, st *syntax.CreateView) (warn
 			}
 			return err
 		case kind != "":
-			return sqlerr.New(sqlerr.Invalid, "there is a %s %s", kind, st.Name.Text).At(st.Name.Position)
+			return sqlerr.New(sqlerr.Exists, "there is a %s %s", kind, st.Name.Text).At(st.Name.Position)
 		}
 		return sqlerr.Locate(source.CreateView(ctx, tx.SQL(), st.Name.Text, st.Definition), st.Name.Position)
 	})
@@ -94,7 +94,7 @@ func addPublic(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePublic) err
 		return err
 	}
 	if t, err := tx.Table(st.Name.Text); err != nil || t != nil {
-		return cmp.Or[error](err, sqlerr.New(sqlerr.Invalid, "%s is a private table", st.Name.Text).At(st.Name.Position))
+		return cmp.Or[error](err, sqlerr.New(sqlerr.Exists, "%s is a private table", st.Name.Text).At(st.Name.Position))
 	}
 	if err := schemas.ReadsNoPrivateRows(ctx, tx, st.Name.Text, nil); err != nil {
 		return sqlerr.Locate(err, st.Name.Position)
@@ -127,14 +127,14 @@ func canPublish(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePublic) (d
 		return false, sqlerr.New(sqlerr.Forbidden, "names beginning with dpsql_ or sqlite_ are reserved").At(st.Name.Position)
 	}
 	if t, err := tx.Table(st.Name.Text); err != nil || t != nil {
-		return false, cmp.Or[error](err, sqlerr.New(sqlerr.Invalid, "%s is a private table", st.Name.Text).At(st.Name.Position))
+		return false, cmp.Or[error](err, sqlerr.New(sqlerr.Exists, "%s is a private table", st.Name.Text).At(st.Name.Position))
 	}
 	var n int
 	if err := tx.SQL().QueryRowContext(ctx, `SELECT COUNT(*) FROM sqlite_schema WHERE lower(name) = lower(?)`, st.Name.Text).Scan(&n); err != nil {
 		return false, err
 	}
 	if n > 0 {
-		return false, sqlerr.New(sqlerr.Invalid, "the file has a table, view or index %s already", st.Name.Text).At(st.Name.Position).
+		return false, sqlerr.New(sqlerr.Exists, "the file has a table, view or index %s already", st.Name.Text).At(st.Name.Position).
 			WithHint("choose another name; DROP PUBLIC TABLE leaves the rows of a table where they are")
 	}
 	return false, nil
@@ -324,7 +324,7 @@ func (s *Statement) CreatePrivate(ctx context.Context, st *syntax.CreatePrivate)
 			return err
 		}
 		if public, err := tx.IsPublic(st.Name.Text); err != nil || public {
-			return cmp.Or[error](err, sqlerr.New(sqlerr.Invalid, "%s is a public table", st.Name.Text).At(st.Name.Position))
+			return cmp.Or[error](err, sqlerr.New(sqlerr.Exists, "%s is a public table", st.Name.Text).At(st.Name.Position))
 		}
 		var in *catalog.Source
 		if st.In.Text != "" {

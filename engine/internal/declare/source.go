@@ -92,7 +92,7 @@ func (s *Statement) lookOutside(ctx context.Context, st *syntax.CreatePrivate, u
 		case err != nil, existing != nil && st.IfNotExists:
 			return err
 		case existing != nil:
-			return sqlerr.New(sqlerr.Invalid, "the private table %s exists", existing.Name).At(st.Name.Position)
+			return sqlerr.New(sqlerr.Exists, "the private table %s exists", existing.Name).At(st.Name.Position)
 		}
 		if found, err = sourceOfName(tx, st.In); err != nil {
 			return err

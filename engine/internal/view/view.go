@@ -517,7 +517,7 @@ func (v *View) NameFree(name syntax.Name, ifNotExists, same bool) (done bool, er
 		return true, nil
 	}
 	if v.Release(name.Text) != nil || v.Template(name.Text) != nil || v.Mechanism(name.Text) != nil {
-		return false, sqlerr.New(sqlerr.Invalid, "the name %s is taken", name.Text).
+		return false, sqlerr.New(sqlerr.Exists, "the name %s is taken", name.Text).Of(sqlerr.Thing).
 			WithHint("releases and mechanisms share one list of names").At(name.Position)
 	}
 	for _, word := range append([]string{"auto", "constant"}, released.MechanismKinds...) {
