@@ -110,14 +110,16 @@ var testArrows = map[string][]string{
 	"server":           {"internal/pgtest", "internal/scratch"},
 	"source/postgres":  {"internal/pgtest", "internal/scratch"},
 	"server/pgcatalog": {"internal/pgtest"},
+	"sqlfront":         {"internal/scratch"},
 	"sqlfront/around":  {"sqlfront"}, // which takes what is cut
 
 	"accounting":             {"accounting/goldentest"},
-	"internal/audit":         {"accounting/goldentest"},
+	"internal/audit":         {"accounting/goldentest", "internal/scratch"},
 	"mechanisms/direct":      {"accounting/goldentest"},
 	"internal/released":      {"noise", "noise/coin", "noise/law"},             // its tests draw releases
 	"engine/internal/answer": {"mechanisms/projection", "noise", "noise/coin"}, // so do these
 	"mechanisms/marginals":   {"accounting"},
+	"mechanisms/smw":         {"internal/scratch"},
 	"mechanisms/projection":  {"accounting/goldentest"},
 	"noise":                  {"noise/law/lawtest"},
 	"noise/law":              {"accounting/goldentest", "noise/law/lawtest"},

@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 	switch role := os.Getenv("CATALOG_TEST_ROLE"); role {
 	case "":
 		scratch.InMemory()
+		scratch.CollectSeldom()
 		os.Exit(m.Run())
 	case "hold-lease":
 		holdLease(os.Getenv("CATALOG_TEST_PATH"))

@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -85,7 +84,7 @@ func TestMain(m *testing.M) {
 	case "peak":
 		peakChild()
 	default:
-		debug.SetGCPercent(400) // memory for time
+		scratch.CollectSeldom()
 		code := m.Run()
 		os.RemoveAll(templates.dir)
 		os.Exit(code)

@@ -53,6 +53,7 @@ func TestMain(m *testing.M) {
 		floodProcess(os.Getenv(floodName), os.Getenv(floodAddress))
 	default:
 		scratch.InMemory()
+		scratch.CollectSeldom()
 		os.Exit(m.Run())
 	}
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"dpsql/internal/scratch"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront"
@@ -17,6 +19,11 @@ import (
 )
 
 var long = flag.Bool("long", false, "run the campaigns at full size")
+
+func TestMain(m *testing.M) {
+	scratch.CollectSeldom()
+	os.Exit(m.Run())
+}
 
 const prefix = "SELECT COUNT(*) FROM people WHERE "
 

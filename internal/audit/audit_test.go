@@ -6,6 +6,7 @@ import (
 	"flag"
 	"math"
 	"math/big"
+	"os"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"dpsql/internal/scratch"
 	"dpsql/mechanisms/projection"
 	"dpsql/mechanisms/smw"
 	"dpsql/noise"
@@ -38,6 +40,11 @@ var times = flag.Int("times", 1, "run each mechanism so many times as often")
 
 // long runs the twins that take millions of runs to catch, and every position's noise. .ci/run gives it.
 var long = flag.Bool("long", false, "run the campaigns too")
+
+func TestMain(m *testing.M) {
+	scratch.CollectSeldom()
+	os.Exit(m.Run())
+}
 
 // campaign skips a test that takes seconds of processor time.
 func campaign(t *testing.T) {

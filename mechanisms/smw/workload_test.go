@@ -6,8 +6,10 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"os"
 	"testing"
 
+	"dpsql/internal/scratch"
 	"dpsql/noise"
 	"dpsql/noise/coin"
 	"dpsql/query"
@@ -18,6 +20,11 @@ var (
 	databases = flag.Int("workload.seeds", 1, "how many databases TestCorrelatedWorkload makes")
 	choices   = flag.Bool("workload.choices", false, "go through more settings of what the defaults were chosen by")
 )
+
+func TestMain(m *testing.M) {
+	scratch.CollectSeldom()
+	os.Exit(m.Run())
+}
 
 // sized returns the size of a campaign, small by default and full with -long.
 func sized(small, full int) int {
