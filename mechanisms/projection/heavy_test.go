@@ -188,7 +188,7 @@ func TestPublication(t *testing.T) {
 	src, _ := seeded(t)
 	u := line(t, 10)
 	const clip = 20
-	runs := sized(3000, 20_000)
+	runs := sized(1500, 20_000)
 	p := clipped(t, 4, clip, laplace(t, 2, 1), 0.01)
 	p.Bulk = false
 	for _, excess := range []int64{1, p.Heavy.Threshold - 3, p.Heavy.Threshold, p.Heavy.Threshold + 4} {

@@ -99,7 +99,7 @@ func TestDenseMarginCoversAlignedQuery(t *testing.T) {
 		d[x] = 30
 	}
 	q := query.All(u)
-	const trials = 1000
+	trials := sized(500, 1000)
 	hits := 0
 	for range trials {
 		r := build(t, u, Params{Transform: Dense, Rows: 256, Law: laplace(t, 5, 1), Independence: 4}, src, d.cells())
@@ -442,7 +442,11 @@ func TestCoverageOfCraftedLists(t *testing.T) {
 	law := laplace(t, 1, 1)
 	const rows, cells = 1 << 12, 100
 	u := line(t, 1<<20)
-	for _, kind := range []string{"cancel", "agree", "cancel, many", "agree, many", "cancel, none there"} {
+	kinds := []string{"cancel", "agree, many", "cancel, none there"}
+	if *long {
+		kinds = append(kinds, "agree", "cancel, many")
+	}
+	for _, kind := range kinds {
 		tally := newTally()
 		tally.together = 2 // two codes in one bucket
 		for range 3 * coverageReleases() {

@@ -71,7 +71,7 @@ func TestProjectionFollowsItsTwin(t *testing.T) {
 	for name, s := range spaces(t, r) {
 		p := testParams(500, Projection, s.maxWeight)
 		fast, slow := NewHypothesis(p, s.u, nil), newTwin(500, p.MaxWeight, s.pool)
-		for step := range sized(60, 150) {
+		for step := range sized(30, 150) {
 			q := s.any()
 			noisy := 60 + r.Int64N(700) // out of reach of the clipping
 			top := 0.0

@@ -43,7 +43,7 @@ func outcomeLaw(t testing.TB, p Params, d, reach int64) (fired map[int64]float64
 func TestOutcomeLaw(t *testing.T) {
 	t.Parallel()
 	const reach = 120
-	n := sized(20_000, 60_000)
+	n := sized(10_000, 60_000)
 	trials := float64(n)
 	tolerance := math.Sqrt(17.28 / (2 * trials))
 	p := noisy(big.NewRat(5, 2), big.NewRat(3, 1), 1, 1)
@@ -97,7 +97,7 @@ func TestRemeasuredLaw(t *testing.T) {
 	src := newSource(newRand(t))
 	for _, d := range []int64{0, p.Threshold, -2 * p.Threshold} {
 		counts, n := map[int64]int{}, 0
-		for range sized(20_000, 40_000) {
+		for range sized(8000, 40_000) {
 			run := must(StartRun(p, src))(t)
 			if out := must(run.Test(1000+d, 1000, src))(t); out.Fired {
 				counts[out.Noisy-1000-d]++

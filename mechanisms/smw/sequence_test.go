@@ -220,7 +220,7 @@ func bernoulliKL(p, q float64) float64 {
 func TestProjectionLowersThePotential(t *testing.T) {
 	r := newRand(t)
 	updates, weighted, least := 0, 0, math.Inf(1)
-	for i := range sized(24, 60) {
+	for i := range sized(12, 60) {
 		s := codedSpace(t, r, []int64{1, 3}[i%2])
 		p := testParams(uint64(len(s.pool)), Projection, s.maxWeight)
 		p.NHat = 1e9
