@@ -17,7 +17,7 @@ import (
 // Settings are settings of SET. A field that is zero leaves its setting as it is.
 type Settings struct {
 	Mechanism  string  // auto, direct, projection, marginals, smw, or the name of a release or mechanism
-	Accuracy   float64 // in counts: what is not known so well for free is bought
+	Accuracy   float64 // in counts, of a SUM or AVG in its units: what is not known so well for free is bought
 	Confidence float64 // of margins, between 0 and 1
 	Clamp      string  // on: negative counts are 0; or off
 	Unverified string  // off: answers without a margin are refused; or on

@@ -125,7 +125,7 @@ func makeKnown(t *testing.T) (content []byte, says []string) {
 	for _, text := range []string{`CREATE PUBLIC TABLE codes`, `CREATE PUBLIC TABLE odd`, `DROP PUBLIC TABLE odd`, wardTable("gone"),
 		`CREATE RELEASE gone0 ON gone USING PROJECTION WITH (epsilon = 1)`, `DROP RELEASE gone0`,
 		`CREATE MECHANISM gone1` + strings.Replace(sure, "200", "10", 1), `DROP MECHANISM gone1`, `DROP PRIVATE TABLE gone`,
-		`CREATE USER ana PASSWORD 'x'`, `CREATE USER bob PASSWORD 'x'`, `GRANT SELECT ON ward TO ana, bob WITH (rho = 1, charge = 0.1)`, `REVOKE SELECT ON ward FROM bob`, `DROP USER bob`} {
+		`CREATE USER ana PASSWORD 'x-x-x-x-x'`, `CREATE USER bob PASSWORD 'x-x-x-x-x'`, `GRANT SELECT ON ward TO ana, bob WITH (rho = 1, charge = 0.1)`, `REVOKE SELECT ON ward FROM bob`, `DROP USER bob`} {
 		must(t, db.NewSession(), text)
 	}
 	outsideOf(t, db)

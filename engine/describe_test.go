@@ -434,7 +434,7 @@ var kindsOfStatements = []string{
 	`SHOW LEDGER`, `SHOW SETTINGS`, `SHOW SOURCES`, `SHOW USERS`, `SHOW GRANTS`, `DESCRIBE v`, `SET accuracy = 5`, `CREATE RELEASE r ON v (sex, age) USING PROJECTION WITH (epsilon = 1)`,
 	`CREATE MECHANISM m ON v (sex, age) USING SMW WITH (epsilon = 1, max_updates = 2, queries = 10)`, `CREATE PUBLIC TABLE p AS SELECT sex, COUNT(*) AS n FROM v WHERE cost = 20 GROUP BY sex`,
 	`CREATE PUBLIC TABLE k AS SELECT DISTINCT zip FROM v WITH (epsilon = 1)`, `CREATE PRIVATE TABLE w (sex TEXT IN ('F')) FROM raw WITH (epsilon = 1, delta = 1e-6)`, `CREATE VIEW x AS SELECT sex FROM raw`,
-	`DROP RELEASE a`, `DROP PRIVATE TABLE v`, `EXPORT RELEASE a TO 'a.release'`, `ALTER PRIVATE TABLE v SET (max_rho = 0.001)`, `CREATE USER eva PASSWORD 'secret'`, `GRANT SELECT ON v TO eva`, `DROP USER eva`,
+	`DROP RELEASE a`, `DROP PRIVATE TABLE v`, `EXPORT RELEASE a TO 'a.release'`, `ALTER PRIVATE TABLE v SET (max_rho = 0.001)`, `CREATE USER eva PASSWORD 'secretive'`, `GRANT SELECT ON v TO eva`, `DROP USER eva`,
 	`SELECT COUNT(*) FROM nowhere`, `SELECT nothing FROM v`, `DESCRIBE nowhere`, `SELECT sex FROM v`,
 }
 
@@ -445,8 +445,8 @@ func TestDescribingRunsNothing(t *testing.T) {
 	t.Parallel()
 	s := described(t)
 	must(t, s, `CREATE MECHANISM live ON v (age, cost) USING SMW WITH (epsilon = 1, max_updates = 2, queries = 10)`)
-	must(t, s, `CREATE USER eva PASSWORD 'secret'`)
-	must(t, s, `CREATE USER ana PASSWORD 'secret'`)
+	must(t, s, `CREATE USER eva PASSWORD 'secretive'`)
+	must(t, s, `CREATE USER ana PASSWORD 'secretive'`)
 	must(t, s, `GRANT SELECT ON v TO ana WITH (rho = 0.1)`)
 	db := s.DB()
 	sessions := map[string]*engine.Session{"curator": s, "ana": db.NewUserSession("ana"), "eva": db.NewUserSession("eva"), "nobody": db.NewUserSession("nobody")}

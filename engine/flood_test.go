@@ -41,7 +41,7 @@ const askNothing = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FRO
 // floods has a new user without grants run many long statements about no table at once, and returns when
 // as many of them run as may.
 func (c *timed) floods(all *sync.WaitGroup, name string) {
-	must(c.T, c.curator, fmt.Sprintf(`CREATE USER %s PASSWORD 'secret'`, name))
+	must(c.T, c.curator, fmt.Sprintf(`CREATE USER %s PASSWORD 'secretive'`, name))
 	for range 8 {
 		s := c.curator.DB().NewUserSession(strings.ToUpper(name))
 		all.Go(func() {
@@ -120,7 +120,7 @@ func (c *timed) wide(users ...string) (sessions []*engine.Session) {
 	must(c.T, c.curator, `CREATE PRIVATE TABLE wide (k INTEGER BETWEEN 0 AND 2999, v INTEGER BETWEEN 0 AND 19999)
 		FROM raw_wide WITH (epsilon = 1000, delta = 1e-6, interactive = 0.9, answer_time = 100)`)
 	for _, name := range users {
-		must(c.T, c.curator, fmt.Sprintf(`CREATE USER %s PASSWORD 'secret'`, name))
+		must(c.T, c.curator, fmt.Sprintf(`CREATE USER %s PASSWORD 'secretive'`, name))
 		must(c.T, c.curator, fmt.Sprintf(`GRANT SELECT ON wide TO %s WITH (rho = 100)`, name))
 		sessions = append(sessions, c.curator.DB().NewUserSession(strings.ToUpper(name)))
 	}

@@ -60,7 +60,7 @@ func newNeighbour(t testing.TB, rows int, answerTime time.Duration) *timedNeighb
 			INSERT INTO raw_visits SELECT CASE WHEN i > 120 THEN 1000 ELSE i / 2 END, i %% 100, i %% 89 FROM n`, 120+rows),
 		fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) INSERT INTO raw_steps SELECT i %% 3, i %% 2 FROM n`, 4000+min(rows, 1)))
 	for _, text := range []string{
-		`CREATE USER ana PASSWORD 's3cret'`,
+		`CREATE USER ana PASSWORD 's3cretive'`,
 		`CREATE PRIVATE TABLE visits (a INTEGER BETWEEN 0 AND 99, b INTEGER BETWEEN 0 AND 99)
 			FROM raw_visits WITH (epsilon = 1000, delta = 1e-6, interactive = 0.9, unit = person, max_rows = 200)`,
 		`CREATE PRIVATE TABLE steps (b INTEGER BETWEEN 0 AND 99, c INTEGER BETWEEN 0 AND 1) FROM raw_steps WITH (epsilon = 1000, delta = 1e-6, interactive = 0.9)`,
@@ -77,7 +77,7 @@ func newNeighbour(t testing.TB, rows int, answerTime time.Duration) *timedNeighb
 	ctx, cancel := context.WithCancel(context.Background())
 	go served.Serve(ctx, l)
 	t.Cleanup(cancel)
-	n.url = fmt.Sprintf("postgres://ana:s3cret@%s/visits", l.Addr())
+	n.url = fmt.Sprintf("postgres://ana:s3cretive@%s/visits", l.Addr())
 	n.held, n.looking, n.unheld = n.connect(n.url), n.connect(n.url), n.connect(fmt.Sprintf("postgres://curator@%s/visits", l.Addr()))
 	random := n.db.Random()
 	n.db.SetRandom(func() *noise.Source {

@@ -162,7 +162,7 @@ func TestSecretStaysOut(t *testing.T) {
 	if err := s.DB().Close(); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(said, "hunter2") || strings.Contains(said, "@far") {
+	if strings.Contains(said, "hunter22") || strings.Contains(said, "@far") {
 		t.Errorf("said: %s", said)
 	}
 	for _, path := range []string{s.DB().Store().Path(), exported} {
@@ -170,7 +170,7 @@ func TestSecretStaysOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range []string{"hunter2", "@far", "reader:"} {
+		for _, part := range []string{"hunter22", "@far", "reader:"} {
 			if bytes.Contains(content, []byte(part)) {
 				t.Errorf("%s holds %s", filepath.Base(path), part)
 			}
@@ -339,7 +339,7 @@ func TestRehearsalAsksNoServer(t *testing.T) {
 }
 
 // farDSN is the connection string of the fake; its password must never be shown.
-const farDSN = "postgres://reader:hunter2@far/flights"
+const farDSN = "postgres://reader:hunter22@far/flights"
 
 // far stands in for a database server. It is an SQLite file whose tables are in the schema
 // public, so it counts as the file's own reader counts the same rows.

@@ -199,7 +199,7 @@ func TestSurroundingsReachNoPrivateValue(t *testing.T) {
 	must(t, curator, `CREATE MECHANISM live ON admissions (sex) USING SMW WITH (epsilon = 1.9, max_updates = 1, queries = 10)`)
 	must(t, curator, `CREATE RELEASE cells ON admissions (sex, age, diagnosis) USING PROJECTION WITH (epsilon = 1.9, transform = identity)`)
 	must(t, curator, `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`)
-	must(t, curator, `CREATE USER ana PASSWORD 'x'`) // whose verifier is a value, too
+	must(t, curator, `CREATE USER ana PASSWORD 'x-x-x-x-x'`) // whose verifier is a value, too
 	analyst := open(t, path, engine.Options{Role: engine.Analyst}).NewSession()
 	secret, names := secrets(t, path)
 	if len(secret) < 4000 || !secret["zip-of-7-row"] {

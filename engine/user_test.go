@@ -71,22 +71,22 @@ func TestVerifier(t *testing.T) {
 	if unused != verifier("ANA") {
 		t.Error("without users the verifiers of nobody change")
 	}
-	must(t, s, `CREATE USER eve PASSWORD 'x'`)
+	must(t, s, `CREATE USER eve PASSWORD 'x-x-x-x-x'`)
 	before := verifier("ana")
 	if !scram.Valid(before) || verifier("ANA") != before || verifier("bob") == before {
 		t.Errorf("the verifiers of nobody are %q, %q and %q", before, verifier("ANA"), verifier("bob"))
 	}
 	exists = true
-	must(t, s, `CREATE USER Ana PASSWORD 'hunter2'`)
+	must(t, s, `CREATE USER Ana PASSWORD 'hunter22'`)
 	first := verifier("ANA")
 	if !scram.Valid(first) {
 		t.Errorf("the verifier is %q", first)
 	}
-	must(t, s, `CREATE USER IF NOT EXISTS ana PASSWORD 'another'`)
+	must(t, s, `CREATE USER IF NOT EXISTS ana PASSWORD 'another one'`)
 	if verifier("ana") != first {
 		t.Error("IF NOT EXISTS sets a password")
 	}
-	must(t, s, `ALTER USER ana PASSWORD 'hunter2'`)
+	must(t, s, `ALTER USER ana PASSWORD 'hunter22'`)
 	if second := verifier("ana"); second == first || !scram.Valid(second) {
 		t.Error("ALTER USER takes no new salt")
 	}
@@ -94,13 +94,13 @@ func TestVerifier(t *testing.T) {
 	if verifier("ana") != first {
 		t.Error("a verifier is not taken as it is")
 	}
-	for _, password := range []string{"", first[:60], "md5" + strings.Repeat("0", 32)} {
+	for _, password := range []string{"", "1234567", strings.Repeat("ü", 7), first[:60], "md5" + strings.Repeat("0", 32)} {
 		_, err := s.Exec(t.Context(), fmt.Sprintf(`ALTER USER ana PASSWORD '%s'`, password), nil)
 		if e := sqlerr.CodeOf(err); e != sqlerr.Invalid && e != sqlerr.Unsupported || password != "" && strings.Contains(err.Error(), password) {
 			t.Errorf("%q: %v", password, err)
 		}
 	}
-	must(t, s, `ALTER USER IF EXISTS eva PASSWORD 'x'`)
+	must(t, s, `ALTER USER IF EXISTS eva PASSWORD 'x-x-x-x-x'`)
 	for _, text := range []string{`SHOW USERS`, `SHOW GRANTS`, `SHOW LEDGER`} {
 		if shown := fmt.Sprint(must(t, s, text).Rows); strings.Contains(shown, "SCRAM") {
 			t.Errorf("%s shows %s", text, shown)
@@ -119,7 +119,7 @@ func TestVerifiersOfNobody(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "users.db")
 	first := open(t, path, engine.Options{})
-	must(t, first.NewSession(), `CREATE USER ana PASSWORD 'hunter2'`)
+	must(t, first.NewSession(), `CREATE USER ana PASSWORD 'hunter22'`)
 	of := func(db *engine.DB) string {
 		t.Helper()
 		text, known, err := db.Verifier(t.Context(), "nobody")
@@ -151,7 +151,7 @@ func TestUsersMayNot(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
 	ana := admits(t, s, `GRANT SELECT ON admissions TO %s WITH (rho = 0.01)`)[0]
-	for _, text := range []string{`SHOW USERS`, `SHOW GRANTS`, `SHOW GRANTS FOR user0`, `CREATE USER eva PASSWORD 'x'`, `ALTER USER user0 PASSWORD 'x'`, `DROP USER user0`,
+	for _, text := range []string{`SHOW USERS`, `SHOW GRANTS`, `SHOW GRANTS FOR user0`, `CREATE USER eva PASSWORD 'x-x-x-x-x'`, `ALTER USER user0 PASSWORD 'x-x-x-x-x'`, `DROP USER user0`,
 		`GRANT SELECT ON admissions TO user0 WITH (rho = 1)`, `REVOKE SELECT ON admissions FROM user0`} {
 		refused(t, ana, sqlerr.Forbidden, text)
 		refused(t, asAnalyst(t, s), sqlerr.Forbidden, text)
@@ -188,9 +188,9 @@ func TestSessionsOfDroppedUsers(t *testing.T) {
 	must(t, s, `GRANT SELECT ON admissions TO user0`)
 	must(t, ana, ask) // stored
 	must(t, s, `DROP USER user0`)
-	must(t, s, `CREATE USER user0 PASSWORD 'x'`)
+	must(t, s, `CREATE USER user0 PASSWORD 'x-x-x-x-x'`)
 	must(t, s, `GRANT SELECT ON admissions TO user0 WITH (rho = 0.01)`)
-	must(t, s, `CREATE USER nobody PASSWORD 'x'`)
+	must(t, s, `CREATE USER nobody PASSWORD 'x-x-x-x-x'`)
 	for _, session := range []*engine.Session{ana, nobody} {
 		for _, text := range []string{ask, `SELECT 1 + 1`, `SELECT * FROM icd10`, `SHOW TABLES`, `SHOW BUDGET`, `SHOW LEDGER`, `DESCRIBE admissions`, `EXPLAIN ` + ask} {
 			refused(t, session, sqlerr.Forbidden, text)

@@ -87,7 +87,7 @@ func TestTimeoutsHaveABound(t *testing.T) {
 func TestTagsOfTheCurator(t *testing.T) {
 	url, _ := start(t, func(c *server.Config) { c.Curator = func(net.Conn, string) bool { return true } })
 	c := connect(t, url)
-	for _, s := range []struct{ text, tag string }{{`CREATE USER eve PASSWORD 'ev3'`, "CREATE USER"}, {`GRANT SELECT ON visits TO eve`, "GRANT"}, {`REVOKE SELECT ON visits FROM eve`, "REVOKE"},
+	for _, s := range []struct{ text, tag string }{{`CREATE USER eve PASSWORD 'ev3-ev3-ev3'`, "CREATE USER"}, {`GRANT SELECT ON visits TO eve`, "GRANT"}, {`REVOKE SELECT ON visits FROM eve`, "REVOKE"},
 		{`ALTER PRIVATE TABLE visits SET (max_charge = 0.001)`, "ALTER PRIVATE TABLE"}, {`DROP USER eve`, "DROP USER"}} {
 		if tags, state := run(t, c, s.text); !reflect.DeepEqual(tags, []string{s.tag}) || state != "" {
 			t.Errorf("%s: %q %s, want %q", s.text, tags, state, s.tag)

@@ -30,7 +30,7 @@ func TestCatalogOfUsers(t *testing.T) {
 		}
 	}
 	do("CREATE PUBLIC TABLE sexes AS SELECT 'F' AS sex, 1 AS code UNION ALL SELECT 'M', 2",
-		"CREATE USER ben PASSWORD 's3cret'")
+		"CREATE USER ben PASSWORD 's3cretive'")
 	const tables = "SELECT relname::text FROM pg_catalog.pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = $1 ORDER BY 1"
 	ask := func(c *pgx.Conn) []string {
 		t.Helper()

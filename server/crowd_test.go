@@ -26,7 +26,7 @@ func TestCrowds(t *testing.T) {
 	}
 	defer db.Close()
 	fill(t, db)
-	if _, err := db.NewSession().Exec(t.Context(), `CREATE USER eve PASSWORD 'e'`, nil); err != nil {
+	if _, err := db.NewSession().Exec(t.Context(), `CREATE USER eve PASSWORD 'e-e-e-e-e'`, nil); err != nil {
 		t.Fatal(err)
 	}
 	s := server.New(server.Config{Database: db, Name: "clinic", Limits: server.Limits{Connections: most},
@@ -43,8 +43,8 @@ func TestCrowds(t *testing.T) {
 		go s.Serve(ctx, l)
 		urls[network] = l.Addr().String()
 	}
-	ana := "postgres://ana:s3cret@" + urls["tcp"] + "/clinic?sslmode=disable"
-	eve := strings.Replace(ana, "ana:s3cret", "eve:e", 1)
+	ana := "postgres://ana:s3cretive@" + urls["tcp"] + "/clinic?sslmode=disable"
+	eve := strings.Replace(ana, "ana:s3cretive", "eve:e-e-e-e-e", 1)
 	curator := "host=" + dir + " user=curator dbname=clinic"
 	for _, network := range []string{"tcp", "unix"} {
 		for range 3 * most {
@@ -163,7 +163,7 @@ func TestGuessesAtOnce(t *testing.T) {
 		states := make(chan string, 40)
 		for i := range cap(states) {
 			go func() {
-				_, err := pgx.Connect(ctx, strings.Replace(url, "ana:s3cret", spelling(name, i)+":wrong", 1))
+				_, err := pgx.Connect(ctx, strings.Replace(url, "ana:s3cretive", spelling(name, i)+":wrong", 1))
 				var e *pgconn.PgError
 				if errors.As(err, &e) {
 					states <- e.Code

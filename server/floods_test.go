@@ -124,7 +124,8 @@ func asking(name string, clients int, text string) flood {
 }
 
 func url(address, user string) string {
-	return "postgres://" + user + ":" + user + "@" + address + "/clinic?sslmode=disable"
+	password := strings.Join([]string{user, user, user}, "-")
+	return "postgres://" + user + ":" + password + "@" + address + "/clinic?sslmode=disable"
 }
 
 // as connects as eve.
@@ -294,7 +295,7 @@ func floodFile(t *testing.T, answerTime int) string {
 	for _, text := range []string{
 		fmt.Sprintf(`ALTER PRIVATE TABLE visits SET (answer_time = %d)`, answerTime),
 		fmt.Sprintf(`CREATE PRIVATE TABLE wide (n INTEGER BETWEEN 0 AND 29999, m INTEGER BETWEEN 0 AND 9999) FROM wide_raw WITH (epsilon = 2, delta = 1e-6, answer_time = %d)`, answerTime),
-		`ALTER USER ana PASSWORD 'ana'`, `CREATE USER carl PASSWORD 'carl'`, `CREATE USER eve PASSWORD 'eve'`,
+		`ALTER USER ana PASSWORD 'ana-ana-ana'`, `CREATE USER carl PASSWORD 'carl-carl-carl'`, `CREATE USER eve PASSWORD 'eve-eve-eve'`,
 		`GRANT SELECT ON visits TO carl WITH (rho = 0.02)`, `GRANT SELECT ON visits TO eve WITH (rho = 0.01)`, `GRANT SELECT ON wide TO eve WITH (rho = 0.02)`,
 	} {
 		if _, err := s.Exec(t.Context(), text, nil); err != nil {

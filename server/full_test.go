@@ -55,7 +55,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	c, err := pgx.Connect(ctx, "postgres://ana:s3cret@"+strings.TrimSpace(address)+"/clinic")
+	c, err := pgx.Connect(ctx, "postgres://ana:s3cretive@"+strings.TrimSpace(address)+"/clinic")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func fuzzed(f *testing.F, curator bool) (address string, s *server.Server) {
 			c.Curator = func(net.Conn, string) bool { return true } // no password
 		}
 	})
-	return url[len("postgres://ana:s3cret@") : len(url)-len("/clinic")], s
+	return url[len("postgres://ana:s3cretive@") : len(url)-len("/clinic")], s
 }
 
 // exchange sends bytes on a new connection, ends its sending half and returns all that came.

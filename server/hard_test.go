@@ -132,7 +132,7 @@ func file(t *testing.T) string {
 	defer db.Close()
 	fill(t, db)
 	s := db.NewSession()
-	for _, text := range []string{`CREATE USER bob PASSWORD 'b0b'`, `GRANT SELECT ON visits TO ana, bob WITH (rho = 0.02)`} {
+	for _, text := range []string{`CREATE USER bob PASSWORD 'b0b-b0b-b0b'`, `GRANT SELECT ON visits TO ana, bob WITH (rho = 0.02)`} {
 		if _, err := s.Exec(context.Background(), text, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestKilled(t *testing.T) {
 		var clients sync.WaitGroup
 		answered := make(chan struct{}, 1)
 		for i := range 4 {
-			who := []string{"ana:s3cret", "bob:b0b"}[i%2]
+			who := []string{"ana:s3cretive", "bob:b0b-b0b-b0b"}[i%2]
 			client, _, lines := process(t, askURL+"="+url(who), fmt.Sprintf("%s=%d", askSeed, 100*kill+i), askWithin+"=600")
 			clients.Add(1)
 			go func() {
@@ -286,7 +286,7 @@ func TestRace(t *testing.T) {
 	}
 	var clients []*exec.Cmd
 	for i := range 2 * processes {
-		url := fmt.Sprintf("postgres://%s@%s/clinic", []string{"ana:s3cret", "bob:b0b"}[i%2], strings.TrimSpace(address))
+		url := fmt.Sprintf("postgres://%s@%s/clinic", []string{"ana:s3cretive", "bob:b0b-b0b-b0b"}[i%2], strings.TrimSpace(address))
 		client, _, lines := process(t, askURL+"="+url, fmt.Sprintf("%s=%d", askSeed, i), askWithin+"=60")
 		go io.Copy(io.Discard, lines)
 		clients = append(clients, client)

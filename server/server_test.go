@@ -49,7 +49,7 @@ func start(t testing.TB, change func(*server.Config)) (url string, s *server.Ser
 		s.Shutdown(stopped)
 		db.Close()
 	})
-	return fmt.Sprintf("postgres://ana:s3cret@%s/clinic", l.Addr()), s
+	return fmt.Sprintf("postgres://ana:s3cretive@%s/clinic", l.Addr()), s
 }
 
 // fill makes a table of 200 visits and a release of all its cells.
@@ -69,7 +69,7 @@ func fill(t testing.TB, db *engine.DB) {
 	for _, text := range []string{
 		`CREATE PRIVATE TABLE visits (sex TEXT IN ('F', 'M'), age INTEGER BETWEEN 0 AND 99) FROM visits_raw WITH (epsilon = 2, delta = 1e-6, answer_time = 5)`,
 		`CREATE RELEASE r ON visits (sex, age) USING PROJECTION WITH (epsilon = 1, transform = identity)`,
-		`CREATE USER ana PASSWORD 's3cret'`,
+		`CREATE USER ana PASSWORD 's3cretive'`,
 		`GRANT SELECT ON visits TO ana WITH (rho = 0.02)`,
 	} {
 		if _, err := session.Exec(ctx, text, nil); err != nil {
@@ -190,7 +190,7 @@ func TestErrors(t *testing.T) {
 func TestLogin(t *testing.T) {
 	url, _ := start(t, nil)
 	for _, e := range []struct{ from, to, state string }{
-		{"s3cret", "wrong", "28P01"},
+		{"s3cretive", "wrong", "28P01"},
 		{"ana", "nobody", "28P01"},
 		{"/clinic", "/other", "3D000"},
 		{"/clinic", "/clinic?client_encoding=LATIN1", "22023"},

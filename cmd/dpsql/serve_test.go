@@ -46,7 +46,7 @@ type served struct {
 	ended bool
 }
 
-// home makes a database with the user ana, whose password is s3cret, for a server that was
+// home makes a database with the user ana, whose password is s3cretive, for a server that was
 // not started.
 func home(t *testing.T) *served {
 	t.Helper()
@@ -61,7 +61,7 @@ func home(t *testing.T) *served {
 	s := &served{T: t, dir: dir}
 	s.more = sync.NewCond(&s.mu)
 	s.shell("-f", "testdata/fixture/people.sql", s.file())
-	s.shell(s.file(), "CREATE USER ana PASSWORD 's3cret'; GRANT SELECT ON people TO ana")
+	s.shell(s.file(), "CREATE USER ana PASSWORD 's3cretive'; GRANT SELECT ON people TO ana")
 	return s
 }
 
@@ -209,7 +209,7 @@ func count(t *testing.T, c *pgx.Conn) (n int) {
 func TestServe(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
-	ana := s.connect("ana", "s3cret")
+	ana := s.connect("ana", "s3cretive")
 	count(t, ana)
 	for _, e := range []struct {
 		text string
@@ -221,11 +221,11 @@ func TestServe(t *testing.T) {
 	}
 
 	// A user who is made while the server runs.
-	if _, err := pgx.Connect(t.Context(), s.url("bob", "hunter2")); sqlState(err) != "28P01" {
+	if _, err := pgx.Connect(t.Context(), s.url("bob", "hunter22")); sqlState(err) != "28P01" {
 		t.Errorf("bob before he exists: %v", err)
 	}
-	s.shell(s.file(), "CREATE USER bob PASSWORD 'hunter2'; GRANT SELECT ON people TO bob")
-	count(t, s.connect("bob", "hunter2"))
+	s.shell(s.file(), "CREATE USER bob PASSWORD 'hunter22'; GRANT SELECT ON people TO bob")
+	count(t, s.connect("bob", "hunter22"))
 
 	// The curator over the Unix socket; nobody else is let in there without a password.
 	curator, err := s.local("curator")
@@ -233,7 +233,7 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer curator.Close(t.Context())
-	if _, err := curator.Exec(t.Context(), "CREATE USER eva PASSWORD 'xyzzy'"); err != nil {
+	if _, err := curator.Exec(t.Context(), "CREATE USER eva PASSWORD 'xyzzy-xyzzy'"); err != nil {
 		t.Error(err)
 	}
 	if _, err := s.local("ana"); sqlState(err) != "28P01" && err == nil {
@@ -282,7 +282,7 @@ func sqlState(err error) string {
 // answer and no time that a statement took.
 func (s *served) checkLog() {
 	s.Helper()
-	for _, secret := range []string{"s3cret", "hunter2", "xyzzy", "SCRAM-SHA", "SELECT", "COUNT", "people WHERE"} {
+	for _, secret := range []string{"s3cretive", "hunter22", "xyzzy-xyzzy", "SCRAM-SHA", "SELECT", "COUNT", "people WHERE"} {
 		if strings.Contains(s.raw.String(), secret) {
 			s.Errorf("%q is in the log:\n%s", secret, s.raw.String())
 		}
@@ -318,7 +318,7 @@ func TestServePsql(t *testing.T) {
 	name, port, _ := strings.Cut(s.address, ":")
 	cmd := exec.Command(psql, "-X", "-A", "-t", "-c", "SELECT sex FROM people WHERE sex IS NOT NULL GROUP BY sex ORDER BY sex",
 		fmt.Sprintf("host=%s port=%s user=ana dbname=clinic sslmode=require channel_binding=require", name, port))
-	cmd.Env = append(os.Environ(), "PGPASSWORD=s3cret")
+	cmd.Env = append(os.Environ(), "PGPASSWORD=s3cretive")
 	out, err := cmd.Output()
 	if err != nil || string(out) != "F\nM\n" {
 		t.Errorf("%q, %v", out, err)
@@ -332,7 +332,7 @@ func TestServePsql(t *testing.T) {
 // fingerprintAt returns the SHA-256 of the certificate that a server shows.
 func fingerprintAt(t *testing.T, address string) string {
 	t.Helper()
-	config, err := pgconn.ParseConfig("postgres://ana:s3cret@" + address + "/clinic?sslmode=require")
+	config, err := pgconn.ParseConfig("postgres://ana:s3cretive@" + address + "/clinic?sslmode=require")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -380,7 +380,7 @@ func TestServeReloads(t *testing.T) {
 	certificate, key := filepath.Join(dir, "c.pem"), filepath.Join(dir, "k.pem")
 	first := writeCertificate(t, certificate, key)
 	s := serve(t, "--tls-cert", certificate, "--tls-key", key)
-	old := s.connect("ana", "s3cret")
+	old := s.connect("ana", "s3cretive")
 	if got := fingerprintAt(t, s.address); got != first {
 		t.Errorf("the server shows %s, want %s", got, first)
 	}
@@ -424,7 +424,7 @@ func TestServeAsksForTLS(t *testing.T) {
 			t.Fatal(err)
 		}
 		for mode, refused := range map[string]bool{"disable": asks, "require": false} {
-			c, err := pgx.Connect(t.Context(), fmt.Sprintf("postgres://ana:s3cret@127.0.0.1:%s/clinic?sslmode=%s", port, mode))
+			c, err := pgx.Connect(t.Context(), fmt.Sprintf("postgres://ana:s3cretive@127.0.0.1:%s/clinic?sslmode=%s", port, mode))
 			if (err != nil) != refused || err != nil && !strings.Contains(err.Error(), "28000") {
 				t.Errorf("listening on %s, sslmode %s: %v", listen, mode, err)
 			}
@@ -442,7 +442,7 @@ const slow = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SE
 // error.
 func (s *served) runSlow() <-chan error {
 	s.Helper()
-	c := s.connect("ana", "s3cret")
+	c := s.connect("ana", "s3cretive")
 	done := make(chan error, 1)
 	go func() {
 		_, err := c.Exec(context.Background(), slow, pgx.QueryExecModeSimpleProtocol)
@@ -459,7 +459,7 @@ func (s *served) runSlow() <-chan error {
 func TestServeDrains(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "--drain", "100ms")
-	idle := s.connect("ana", "s3cret")
+	idle := s.connect("ana", "s3cretive")
 	done := s.runSlow()
 	if status := s.end(os.Interrupt); status != exitOK {
 		t.Errorf("exit status %d", status)

@@ -52,7 +52,7 @@ func login(t *testing.T, mechanism, verifier, password string, server, client []
 }
 
 func TestLogin(t *testing.T) {
-	const password = "s3cret"
+	const password = "s3cretive"
 	verifier, err := scram.New(password)
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func TestRefused(t *testing.T) {
 // TestDowngrade: a client that could bind the channel, and was told that the server cannot, says y.
 // Where the server can, somebody between them took that out of its offer (RFC 5802, section 6).
 func TestDowngrade(t *testing.T) {
-	verifier, err := scram.New("s3cret")
+	verifier, err := scram.New("s3cretive")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -525,7 +525,7 @@ func TestUnfitRowIsToldOnce(t *testing.T) {
 // words.
 func TestErrorsOfRowsAreOne(t *testing.T) {
 	for _, state := range []string{"0A000", "21000", "22003", "22012", "22P02", "22021", "23514", "2F005", "38000", "39000", "42804", "42883", "42P22", "42601", "44000", "P0001", "P0003", "XX000"} {
-		err := &pgconn.PgError{Code: state, Message: "hunter2"}
+		err := &pgconn.PgError{Code: state, Message: "hunter22"}
 		if f := faultOf(context.Background(), err); f != faultRow || !ofRow(err) {
 			t.Errorf("%s is %v", state, f)
 		}

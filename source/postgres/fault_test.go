@@ -44,7 +44,7 @@ func TestErrorsTellNothing(t *testing.T) {
 	pool, dsn := opened(t)
 	conn := dialled(t, dsn)
 	execute(t, conn, "CREATE TABLE a (x int)", "INSERT INTO a SELECT generate_series(0, 2000)", "CREATE VIEW failing AS SELECT 1 / (x - 7) AS x FROM a", "CREATE VIEW slow AS SELECT a.x FROM a, a AS b, a AS c",
-		"DROP ROLE IF EXISTS stranger", "CREATE ROLE stranger LOGIN PASSWORD 'hunter2'", "CREATE TABLE hidden (x int)", "ALTER TABLE hidden ENABLE ROW LEVEL SECURITY", "GRANT SELECT ON hidden TO stranger",
+		"DROP ROLE IF EXISTS stranger", "CREATE ROLE stranger LOGIN PASSWORD 'hunter22'", "CREATE TABLE hidden (x int)", "ALTER TABLE hidden ENABLE ROW LEVEL SECURITY", "GRANT SELECT ON hidden TO stranger",
 		"CREATE TABLE partly (x int, y int)", "INSERT INTO partly VALUES (1, 2)", "GRANT SELECT (x) ON partly TO stranger")
 	t.Cleanup(func() { execute(t, conn, "DROP OWNED BY stranger", "DROP ROLE stranger") })
 	count := func(dsn, name string) (n int64, err error) {
@@ -63,21 +63,21 @@ func TestErrorsTellNothing(t *testing.T) {
 		})
 		return n, err
 	}
-	_, err := Open("postgres://me:hunter2@db7:port/db")
-	fails(t, err, sqlerr.Invalid, "hunter2", "db7", "me:")
-	_, err = count("host=/nonexistent user=me password=hunter2", "public.a")
-	fails(t, err, sqlerr.IO, "hunter2", "nonexistent")
-	_, err = count(strings.Replace(dsn, "user=postgres", "user=nobody_here password=hunter2", 1), "public.a")
-	fails(t, err, sqlerr.Forbidden, "hunter2", "nobody_here")
+	_, err := Open("postgres://me:hunter22@db7:port/db")
+	fails(t, err, sqlerr.Invalid, "hunter22", "db7", "me:")
+	_, err = count("host=/nonexistent user=me password=hunter22", "public.a")
+	fails(t, err, sqlerr.IO, "hunter22", "nonexistent")
+	_, err = count(strings.Replace(dsn, "user=postgres", "user=nobody_here password=hunter22", 1), "public.a")
+	fails(t, err, sqlerr.Forbidden, "hunter22", "nobody_here")
 	_, err = count(strings.Replace(dsn, "dbname=", "dbname=no_", 1), "public.a")
 	fails(t, err, sqlerr.Unknown, "no_test")
 	_, err = count("", "public.failing")
 	fails(t, err, sqlerr.Invalid, "zero")
-	stranger := strings.Replace(dsn, "user=postgres", "user=stranger password=hunter2", 1)
+	stranger := strings.Replace(dsn, "user=postgres", "user=stranger password=hunter22", 1)
 	_, err = count(stranger, "public.a")
-	fails(t, err, sqlerr.Forbidden, "hunter2")
+	fails(t, err, sqlerr.Forbidden, "hunter22")
 	_, err = count(stranger, "public.hidden")
-	fails(t, err, sqlerr.Forbidden, "hunter2")
+	fails(t, err, sqlerr.Forbidden, "hunter22")
 	if n, err := count(stranger, "public.partly"); n != 1 || err != nil {
 		t.Errorf("with rights on a column %d, %v", n, err)
 	}

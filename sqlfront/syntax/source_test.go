@@ -77,7 +77,7 @@ func TestSourceRefusals(t *testing.T) {
 // What could be a connection string or a password is refused wherever it stands,
 // and never quoted.
 func TestSecretsAreNotQuoted(t *testing.T) {
-	const secret = "hunter2"
+	const secret = "hunter22"
 	for _, text := range []string{
 		"CREATE SOURCE w USING POSTGRES WITH (dsn_env = ‸'postgres://u:%s@h/d')",
 		"CREATE SOURCE w USING POSTGRES WITH (dsn = ‸'postgres://u:%s@h/d')",

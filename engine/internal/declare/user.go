@@ -3,6 +3,7 @@ package declare
 import (
 	"context"
 	"strings"
+	"unicode/utf8"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -48,8 +49,15 @@ func verifierOf(password string) (string, error) {
 		return "", sqlerr.New(sqlerr.Unsupported, "MD5 is outside the dialect").
 			WithHint("give the password itself, or a verifier %s$…", scram.Plain)
 	}
+	if utf8.RuneCountInString(password) < leastPassword {
+		return "", sqlerr.New(sqlerr.Invalid, "the password has fewer than %d characters", leastPassword).
+			WithHint("whoever has the file can try them all; several words are easy to keep in mind")
+	}
 	return scram.New(password)
 }
+
+// leastPassword is the least number of characters of a password.
+const leastPassword = 8
 
 func noUser(name syntax.Name) error {
 	return sqlerr.New(sqlerr.Unknown, "there is no user %s", name.Text).WithHint("SHOW USERS lists the users").At(name.Position)

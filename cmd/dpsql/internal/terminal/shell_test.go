@@ -37,8 +37,8 @@ func TestHistoryFile(t *testing.T) {
 	for range 2 {
 		h := openHistory("clinic.db")
 		for _, text := range []string{"SELECT 1;", "SELECT 1;", "SELECT\n2;", "",
-			"create  source w using postgres with (dsn_env =\n'postgres://u:hunter2@h/d');", "CREATE SOURCE w USING POSTGRES WITH (password = 'x');",
-			"CREATE SOURCE w USING POSTGRES WITH (dsn_env = 'host=h pass=hunter2');", "CREATE SOURCE \"h hunter2\" USING POSTGRES", "CREATE SOURCE w USING 'hunter2';",
+			"create  source w using postgres with (dsn_env =\n'postgres://u:hunter22@h/d');", "CREATE SOURCE w USING POSTGRES WITH (password = 'x');",
+			"CREATE SOURCE w USING POSTGRES WITH (dsn_env = 'host=h pass=hunter22');", "CREATE SOURCE \"h hunter22\" USING POSTGRES", "CREATE SOURCE w USING 'hunter22';",
 			"CREATE SOURCE w USING POSTGRES WITH (dsn_env = 'WDSN', timeout = 5);"} {
 			if _, err := h.Write(text); err != nil {
 				t.Fatal(err)
@@ -74,8 +74,8 @@ func TestHistoryHasNoPassword(t *testing.T) {
 	h := openHistory("clinic.db")
 	defer h.close()
 	for _, entry := range []string{
-		"CREATE USER ana PASSWORD 'hunter2';", "alter user ana password 'hunter2';", "SELECT 1; ALTER USER ana PASSWORD 'hunter2';", "CREATE USER ana\nPASSWORD 'hunter2';",
-		"CREATE USER ana PASWORD 'hunter2';", "CREATE -- a\n USER ana 'hunter2';", "create /* b */ role ana 'hunter2'", "CREAT USER ana PASSWORD 'hunter2';",
+		"CREATE USER ana PASSWORD 'hunter22';", "alter user ana password 'hunter22';", "SELECT 1; ALTER USER ana PASSWORD 'hunter22';", "CREATE USER ana\nPASSWORD 'hunter22';",
+		"CREATE USER ana PASWORD 'hunter22';", "CREATE -- a\n USER ana 'hunter22';", "create /* b */ role ana 'hunter22'", "CREAT USER ana PASSWORD 'hunter22';",
 	} {
 		h.Write(entry)
 	}
