@@ -489,9 +489,12 @@ func TestCountLists(t *testing.T) {
 	for _, text := range []query.Domain{listed, query.Unbounded()} {
 		table := source.Table{Source: "raw", Columns: []query.Column{{Name: "i", Domain: numbers}, {Name: "T", Domain: text}}}
 		u := universe(t, table.Columns)
-		for _, s := range []query.Set{text.All(), text.None(), text.NotNull(), text.SetOf(texts...), text.SetOf(texts[:3]...), text.SetOf(texts[1:3]...),
+		for i, s := range []query.Set{text.All(), text.None(), text.NotNull(), text.SetOf(texts...), text.SetOf(texts[:3]...), text.SetOf(texts[1:3]...),
 			text.SetOf(texts...).Complement(), text.SetOf(texts[:2]...).Complement(), text.SetOf(texts[1:40]...).Complement(), text.SetOf(texts[5:]...)} {
-			for _, n := range []query.Set{numbers.All(), every(numbers, 3, 900), blocks(numbers, 10), blocks(numbers, 100), scattered(numbers)} {
+			for j, n := range []query.Set{numbers.All(), every(numbers, 3, 900), blocks(numbers, 10), blocks(numbers, 100), scattered(numbers)} {
+				if !*long && (i+j)%2 > 0 {
+					continue // every list of the one with half of the other
+				}
 				q := where(t, u, n, s)
 				got, err := source.SQLite(db).Count(ctx, anyone{}, table, q)
 				if err != nil {

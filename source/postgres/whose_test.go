@@ -144,8 +144,11 @@ func TestUnitsWithBlanks(t *testing.T) {
 	execute(t, conn, "SET client_min_messages = warning", "CREATE EXTENSION citext", "CREATE DOMAIN word AS varchar(9)", "CREATE DOMAIN code AS char(9)")
 	types := []string{"text", "varchar(9)", "char(9)", "bpchar", "citext", "word", "code", "name"}
 	accepted := 0
-	for _, one := range types {
-		for _, other := range types {
+	for i, one := range types {
+		for j, other := range types {
+			if !*full && i != j && (i+j)%3 > 0 {
+				continue
+			}
 			execute(t, conn, "DROP TABLE IF EXISTS c, d CASCADE", "CREATE TABLE c (u "+one+", x int)", "CREATE TABLE d (u "+other+", x int)",
 				"INSERT INTO c SELECT u, 1 FROM unnest(ARRAY['x', 'x ', 'x  ', 'X', 'y']) AS u", "INSERT INTO d VALUES ('x', 1), ('x  ', 2), ('y', 1)")
 			for i, text := range []string{"SELECT c.u, d.x FROM c JOIN d ON c.u = d.u", "SELECT u, d.x FROM c FULL JOIN d USING (u)", "SELECT c.u, d.x FROM c JOIN d ON c.u::bpchar = d.u::bpchar", "SELECT c.u, d.x FROM c JOIN d ON c.u::varchar = d.u::varchar",
@@ -306,7 +309,10 @@ func TestRowsOfRandomViews(t *testing.T) {
 	}
 }
 
-var randomViews = flag.Int("views", 120, "how many random views TestRowsOfRandomViews makes")
+var (
+	full        = flag.Bool("long", false, "make views of all pairs of types")
+	randomViews = flag.Int("views", 120, "how many random views TestRowsOfRandomViews makes")
+)
 
 // scattered makes the foreign tables far and off, over tables of another database whose texts have
 // collations drawn at random. Here they have others.

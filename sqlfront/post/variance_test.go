@@ -135,7 +135,11 @@ func TestVarianceWithoutMargin(t *testing.T) {
 func TestRoundedRows(t *testing.T) {
 	random := rand.New(rand.NewPCG(seeds.Of(t), 3))
 	unit, margins := big.NewRat(10, 1), make(map[string]int)
-	for range 3_000 {
+	draws := 1000
+	if *long {
+		draws = 3000
+	}
+	for range draws {
 		n, moved := 1+random.IntN(40), random.IntN(3) == 0
 		var own, kept [2][]int64
 		for i := range n {
