@@ -346,30 +346,33 @@ type rowNumber struct{ tightest, margin, most float64 }
 func (db *Database) rowsOf(ctx context.Context, v *view.View, r Request) (n rowNumber, err error) {
 	r.Settings.Accuracy, r.Settings.Mechanism, r.asked = 0, "auto", 0
 	c, err := db.tightest(ctx, v, r)
-	if err != nil || c == nil || c.Answer == nil {
-		return n, err
-	}
-	e, err := c.Answer(ctx)
 	if err != nil {
 		return n, err
 	}
-	n.add(e.Value, e.Error.Reach(), db.rehearsed)
-	stored, err := db.storedAnswers(ctx, r)
+	from := db
+	if db.rehearsed != nil { // what a script buys has no value yet
+		from = db.rehearsed.Original
+	}
+	if c != nil && c.Answer != nil && (from == db || c.Origin != released.FromStored) {
+		e, err := c.Answer(ctx)
+		if err != nil {
+			return n, err
+		}
+		n.add(e.Value, e.Error.Reach())
+	}
+	stored, err := from.storedAnswers(ctx, r)
 	for _, a := range stored {
 		margin, err := db.Margin(a.Kind, a.Law, r.Settings.Confidence)
 		if err != nil {
 			return n, err
 		}
-		n.add(a.Estimate, margin, db.rehearsed)
+		n.add(a.Estimate, margin)
 	}
 	return n, err
 }
 
-// add adds an answer. What a rehearsed script buys has no value yet.
-func (n *rowNumber) add(value int64, margin float64, rehearsed *Rehearsed) {
-	if rehearsed != nil && value == 0 {
-		return
-	}
+// add adds an answer.
+func (n *rowNumber) add(value int64, margin float64) {
 	margin = max(1, margin)
 	rows := max(float64(value), margin)
 	if n.tightest == 0 || margin < n.margin {
