@@ -12,17 +12,17 @@ import (
 
 func TestUserStatements(t *testing.T) {
 	for text, want := range map[string]syntax.Statement{
-		"CREATE USER ana PASSWORD 's3''cret'":                               &syntax.CreateUser{Name: syntax.Name{"ana", 13}, Password: "s3'cret", PasswordFrom: 26},
-		`create user if not exists "Eva M" with encrypted password 'x-x-x-x-x';`:    &syntax.CreateUser{Name: syntax.Name{"Eva M", 27}, IfNotExists: true, Password: "x-x-x-x-x", PasswordFrom: 59},
-		"ALTER USER IF EXISTS ana PASSWORD 'x-x-x-x-x'":                     &syntax.CreateUser{Alter: true, IfExists: true, Name: syntax.Name{"ana", 22}, Password: "x-x-x-x-x", PasswordFrom: 35},
-		"DROP USER IF EXISTS ana":                                           &syntax.Drop{Kind: syntax.User, Name: syntax.Name{"ana", 21}, IfExists: true},
-		"GRANT SELECT ON visits TO ana":                                     &syntax.Grant{Tables: []syntax.Name{{"visits", 17}}, Users: []syntax.Name{{"ana", 27}}},
-		"GRANT SELECT ON TABLE a, b TO ana, bob WITH (rho = 1, charge = 2)": &syntax.Grant{Tables: []syntax.Name{{"a", 23}, {"b", 26}}, Users: []syntax.Name{{"ana", 31}, {"bob", 36}}, Options: []syntax.Option{{Name: syntax.Name{"rho", 46}, Value: "1", Kind: syntax.Number, Position: 52}, {Name: syntax.Name{"charge", 55}, Value: "2", Kind: syntax.Number, Position: 64}}},
-		"REVOKE SELECT ON visits FROM ana":                                  &syntax.Grant{Revoke: true, Tables: []syntax.Name{{"visits", 18}}, Users: []syntax.Name{{"ana", 30}}},
-		"SHOW USERS":                                                        &syntax.Show{What: syntax.Users},
-		"SHOW GRANTS FOR ana FULL":                                          &syntax.Show{What: syntax.Grants, For: syntax.Name{"ana", 17}, Full: true},
-		"SHOW BUDGET FOR visits FULL":                                       &syntax.Show{What: syntax.Budget, For: syntax.Name{"visits", 17}, Full: true},
-		"SHOW GRANTS":                                                       &syntax.Show{What: syntax.Grants},
+		"CREATE USER ana PASSWORD 's3''cret'":                                    &syntax.CreateUser{Name: syntax.Name{"ana", 13}, Password: "s3'cret", PasswordFrom: 26},
+		`create user if not exists "Eva M" with encrypted password 'x-x-x-x-x';`: &syntax.CreateUser{Name: syntax.Name{"Eva M", 27}, IfNotExists: true, Password: "x-x-x-x-x", PasswordFrom: 59},
+		"ALTER USER IF EXISTS ana PASSWORD 'x-x-x-x-x'":                          &syntax.CreateUser{Alter: true, IfExists: true, Name: syntax.Name{"ana", 22}, Password: "x-x-x-x-x", PasswordFrom: 35},
+		"DROP USER IF EXISTS ana":                                                &syntax.Drop{Kind: syntax.User, Name: syntax.Name{"ana", 21}, IfExists: true},
+		"GRANT SELECT ON visits TO ana":                                          &syntax.Grant{Tables: []syntax.Name{{"visits", 17}}, Users: []syntax.Name{{"ana", 27}}},
+		"GRANT SELECT ON TABLE a, b TO ana, bob WITH (rho = 1, charge = 2)":      &syntax.Grant{Tables: []syntax.Name{{"a", 23}, {"b", 26}}, Users: []syntax.Name{{"ana", 31}, {"bob", 36}}, Options: []syntax.Option{{Name: syntax.Name{"rho", 46}, Value: "1", Kind: syntax.Number, Position: 52}, {Name: syntax.Name{"charge", 55}, Value: "2", Kind: syntax.Number, Position: 64}}},
+		"REVOKE SELECT ON visits FROM ana":                                       &syntax.Grant{Revoke: true, Tables: []syntax.Name{{"visits", 18}}, Users: []syntax.Name{{"ana", 30}}},
+		"SHOW USERS":                                                             &syntax.Show{What: syntax.Users},
+		"SHOW GRANTS FOR ana FULL":                                               &syntax.Show{What: syntax.Grants, For: syntax.Name{"ana", 17}, Full: true},
+		"SHOW BUDGET FOR visits FULL":                                            &syntax.Show{What: syntax.Budget, For: syntax.Name{"visits", 17}, Full: true},
+		"SHOW GRANTS":                                                            &syntax.Show{What: syntax.Grants},
 	} {
 		got, err := syntax.Parse(text)
 		if err != nil || !reflect.DeepEqual(got, want) {
