@@ -124,6 +124,7 @@ func TestDraftRunsAsItStands(t *testing.T) {
 		{name: "moments", values: "datetime('2019-02-28 23:05:59', (i * 61) || ' minutes')", domain: "x TIMESTAMP BETWEEN '2019-01-01' AND '2019-12-31 23:00' STEP '1 hour', -- whole years"},
 		{name: "moments at midnight", values: "iif(i % 9, strftime('%Y-%m-%dT00:00:00Z', '2021-12-01', (i % 90) || ' days'), NULL)", domain: "x TIMESTAMP BETWEEN '2021-01-01' AND '2022-12-31' STEP '1 day' OR NULL, -- "},
 		{name: "dates and moments", values: "iif(i % 2, '2024-05-01', '2024-05-01 12:30')", domain: "x TIMESTAMP BETWEEN '2024-01-01' AND '2024-12-31 23:00'"},
+		{name: "moments that repeat as persons do", values: "datetime('2019-01-01', (i / 3) || ' hours')", domain: "-- who is a person? unit = column"},
 		{name: "moments with a zone", values: "'2024-05-01T12:30:00+02:00'", domain: "x TEXT IN "},
 		{name: "a text with a comment", values: "iif(i % 2, ', -- ', 'b')", domain: "x TEXT IN (', -- ', 'b') OR OTHER,"},
 	} {

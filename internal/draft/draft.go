@@ -129,6 +129,9 @@ type facts struct {
 	least, most     any
 }
 
+// dated returns how many rows have a date, a time or both.
+func (f facts) dated() int64 { return f.dates + f.clocks + f.moments }
+
 func (d *drafter) column(name string) (column, error) {
 	if len(name) > longestName || strings.ContainsRune(name, 0) {
 		return column{name: name, note: fmt.Sprintf("a statement writes names of at most %d bytes: give it a shorter one in a view", longestName)}, nil
@@ -162,7 +165,7 @@ func (d *drafter) column(name string) (column, error) {
 		c.note = "has no values yet; declare what it can have"
 	case p.sure || named && p.rows > 0:
 		c.note = "may be the unit, which need not be declared"
-	case f.values == present && (named || present > leastRows && f.reals == 0 && f.dates+f.clocks+f.moments == 0):
+	case f.values == present && (named || present > leastRows && f.reals == 0 && f.dated() == 0):
 		c.note = "every row has another value: it names rows, or the persons who have one row each"
 	case f.integers == present:
 		err = d.integers(&c, at, f)

@@ -50,7 +50,7 @@ func (d *drafter) asPerson(name, at string, f facts) (p person, named bool, err 
 	present, words := f.rows-f.nulls, d.names.camel.ReplaceAllString(name, "${1}_${2}")
 	speaks := d.names.person.MatchString(words)
 	named = speaks || d.names.any.MatchString(words)
-	if f.values < leastPersons || f.values == present || f.dates+f.clocks > 0 || f.integers < present && f.texts < present {
+	if f.values < leastPersons || f.values == present || f.dated() > 0 || f.integers < present && f.texts < present {
 		return person{}, named, nil
 	}
 	p = person{name: name, sure: speaks}
