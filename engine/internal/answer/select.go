@@ -207,10 +207,14 @@ func (st *Statement) Plan(ctx context.Context, how Planning) (err error) {
 		defer st.place.Leave()
 	}
 	f := &file{db: st.Database, free: st.free}
-	fresh := st.fresh(ctx)
+	fresh, suggested := st.fresh(ctx), st.suggested()
 	for i := range st.Asks {
 		a := &st.Asks[i]
+		a.suggested = suggested
 		a.Planning, a.file, a.buyers, a.turn, a.Request.fresh = how, f, st.Buyers, st.turn, fresh == nil || fresh[i] && a.centre == nil
+	}
+	if done, err := st.covered(ctx, how); done || err != nil {
+		return err
 	}
 	if err := st.predict(ctx); err != nil {
 		return err
@@ -221,6 +225,25 @@ func (st *Statement) Plan(ctx context.Context, how Planning) (err error) {
 		}
 	}
 	return st.list(ctx)
+}
+
+// covered lists the candidates of a statement that asks for no accuracy, and reports whether that is all: where every query has
+// a free one, nobody asks what its means would cost, and the rows of none are predicted.
+func (st *Statement) covered(ctx context.Context, how Planning) (bool, error) {
+	if st.settings.Accuracy > 0 || how.Explaining {
+		return false, nil
+	}
+	before := st.done
+	if err := st.list(ctx); err != nil {
+		return false, err
+	}
+	for i := range st.Asks {
+		if _, err := released.Choose(st.Asks[i].Candidates, st.Asks[i].askedFor()); err != nil && st.Asks[i].perRow > 0 {
+			st.done = before
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // list lists the candidates for each query, by its accuracy.

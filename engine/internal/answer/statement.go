@@ -237,17 +237,16 @@ func (st *Statement) centre(p Part) {
 	}
 }
 
-// predict sets the accuracy of answers that are used in means. SET accuracy is what the mean
-// is to reach, and its error is that of its answers over the number of rows. That number is the tightest free answer, with
-// noise of its own: it is at least its margin, and a tenth of what the groups have on average, so that a group of few rows
-// does not set the price of all. What is bought is within the reach of the values about their middle, whatever is asked for. An answer that was bought is good enough if it is by any number that was
-// bought: what a statement buys, it has when it is asked again.
+// predict sets the accuracy of answers that are used in means. SET accuracy is what the mean is to reach, and its error is
+// that of its answers over the number of rows. That number is the tightest free answer, with noise of its own: it is at
+// least its margin, and a tenth of what the groups have on average, so that a group of few rows does not set the price of all.
+// What is bought is within the reach of the values about their middle, whatever is asked for. An answer that was bought is good
+// enough if it is by any number that was bought: what a statement buys, it has when it is asked again.
 func (st *Statement) predict(ctx context.Context) error {
-	known, all := make(map[int]rowNumber), make(map[int]rowNumber) // of an ask, and of all groups of its slot
-	suggested := st.suggested()
+	known, all := make(map[int]rowNumber), make(map[int]groups) // of an ask, and of all groups of its slot
 	for i := range st.Asks {
 		a := &st.Asks[i]
-		if a.suggested = suggested; !a.divides {
+		if !a.divides {
 			continue
 		}
 		n, err := st.Database.rowsOf(ctx, st.view, a.Request)
@@ -256,7 +255,7 @@ func (st *Statement) predict(ctx context.Context) error {
 		}
 		a.uncounted = n.tightest == 0
 		sum := all[a.slot]
-		known[i], all[a.slot] = n, rowNumber{tightest: sum.tightest + n.tightest, most: sum.most + n.most}
+		known[i], all[a.slot] = n, groups{sum.tightest + n.tightest, sum.most + n.most, sum.number + 1}
 	}
 	for i := range st.Asks {
 		a := &st.Asks[i]
@@ -267,7 +266,8 @@ func (st *Statement) predict(ctx context.Context) error {
 		if a.rows >= 0 {
 			of = a.rows
 		}
-		n, sum, few := known[of], all[st.Asks[of].slot], 10*float64(st.groups(of))
+		n, sum := known[of], all[st.Asks[of].slot]
+		few := 10 * sum.number
 		if a.waits = n.tightest == 0; a.waits {
 			a.rescale(a.most)
 			continue
@@ -279,21 +279,11 @@ func (st *Statement) predict(ctx context.Context) error {
 			width, most = whole(width), math.Ceil(most)
 			a.counted = min(width, n.margin)
 		}
-		if a.rescale(width / cmp.Or(a.asked, suggested)); a.asked > 0 {
+		if a.rescale(width / cmp.Or(a.asked, a.suggested)); a.asked > 0 {
 			a.Settings.Accuracy = max(a.Settings.Accuracy, most)
 		}
 	}
 	return nil
-}
-
-// groups returns the number of groups that a query is one of.
-func (st *Statement) groups(of int) (n int) {
-	for i := range st.Asks {
-		if st.Asks[i].slot == st.Asks[of].slot {
-			n++
-		}
-	}
-	return n
 }
 
 // counting returns the statement that counts the rows of the means whose price waits for that, and is answered first; nil if
@@ -341,6 +331,9 @@ func whole(w float64) float64 {
 // rowNumber is what is known of a number of rows: by the tightest free answer, and the most of that and of all that were bought. It is 0 if
 // nothing is known.
 type rowNumber struct{ tightest, margin, most float64 }
+
+// groups adds up what is known of the rows of groups, and has their number.
+type groups struct{ tightest, most, number float64 }
 
 // rowsOf predicts the number of rows that a mean is of from the request for it.
 func (db *Database) rowsOf(ctx context.Context, v *view.View, r Request) (n rowNumber, err error) {
