@@ -66,6 +66,18 @@ func TestLimitsCountOnePeriod(t *testing.T) {
 	takes(t, s, map[string]accounting.Rho{"2026-01": 2 * price, "2026-02": price, "2026-03": price, "2026-07": 0})
 }
 
+// TestHintsCountEveryPeriod: what a hint says is left is that of the period with least, wherever its aggregate stands.
+func TestHintsCountEveryPeriod(t *testing.T) {
+	t.Parallel()
+	s, _ := growing(t, "")
+	must(t, s, `SELECT COUNT(*) FROM visits WHERE visited = '2026-10-10' WITH ACCURACY 20`)
+	const january, october = `COUNT(CASE WHEN visited < '2026-01-20' THEN 1 END)`, `COUNT(CASE WHEN visited BETWEEN '2026-10-02' AND '2026-10-20' THEN 1 END)`
+	first := refused(t, s, sqlerr.Uncovered, `SELECT `+october+`, `+january+` FROM visits`)
+	if last := refused(t, s, sqlerr.Uncovered, `SELECT `+january+`, `+october+` FROM visits`); last.Hint != first.Hint || !strings.Contains(first.Hint, "left pays for") {
+		t.Errorf("the hints are %q and %q", first.Hint, last.Hint)
+	}
+}
+
 // TestTwoTablesOfOnePeriod: two tables over the same rows pay from the same periods, and a
 // statement about both takes from each what it reads there.
 func TestTwoTablesOfOnePeriod(t *testing.T) {

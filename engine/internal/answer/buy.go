@@ -229,15 +229,20 @@ func (st *Statement) offer(t *view.Table, asks []int) string {
 		accuracy = st.suggested()
 	}
 	asks = slices.DeleteFunc(slices.Clone(asks), func(n int) bool { return !together(st.Asks[n].Table, t) })
-	bySlot := st.slotsOf(asks)
-	if counts := slices.DeleteFunc(asks, func(n int) bool { return !st.Asks[n].uncounted }); len(counts) > 0 {
-		return st.offerMeans(t, accuracy, counts)
+	counts := slices.DeleteFunc(slices.Clone(asks), func(n int) bool { return !st.Asks[n].uncounted })
+	waits := len(counts) > 0
+	if waits {
+		asks = counts
 	}
+	bySlot := st.slotsOf(asks)
 	cost := func(accuracy float64) (accounting.Rho, bool) {
 		cost, ok := Total(st.priced(bySlot, accuracy))
 		return cost.Rho, ok && cost.Rho > 0
 	}
 	purse := purseOf(st.view, t, st.touched(asks), st.Buyers.Of(t.Account), st.starts(t))
+	if waits {
+		return st.offerMeans(accuracy, purse, cost)
+	}
 	if st.settings.Accuracy == 0 && accuracy != Suggested { // nobody knows yet whether that is dear
 		spare := purse
 		spare.most = min(purse.most, purse.left/cautiousShare)
@@ -248,23 +253,17 @@ func (st *Statement) offer(t *view.Table, asks []int) string {
 	return offerHint(accuracy, st.settings.Confidence, purse, true, cost)
 }
 
-// offerMeans returns a hint for means whose price waits for numbers of rows.
-func (st *Statement) offerMeans(t *view.Table, accuracy float64, counts []int) string {
+// offerMeans returns a hint for means whose price waits for numbers of rows, of which cost is the price.
+func (st *Statement) offerMeans(accuracy float64, purse purse, cost func(accuracy float64) (accounting.Rho, bool)) string {
 	if st.settings.Accuracy > 0 {
 		return "SELECT COUNT(*) with the same WHERE and GROUP BY tells the price"
 	}
-	bySlot := st.slotsOf(counts)
-	of := func(accuracy float64) (accounting.Rho, bool) {
-		cost, ok := Total(st.priced(bySlot, accuracy))
-		return cost.Rho, ok && cost.Rho > 0
-	}
-	purse := purseOf(st.view, t, st.touched(counts), st.Buyers.Of(t.Account), st.starts(t))
-	rho, ok := of(Suggested)
+	rho, ok := cost(Suggested)
 	if !ok || rho > purse.most || purse.closed != nil {
-		return offerHint(Suggested, st.settings.Confidence, purse, true, of)
+		return offerHint(Suggested, st.settings.Confidence, purse, true, cost)
 	}
-	within := released.Counts(accuracy)
-	return fmt.Sprintf("SET accuracy = %s answers them directly within ±%[1]s (%s %%): their rows are counted first for ρ = %s, and tell the price", within, released.Counts(100*st.settings.Confidence), released.Short(rho.Float()))
+	return fmt.Sprintf("SET accuracy = %s answers them directly within ±%[1]s (%s %%): their rows are counted first for ρ = %s, and tell the price",
+		released.Counts(accuracy), released.Counts(100*st.settings.Confidence), released.Short(rho.Float()))
 }
 
 // tables returns the tables that purchases are about, each once.
