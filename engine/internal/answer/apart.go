@@ -58,7 +58,11 @@ func (st *Statement) buyApart(ctx context.Context, purchases []Purchase, answers
 	go func() {
 		defer end()
 		defer stop()
-		done <- sqlerr.Guard(func() error { return own.buy(work, purchases, found) })
+		err := sqlerr.Guard(func() error { return own.buy(work, purchases, found) })
+		if why := context.Cause(work); err != nil && errors.Is(why, sqlerr.Closed) {
+			err = why // the statement's own context may not have heard of it yet
+		}
+		done <- err
 	}()
 	select {
 	case err = <-done:
