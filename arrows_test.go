@@ -63,6 +63,7 @@ var arrows = map[string][]string{
 	"examples/nightly":        {".", "sqlerr"},
 	"examples/office":         {"internal/admissions"},
 	"examples/plot":           {".", "sqlerr"},
+	"web/build":               {}, // it bundles scripts
 	"bench":                   {"accounting", "bench/baseline", "bench/report", "bench/workload", "engine", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "sqlfront/post", "query", "internal/pgtest"},
 	"bench/baseline":          {"mechanisms/smw", "noise", "noise/law", "query"},
 	"bench/report":            {},
@@ -212,7 +213,7 @@ func moduleFiles(t *testing.T) []goFile {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (hidden || d.Name() == "testdata"):
+		case d.IsDir() && (hidden || d.Name() == "testdata" || d.Name() == "node_modules"):
 			return filepath.SkipDir
 		case d.IsDir() || hidden || filepath.Ext(name) != ".go":
 			return nil

@@ -209,29 +209,35 @@ func TestPeople(t *testing.T) {
 }
 
 // TestDependenciesAreListed: README says of each module that go.mod requires
-// directly what it does for us, and lists no other.
+// directly, or that of web/build, and of each package of web/package.json what it does for us, and lists no other.
 func TestDependenciesAreListed(t *testing.T) {
-	goMod, err := os.ReadFile("go.mod")
-	if err != nil {
-		t.Fatal(err)
+	texts := make(map[string][]byte)
+	for _, name := range []string{"go.mod", "web/build/go.mod", "web/package.json"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[name] = text
 	}
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var required, listed []string
-	for _, m := range regexp.MustCompile(`(?m)^\t(\S+?) v\S+$`).FindAllStringSubmatch(string(goMod), -1) {
-		required = append(required, m[1])
+	for _, text := range texts {
+		for _, m := range regexp.MustCompile(`(?m)^(?:require |\t)(\S+?) v\S+$|^    "(\S+)": "\d`).FindAllStringSubmatch(string(text), -1) {
+			required = append(required, m[1]+m[2])
+		}
 	}
 	_, table, _ := strings.Cut(string(readme), "\n## Dependencies\n")
 	table, _, _ = strings.Cut(table, "\n## ")
-	for _, row := range regexp.MustCompile(`(?m)^\| (\S+\.\S.*?) \| .* \|$`).FindAllStringSubmatch(table, -1) {
+	for _, row := range regexp.MustCompile(`(?m)^\| (\S+[./]\S.*?) \| .* \|$`).FindAllStringSubmatch(table, -1) {
 		listed = append(listed, strings.Split(row[1], ", ")...)
 	}
 	slices.Sort(required)
 	slices.Sort(listed)
 	if len(required) == 0 || !slices.Equal(required, listed) {
-		t.Errorf("go.mod requires\n%q, README lists\n%q", required, listed)
+		t.Errorf("required are\n%q, README lists\n%q", required, listed)
 	}
 }
 
