@@ -356,8 +356,14 @@ func TestNeighboursAnswerAtTheSameTimes(t *testing.T) {
 			t.Errorf("%s are told apart: p = %.2g by %s", what, p, by)
 		}
 	}
-	all, _ = timeAll(random, of[:2], unheld, works, 1, func(n *timedNeighbour) *pgx.Conn { return n.unheld })
-	if p, by := toldApart(all[1]); p > level {
-		t.Errorf("answers that are not held are not told apart, either: p = %.2g by %s", p, by)
+	var apart []timings // the busier the machine, the more it takes
+	p, by := 1.0, "nothing"
+	for p > level && len(apart) < 20*unheld {
+		all, _ = timeAll(random, of[:2], unheld, works, 1, func(n *timedNeighbour) *pgx.Conn { return n.unheld })
+		apart = append(apart, all[1]...)
+		p, by = toldApart(apart)
+	}
+	if p > level {
+		t.Errorf("answers that are not held are not told apart, either: of %d pairs p = %.2g by %s", len(apart), p, by)
 	}
 }
