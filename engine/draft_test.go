@@ -24,11 +24,11 @@ func TestDraft(t *testing.T) {
 	s := open(t, path, engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE codes (code TEXT, n INTEGER)`, `INSERT INTO codes VALUES ('a', 1), ('b', 2), ('c', 3)`,
 		`CREATE TABLE raw_stays (patient TEXT, "group" TEXT, code TEXT, n INTEGER, age INTEGER, year INTEGER, kind INTEGER, came TEXT,
-			cost REAL, small REAL, zip TEXT, note BLOB, blank TEXT, mixed, serial INTEGER, huge INTEGER, "odd name" TEXT)`,
+			cost REAL, small REAL, zip TEXT, note BLOB, blank TEXT, mixed, serial INTEGER, huge INTEGER, "odd name" TEXT, sex TEXT)`,
 		`WITH RECURSIVE i (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM i WHERE i < 999)
 			INSERT INTO raw_stays SELECT 'p' || (i / 4), iif(i % 10, 'it''s', iif(i = 500, 'rare', NULL)), substr('abc', i % 3 + 1, 1), i % 3 + 1,
 			17 + i % 74, 1991 + i % 33, iif(i % 2, 1, 900), date('2021-03-01', (i % 700) || ' days'), i / 7.0, i / 1700.0 - 0.23, 'z' || (i % 60), x'00', NULL,
-			iif(i % 2, i, 'x'), i, i % 90 * 18000000000000000, 'one' || char(10) FROM i`)
+			iif(i % 2, i, 'x'), i, i % 90 * 18000000000000000, 'one' || char(10), iif(i % 3, 'f', '') FROM i`)
 	must(t, s, `CREATE PUBLIC TABLE codes`)
 	text, err := s.Draft(context.Background(), "raw_stays")
 	if err != nil {
@@ -54,7 +54,8 @@ CREATE PRIVATE TABLE stays (
     came DATE BETWEEN '2021-01-01' AND '2023-12-31', -- whole years
     cost REAL BETWEEN 0 AND 200 STEP 0.01 CLAMP, -- rounded: a row counts as the middle of its step; intervals hold what that may move
     small REAL BETWEEN -0.3 AND 0.4 STEP 0.00001 CLAMP, -- rounded: a row counts as the middle of its step; intervals hold what that may move
-    zip TEXT -- any text; list values to count by them, or publish keys
+    zip TEXT, -- any text; list values to count by them, or publish keys
+    sex TEXT IN ('', 'f') OR OTHER -- each in 10 rows or more: list all that can occur; '' is an empty field, which .import --null '' makes NULL
 ) FROM raw_stays WITH (
     unit = patient, max_rows = 4, -- a person, by the name and as the values repeat: 95 % have no more rows, and more of one are not counted
     epsilon = 1, -- of everything that is ever answered: choose it before anyone asks

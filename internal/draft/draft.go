@@ -399,6 +399,9 @@ func (d *drafter) list(c *column, typ, at string) error {
 	}
 	c.domain, c.cells = typ+" IN ("+strings.Join(values, ", ")+")", float64(len(values))
 	c.note = fmt.Sprintf("each in %d rows or more: list all that can occur", leastRows)
+	if slices.Contains(values, "''") {
+		c.note += "; '' is an empty field, which .import --null '' makes NULL"
+	}
 	return nil
 }
 

@@ -80,7 +80,7 @@ func known() []form {
 			forms = append(forms, written(fmt.Sprintf(letters, separator)))
 		}
 	}
-	return forms
+	return append(forms, withNames("y"))
 }
 
 // long is the number of the known forms that have no year of two digits.
@@ -105,7 +105,13 @@ func formsOf(given []string) (forms []form, err error) {
 // read reads a date of this form.
 func (f form) read(date string) (t time.Time, ok bool) {
 	if f.named {
-		date = strings.Join(strings.FieldsFunc(date, func(r rune) bool { return strings.ContainsRune("-/., ", r) }), " ")
+		parts := strings.FieldsFunc(date, func(r rune) bool { return strings.ContainsRune("-/., ", r) })
+		if len(parts) == 4 && len(parts[0]) >= 3 {
+			if _, err := time.Parse("Mon", parts[0][:3]); err == nil {
+				parts = parts[1:]
+			}
+		}
+		date = strings.Join(parts, " ")
 	}
 	for _, layout := range f.layouts {
 		if t, err := time.Parse(layout, date); err == nil && t.Year() > 0 {
@@ -124,15 +130,34 @@ func (f form) write(field string, timed bool) any {
 		clock, _ := timeOf(field)
 		return clock
 	}
-	date, clock, ok := split(field)
+	local, east := zoneOf(field)
+	date, clock, ok := split(local)
 	t, found := f.read(date)
 	if !ok || !found {
 		return field
+	}
+	if at, err := time.Parse(time.DateTime, t.Format(time.DateOnly)+" "+clock); east != 0 && err == nil {
+		return at.Add(-east).Format(time.DateTime + ".999999999")
 	}
 	if timed {
 		return t.Format(time.DateOnly) + " " + clock
 	}
 	return t.Format(time.DateOnly)
+}
+
+// zoneOf cuts the hours east of UTC off a moment: 10:00:00+02, 10:00+02:00, 10:00:00.5-0330.
+func zoneOf(field string) (local string, east time.Duration) {
+	for _, layout := range []string{"-07:00", "-0700", "-07"} {
+		at := len(field) - len(layout)
+		if at < 0 || field[at] != '+' && field[at] != '-' || strings.LastIndexByte(field[:at], ':') < len("d.m.y 1") {
+			continue
+		}
+		if t, err := time.Parse(layout, field[at:]); err == nil {
+			_, seconds := t.Zone()
+			return field[:at], time.Duration(seconds) * time.Second
+		}
+	}
+	return field, 0
 }
 
 // split splits a field into a date and a time of day, which is midnight if there is none.
@@ -164,6 +189,7 @@ type dates struct {
 	ways   uint64 // the forms that all these have
 	differ bool   // in two of them, some are different days
 	timed  int    // fields that have a time of day
+	zoned  bool   // some have hours from UTC
 	mend   bool   // some are not as SQLite has dates, if all have its order
 }
 
@@ -216,7 +242,9 @@ func (d *dates) waysOf(field string) (ways uint64) {
 		d.mend = d.mend || clock != field
 		return d.clocks()
 	}
-	date, _, ok := split(field)
+	local, _ := zoneOf(field)
+	d.zoned = d.zoned || local != field
+	date, _, ok := split(local)
 	if !ok {
 		return 0
 	}
@@ -269,6 +297,8 @@ func (d *dates) read(column string, f form) string {
 		return fmt.Sprintf("`%s`: times of day, stored as 09:27:30: --date '' keeps them", column)
 	case f.name == clocks:
 		return ""
+	case d.zoned:
+		return fmt.Sprintf("`%s`: dates as %s, stored in UTC", column, f.name)
 	case f.named:
 		return fmt.Sprintf("`%s`: dates with names of months", column)
 	case f.name == "Y-m-d" && !d.mend && d.timed%d.n == 0:

@@ -29,7 +29,7 @@ func (f *file) begin() error {
 	}
 	rest := lines[min(f.dialect.Skip, len(lines)):]
 	rest = slices.DeleteFunc(slices.Clone(rest), func(line string) bool { return line == "" })
-	first := strings.Join(rest[:min(1, len(rest))], "")
+	first := f.record(rest)
 	f.comma = f.dialect.Comma
 	f.dialect = f.dialect.sniff(first)
 	if err := f.dialect.check(); err != nil {
@@ -38,12 +38,26 @@ func (f *file) begin() error {
 	if f.padded = f.dialect.Comma != '\t' && f.dialect.padded(strings.Join(rest, "\n")); f.padded {
 		f.notes = append(f.notes, "blanks at the beginning of fields left out")
 	}
-	f.numbered = len(rest) > 1 && strings.HasPrefix(rest[1], `"1"`+string(f.dialect.Comma))
+	f.numbered = len(rest) > 1 && f.begins(rest[1], `"1"`) || len(rest) > 2 && f.begins(rest[1], "1") && f.begins(rest[2], "2")
 	f.below = f.fullLine(lines)
 	if !f.dialect.HasSkip && f.comma == 0 {
 		return f.title(lines, first)
 	}
 	return nil
+}
+
+func (f *file) begins(line, field string) bool {
+	return strings.HasPrefix(line, field+string(f.dialect.Comma))
+}
+
+// record returns the first record: the first line, with those that quotes join to it.
+func (f *file) record(lines []string) string {
+	for n := 1; n < min(len(lines), 20) && !f.dialect.NoQuote; n++ {
+		if first := strings.Join(lines[:n], "\n"); strings.Count(first, `"`)%2 == 0 {
+			return first
+		}
+	}
+	return strings.Join(lines[:min(1, len(lines))], "")
 }
 
 // head returns the first lines, at least one.
@@ -57,6 +71,9 @@ func (f *file) head() ([]string, error) {
 		return nil, f.unreadable(err)
 	}
 	all := string(bytes)
+	if err := f.noText(all); err != nil {
+		return nil, err
+	}
 	if strings.Contains(all, "\r") && !strings.Contains(all, "\n") {
 		f.mac = true
 		f.notes = append(f.notes, "lines end in CR")
@@ -70,6 +87,34 @@ func (f *file) head() ([]string, error) {
 		lines[i] = strings.TrimSuffix(line, "\r")
 	}
 	return lines, nil
+}
+
+// others are what files that are no tables of text begin with.
+var others = []struct {
+	what, hint string
+	begins     []string
+}{
+	{"a workbook or an archive", "save its sheet as CSV, or unpack it", []string{"PK\x03\x04", "\xd0\xcf\x11\xe0"}},
+	{"compressed", "unpack it; of gzip a name that ends in .gz will do", []string{"\x1f\x8b", "BZh", "\x28\xb5\x2f\xfd", "\xfd7zXZ\x00"}},
+	{"a Parquet file", "give it a name that ends in .parquet", []string{"PAR1"}},
+	{"a database", "open it: dpsql FILE", []string{"SQLite format 3\x00"}},
+	{"a PDF, a web page, XML or JSON", "save the table as CSV", []string{"%PDF-", "<!DOCTYPE", "<!doctype", "<html", "<?xml", `{"`, "[{"}},
+}
+
+// noText refuses a file whose beginning shows that it is no table of text.
+func (f *file) noText(head string) error {
+	for _, kind := range others {
+		for _, begins := range kind.begins {
+			if strings.HasPrefix(strings.TrimLeft(head, " \r\n\t"), begins) {
+				return sqlerr.New(sqlerr.Invalid, "file %s is %s, and no text with a line of names", f.path, kind.what).WithHint("%s", kind.hint)
+			}
+		}
+	}
+	if 4*strings.Count(head, "\x00") > len(head) {
+		return sqlerr.New(sqlerr.Invalid, "file %s is in UTF-16 without its mark, or no text", f.path).
+			WithHint("say what it is: .import --encoding utf-16le FILE TABLE, or utf-16be")
+	}
+	return nil
 }
 
 // separator is the first line of a file of Excel's that says what separates fields.
@@ -120,6 +165,13 @@ func (f *file) title(lines []string, first string) error {
 	for _, r := range separators {
 		if at := f.table(lines, r); at > 0 {
 			return f.noNames("has no separator, and may be a title above the names", at)
+		}
+	}
+	for _, r := range "^~:!# " {
+		n := f.dialect.count(first, r)
+		if n > 0 && !slices.ContainsFunc(lines, func(line string) bool { return line != "" && f.dialect.count(line, r) != n }) {
+			f.notes = append(f.notes, fmt.Sprintf("one column; if '%c' separates fields: --separator '%c'", r, r))
+			break
 		}
 	}
 	return nil

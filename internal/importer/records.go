@@ -156,7 +156,7 @@ func (r *records) failure(err error) error {
 		what = "has a quoted field that does not end as it should"
 	}
 	if hint == "" {
-		hint = "if quotes mean nothing in this file: .import --quote '' FILE TABLE"
+		hint = "if quotes mean nothing in this file: .import --quote '' FILE TABLE; if another character separates fields: --separator C"
 	}
 	return sqlerr.New(sqlerr.Invalid, "line %d of file %s %s", r.file.dialect.Skip+at.StartLine, r.file.path, what).WithHint("%s", hint)
 }

@@ -70,6 +70,9 @@ func TestOtherFiles(t *testing.T) {
 		{"empty columns of a sheet", "a,b,,,\n1,2,,,\n", "a INTEGER, b INTEGER", []string{"1 2"}, 3},
 		{"rows that end in a separator", "a,b\n1,2,\n3,4,\n", "a INTEGER, b INTEGER", []string{"1 2", "3 4"}, 1},
 		{"numbered rows", "\"a\",\"b\"\n\"1\",\"x\",2\n\"2\",\"y\",4\n", "column_1 INTEGER, a TEXT, b INTEGER", []string{"1 'x' 2", "2 'y' 4"}, 1},
+		{"numbered rows without quotes", "a\tb\n1\tx\t2\n2\ty\t4\n", "column_1 INTEGER, a TEXT, b INTEGER", []string{"1 'x' 2", "2 'y' 4"}, 1},
+		{"line end in the first name", "\"a\nb\";c\n1;2\n3;4\n", "a b INTEGER, c INTEGER", []string{"1 2", "3 4"}, 0},
+		{"another separator", "a~b\n1~2\n", "a~b TEXT", []string{"'1~2'"}, 1},
 		{"sep of tabs", "\"SEP=\t\"\r\na\tb,c\r\n1\t2\r\n", "a INTEGER, b,c INTEGER", []string{"1 2"}, 0},
 		{"mark before sep", "\ufeffsep=|\na|b\n1|2\n", "a INTEGER, b INTEGER", []string{"1 2"}, 0},
 		{"big-endian", "\xfe\xff\x00a\x00\n\x01\x41\x00\n", "a TEXT", []string{"'Ł'"}, 0},
@@ -162,6 +165,82 @@ func TestHints(t *testing.T) {
 	for text, d := range map[string]importer.Dialect{"#a,b\n1,2\n": {HasSkip: true}, "a\nx;1\ny;2\n": {HasSkip: true}, "a,,\n1,2,3\n": {HasSkip: true}} {
 		if _, err := imported(t, memory(t), importer.Options{Path: write(t, "x.csv", text), Table: "t", Dialect: d}); err != nil {
 			t.Errorf("%q as it stands: %v", text, err)
+		}
+	}
+}
+
+// TestDress imports numbers in the dress of many places, words for what is missing, and moments
+// with hours from UTC: what becomes of them, and which switches are named.
+func TestDress(t *testing.T) {
+	numbers, commas := importer.Dialect{Numbers: true}, importer.Dialect{Numbers: true, Decimal: ','}
+	tests := []struct {
+		values  string // separated by |
+		dialect importer.Dialect
+		want    string
+		notes   string
+	}{
+		{"1.250,00 €|12,50 €", importer.Dialect{}, "TEXT", "`v`: numbers but for signs of money, percent or thousands in 2 rows: --numbers --decimal ,"},
+		{"1.250,00 €|12,50 €", numbers, "TEXT", "`v`: numbers but for signs of money, percent or thousands in 2 rows: --numbers --decimal ,"},
+		{"1.250,00 €|12,50 €|- 3 250,5 zł|7%|1’000,5 Kč", commas, "REAL 1250.0 12.5 -3250.5 7.0 1000.5", ""},
+		{"1,25,000|₹12,34,567|Rs. 5|R$ 6|7円|SEK 8|9 NOK", numbers, "INTEGER 125000 1234567 5 6 7 8 9", ""},
+		{"−5|+5|5-|(1,200)|-£3|5 250", numbers, "INTEGER -5 5 -5 -1200 -3 5250", ""},
+		{"−5|+7|8", importer.Dialect{}, "TEXT", "`v`: numbers but for signs of money, percent or thousands in 2 rows: --numbers"},
+		{"01234|02345|50667", importer.Dialect{}, "TEXT", ""}, // codes, whose zeros would be lost
+		{"01234|02345|50667", numbers, "TEXT '01234' '02345' '50667'", ""},
+		{"12345678901234567890|23456789012345678901|5", importer.Dialect{}, "TEXT", ""},
+		{"1|—|#DIV/0!|2|k.A.|3", importer.Dialect{}, "TEXT", "`v`: numbers but for `#DIV/0!` in 1 row, `k.A.` in 1 row, `—` in 1 row: --null #DIV/0! --null k.A. --null —"},
+		{"1|2|3|4|5|<5|7", importer.Dialect{}, "TEXT", "`v`: numbers but for other texts in 1 row, the first in line 7"},
+		{"a1|b2|3", importer.Dialect{}, "TEXT", ""},
+		{"2024-03-22 05:00:00+00:00|2024-12-31 23:30:00-01:00", importer.Dialect{}, "TEXT '2024-03-22 05:00:00' '2025-01-01 00:30:00'", "`v`: dates as Y-m-d, stored in UTC"},
+		{"22.03.2024 05:00+0230|23.03.2024 0:15:00.5+02", importer.Dialect{}, "TEXT '2024-03-22 02:30:00' '2024-03-22 22:15:00.5'", "`v`: dates as d.m.Y, stored in UTC"},
+		{"2024-03-22 05:00:00+02|x", importer.Dialect{Dates: []string{""}}, "TEXT '2024-03-22 05:00:00+02' 'x'", ""},
+		{"Fri, 22 Mar 2024|Saturday 23 March 2024", importer.Dialect{}, "TEXT '2024-03-22' '2024-03-23'", "`v`: dates with names of months"},
+		{"22-MAR-24|1-APR-24", importer.Dialect{}, "TEXT '22-MAR-24' '1-APR-24'", "`v`: dates with a year of two digits: --date d-b-y"},
+	}
+	for _, test := range tests {
+		db := memory(t)
+		r, err := imported(t, db, importer.Options{Path: write(t, "x.csv", "v;w\n"+strings.ReplaceAll(test.values, "|", ";\n")+";\n"), Table: "t", Dialect: test.dialect})
+		if err != nil {
+			t.Errorf("%s: %v", test.values, err)
+			continue
+		}
+		kept := r.Columns[:1]
+		got := kept[0].Type
+		if strings.Contains(test.want, " ") {
+			got += " " + strings.Join(contents(t, db, "t", kept), " ")
+		}
+		if notes := strings.Join(r.Notes, "; "); got != test.want || notes != test.notes {
+			t.Errorf("%s: %s, notes %q, want %s, %q", test.values, got, notes, test.want, test.notes)
+		}
+	}
+}
+
+// TestOtherKinds: what is no text with a line of names is refused with what to do, and what looks
+// like it is taken.
+func TestOtherKinds(t *testing.T) {
+	tests := []struct{ text, want, hint string }{
+		{"PK\x03\x04\x14\x00\x06", "is a workbook or an archive", "save its sheet as CSV"},
+		{"\xd0\xcf\x11\xe0\xa1", "is a workbook or an archive", "save its sheet as CSV"},
+		{"\x1f\x8b\x08\x00", "is compressed", "ends in .gz"},
+		{"\xfd7zXZ\x00\x00", "compressed", "unpack it"},
+		{"SQLite format 3\x00\x10", "is a database", "dpsql FILE"},
+		{"\n<!DOCTYPE html>\n<html>", "web page", "as CSV"},
+		{"<?xml version=\"1.0\"?>", "XML", "as CSV"},
+		{"[{\"a\": 1}]", "JSON", "as CSV"},
+		{"a\x00;\x00b\x00\n\x001\x00;\x002\x00\n\x00", "is in UTF-16 without its mark", "--encoding utf-16le"},
+		{"a b\n\"1\" \"x\"\n", "has a quote", "--separator"},
+		{"<5,>5\n1,2\n", "", ""},
+		{"{a},[b]\n1,2\n", "", ""},
+		{"PK,b\n1,2\n", "", ""},
+	}
+	for _, test := range tests {
+		_, err := imported(t, memory(t), importer.Options{Path: write(t, "x.csv", test.text), Table: "t"})
+		e, refused := err.(*sqlerr.Error)
+		switch {
+		case test.want == "" && err != nil:
+			t.Errorf("%q: %v", test.text, err)
+		case test.want != "" && (!refused || !strings.Contains(e.Error(), test.want) || !strings.Contains(e.Hint, test.hint)):
+			t.Errorf("%q: %v, want %s, %s", test.text, err, test.want, test.hint)
 		}
 	}
 }

@@ -10,12 +10,14 @@ import (
 
 // markers are words that programs write for a value that is not there. No other word of
 // a file is quoted in what is said about it.
-var markers = []string{"na", "n/a", "#n/a", "<na>", "nan", "null", "nil", "none", "-", "--", "---", ".", "..", "?", "*", "missing", "unknown", "n.a.", "k.a.", "nd", `\n`}
+var markers = []string{"na", "n/a", "#n/a", "<na>", "nan", "null", "nil", "none", "-", "--", "---", ".", "..", "?", "*", "missing", "unknown", "refused", "n.a.", "k.a.", "n.d.", "nd", "n/d", "s/d", `\n`,
+	"—", "–", "...", "…", ":", "(null)", "#null!", "#div/0!", "#value!", "#ref!", "#num!", "н/д", "不明"}
 
 // tally counts what the fields of a column are, and what keeps a TEXT column from being
 // numbers or dates.
 type tally struct {
 	numbers, dressed, commas, others, empty int
+	marked                                  int // of the dressed, those with a decimal comma
 	line                                    int // of the first of the others
 	markers                                 map[string]int
 	dates                                   dates
@@ -50,8 +52,11 @@ func (t *tally) see(column *seen, field string, line int) {
 		t.numbers++
 	case comma && !thousands.MatchString(field):
 		t.commas++
-	case dressed(field):
+	case dressed(field, '.'):
 		t.dressed++
+	case dressed(field, ','):
+		t.dressed++
+		t.marked++
 	default:
 		if t.others++; t.others == 1 {
 			t.line = line
@@ -73,17 +78,24 @@ var (
 	dress     = sync.OnceValue(func() map[byte]*regexp.Regexp { // by the decimal mark
 		return map[byte]*regexp.Regexp{'.': dressOf(`,`, `\.`), ',': dressOf(`\.`, `,`)}
 	})
-	groups = strings.NewReplacer(",", "", ".", "", "'", "", "’", "", "\u00a0", "", "\u202f", "")
+	groups = strings.NewReplacer(",", "", ".", "", "'", "", "’", "", " ", "", "\u00a0", "", "\u202f", "")
 )
 
 // dressOf matches a number with signs of money, a percent sign or groups of thousands.
 func dressOf(group, mark string) *regexp.Regexp {
-	const money = `\s*(?:\p{Sc}|%|EUR|USD|GBP|CHF|kr)?\s*`
-	return regexp.MustCompile(`^(\(|-)?` + money + `(-)?(\d{1,3}(?:(?:` + group + `|['’\x{a0}\x{202f}])\d{3})+|\d+)(` + mark + `\d+)?` + money + `\)?$`)
+	const money = `\s*(?:\p{Sc}|%|EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|BRL|CAD|AUD|R\$|Rs\.?|kr\.?|zł|Kč|Ft|円|元)?\s*`
+	return regexp.MustCompile(`^(\(|[-+−])?` + money + `([-+−])?(\d{1,3}(?:(?:` + group + `|['’ \x{a0}\x{202f}])\d{3})+|\d{1,2}(?:` + group + `\d\d)+` + group + `\d{3}|\d+)(` +
+		mark + `\d+)?` + money + `([-)])?$`)
 }
 
-func dressed(field string) bool {
-	return dress()['.'].MatchString(field) || dress()[','].MatchString(field)
+// dressed reports whether a field is a number without its dress.
+func dressed(field string, decimal byte) bool {
+	number := plain(field, decimal)
+	if decimal == ',' {
+		number = strings.Replace(number, ",", ".", 1)
+	}
+	_, whole := integer(number)
+	return whole || isNumber(number)
 }
 
 // plain returns a number without its dress, and any other field as it is.
@@ -96,7 +108,7 @@ func plain(field string, decimal byte) string {
 		return field
 	}
 	sign := ""
-	if m[1] != "" || m[2] != "" {
+	if strings.Trim(m[1]+m[2]+m[5], "+") != "" {
 		sign = "-"
 	}
 	return sign + groups.Replace(m[3]) + m[4]
@@ -111,7 +123,7 @@ func (t *tally) notice(name string) string {
 	if t.dates.n > n {
 		kind, n, others = t.dates.kind(), t.dates.n, t.others+n
 	}
-	if n == 0 || others*10 > n {
+	if n == 0 || others*4 > n {
 		if t.empty > 0 && t.others+len(t.markers) > 0 {
 			return fmt.Sprintf("`%s`: the empty text in %s: --null '' makes it NULL", name, plural(t.empty, "row"))
 		}
@@ -149,6 +161,9 @@ func (t *tally) exceptions(numbers bool) (but, switches []string) {
 	}
 	if t.dressed > 0 && numbers {
 		but, switches = append(but, "signs of money, percent or thousands in "+plural(t.dressed, "row")), append(switches, "--numbers")
+		if t.marked > 0 && t.commas == 0 {
+			switches = append(switches, "--decimal ,")
+		}
 	}
 	return but, switches
 }
