@@ -64,6 +64,8 @@ var arrows = map[string][]string{
 	"examples/office":         {"internal/admissions"},
 	"examples/plot":           {".", "sqlerr"},
 	"web/build":               {}, // it bundles scripts
+	"web/dist":                {},
+	"web/journeys":            {"web/dist"},
 	"bench":                   {"accounting", "bench/baseline", "bench/report", "bench/workload", "engine", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "sqlfront/post", "query", "internal/pgtest"},
 	"bench/baseline":          {"mechanisms/smw", "noise", "noise/law", "query"},
 	"bench/report":            {},

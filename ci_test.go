@@ -209,10 +209,10 @@ func TestPeople(t *testing.T) {
 }
 
 // TestDependenciesAreListed: README says of each module that go.mod requires
-// directly, or that of web/build, and of each package of web/package.json what it does for us, and lists no other.
+// directly, or those of web/build and web/journeys, and of each package of web/package.json what it does for us, and lists no other.
 func TestDependenciesAreListed(t *testing.T) {
 	texts := make(map[string][]byte)
-	for _, name := range []string{"go.mod", "web/build/go.mod", "web/package.json"} {
+	for _, name := range []string{"go.mod", "web/build/go.mod", "web/journeys/go.mod", "web/package.json"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -225,7 +225,7 @@ func TestDependenciesAreListed(t *testing.T) {
 	}
 	var required, listed []string
 	for _, text := range texts {
-		for _, m := range regexp.MustCompile(`(?m)^(?:require |\t)(\S+?) v\S+$|^    "(\S+)": "\d`).FindAllStringSubmatch(string(text), -1) {
+		for _, m := range regexp.MustCompile(`(?m)^(?:require |\t)(\S+/\S+?) v\S+$|^    "(\S+)": "\d`).FindAllStringSubmatch(string(text), -1) {
 			required = append(required, m[1]+m[2])
 		}
 	}

@@ -61,6 +61,7 @@ export function chart(a: Answer, o: Options): Chart | null {
   const summary = `${a.columns[drawn]} by ${names}: ${count(points.length, "number")} from ${plain(Math.min(...points.map((p) => p.value)))} to ${plain(Math.max(...points.map((p) => p.value)))}` +
     (a.confidence && points.some((p) => p.known) ? `, with margins at ${percent(a.confidence)}` : ", no margins") + (noisy ? `; ${noisy} of ${points.length} mostly noise` : "");
   for (const style of svg.querySelectorAll("style")) style.remove(); // its rules are in the page's sheet
+  for (const part of svg.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label"); // it is one image
   svg.setAttribute("role", "img");
   svg.setAttribute("aria-label", summary);
   return { svg, summary, notes };
@@ -142,7 +143,7 @@ function sceneOf(points: Point[], a: Answer, o: Options): Scene {
   const noise = domain[0] < 0 && !points.some((p) => (p.high !== null && p.high < 0) || (!p.known && p.value < 0));
   const panels = distinct(points.map((p) => p.panel));
   const doc = o.document ?? document;
-  return { domain, panels, noise, simulated: a.simulated === true, options: { document: doc, width: o.width, className: "chart", style: { fontSize: "12px" } as never } };
+  return { domain, panels, noise, simulated: a.simulated === true, options: { document: doc, width: o.width, className: "chart" } };
 }
 
 function legend(points: Point[], a: Answer, o: Options, line: boolean, noise: boolean): string[] {

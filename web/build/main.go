@@ -52,7 +52,7 @@ func run(web string, check bool) error {
 }
 
 // entries are the bundles, by name, with their sources.
-var entries = map[string]string{"page.css": "app/page.css"}
+var entries = map[string]string{"page.js": "app/page.ts", "page.css": "app/page.css", "worker.js": "app/worker.ts"}
 
 // bundle returns the files of web/dist.
 func bundle(web string) (map[string][]byte, error) {
@@ -76,6 +76,9 @@ func bundle(web string) (map[string][]byte, error) {
 		}
 	}
 	var err error
+	if files["sqlite.wasm"], err = os.ReadFile(filepath.Join(web, "node_modules/sql.js/dist/sql-wasm-browser.wasm")); err != nil {
+		return nil, err
+	}
 	files["LICENCES.txt"], err = licences(web, packages)
 	return files, err
 }

@@ -1,0 +1,47 @@
+// The Worker of a page. Before it stands Go's wasm_exec.js.
+import initSqlJs from "sql.js";
+
+interface Go {
+  importObject: WebAssembly.Imports;
+  run(instance: WebAssembly.Instance): Promise<void>;
+}
+
+const scope = globalThis as unknown as {
+  Go: new () => Go;
+  dpsqlSQL?: unknown;
+  dpsqlOpen(card: string, payloads: Uint8Array[]): string;
+  dpsqlAsk(sql: string): string;
+  dpsqlComplete(sql: string, at: number): string;
+};
+
+// unpack reads base64 of gzip.
+async function unpack(base64: string): Promise<Uint8Array<ArrayBuffer>> {
+  const packed = Uint8Array.from(atob(base64.trim()), (c) => c.charCodeAt(0));
+  return new Uint8Array(await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
+}
+
+const functions: Record<string, (...args: never[]) => string | Promise<string>> = {
+  async open(page: { engine: string; sqlite: string; card: string; payloads: string[] }) {
+    const sqlite = page.sqlite && unpack(page.sqlite).then((wasmBinary) => initSqlJs({ wasmBinary }));
+    const go = new scope.Go();
+    const { instance } = await WebAssembly.instantiate(await unpack(page.engine), go.importObject);
+    const payloads = await Promise.all(page.payloads.map(unpack));
+    if (sqlite) scope.dpsqlSQL = await sqlite;
+    void go.run(instance); // it never ends
+    return scope.dpsqlOpen(page.card, payloads);
+  },
+  ask: (sql: string) => scope.dpsqlAsk(sql),
+  complete: (sql: string, at: number) => scope.dpsqlComplete(sql, at),
+};
+
+onmessage = async (e: MessageEvent<{ id: number; name: string; args: never[] }>) => {
+  const { id, name, args } = e.data;
+  let text: string;
+  try {
+    text = await functions[name](...args);
+  } catch (fault) {
+    const code = name === "open" ? "damaged" : "internal"; // what cannot be unpacked is not what was written
+    text = JSON.stringify({ error: { code, message: String(fault) } });
+  }
+  postMessage({ id, text });
+};
