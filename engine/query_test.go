@@ -192,7 +192,7 @@ func TestExplainSpendsNothing(t *testing.T) {
 	for _, row := range r.Rows {
 		fmt.Fprintln(&text, row...)
 	}
-	for _, want := range []string{"cells", "chosen", "live", "no column sex", "direct", "sex{'F': age{0..2: 1}}"} {
+	for _, want := range []string{"cells", "chosen", "live", "no column sex", "direct", "sex{'F': age{0 … 2: 1}}"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("EXPLAIN does not say %q:\n%s", want, &text)
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -325,4 +327,50 @@ func TestShown(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestShownSums: a query that adds up a column reads so wherever the column was declared.
+func TestShownSums(t *testing.T) {
+	columns := []query.Column{{Name: "age", Domain: must(query.NewRange(0, 90, true))}, {Name: "educ", Domain: must(query.NewRange(1, 20, false))},
+		{Name: "sex", Domain: must(query.NewList(query.TypeText, []query.Value{query.Text("F"), query.Text("M")}))},
+		{Name: "balance", Domain: must(query.NewRange(-5, 5, true))}, {Name: "zip", Domain: query.Unbounded()}}
+	for _, c := range []struct{ sum, where, want string }{
+		{"age{1..90: 1+1}", "1", "SUM(age)"},
+		{"age{1..90: 1+1}", "educ{5..16: 1}", "SUM(age) where educ 5 … 16"},
+		{"age{1..90: 1+1}", "age{17..90: 1}", "SUM(age) where age 17 … 90"},
+		{"age{1..90: 1+1}", "educ{5..16, 18: sex{'F': zip{'b', 'a': 1}}}", "SUM(age) where educ 5 … 16, 18 and sex 'F' and zip 'a', 'b'"},
+		{"age{1..90: 1+1}", "zip{NULL: 0; else: 1}", "SUM(age) where zip not NULL"},
+		{"age{1..90: 1+1}", "educ{5..16: 1; 17..20: sex{'F': 1}}", "SUM(age) where educ{5 … 16: 1; 17 … 20: sex{'F': 1}}"},
+		{"balance{-4..5: 1+1}", "educ{5..16: 1}", "SUM(balance + 5) where educ 5 … 16"},
+		{"age{0..90: 1+2}", "1", "age{0 … 90: 1+2}"},
+		{"1", "educ{5..16: 1}", "educ{5 … 16: 1}"},
+	} {
+		for _, order := range [][]int{{0, 1, 2, 3, 4}, {1, 2, 4, 0, 3}, {4, 3, 2, 1, 0}} {
+			declared := make([]query.Column, len(order))
+			for i, k := range order {
+				declared[i] = columns[k]
+			}
+			u := must(query.NewUniverse(declared))
+			where := must(query.Parse(must(query.NewUniverse(columns)), c.where))
+			q := query.All(u)
+			if sets, ok := where.Product(); ok {
+				for i, k := range order {
+					q = must(q.And(query.Where(u, i, sets[k])))
+				}
+			} else if order[1] != 1 {
+				continue
+			} else {
+				q = must(query.Parse(u, c.where))
+			}
+			got := must(must(query.Parse(u, c.sum)).And(q)).Shown(math.MaxInt)
+			if sum, where, ok := strings.Cut(got, " where "); ok { // conditions stand in declared order
+				parts := strings.Split(where, " and ")
+				slices.Sort(parts)
+				got = sum + " where " + strings.Join(parts, " and ")
+			}
+			if got != c.want {
+				t.Errorf("%s where %s, declared %v: %s, want %s", c.sum, c.where, order, got, c.want)
+			}
+		}
+	}
 }

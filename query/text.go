@@ -17,28 +17,20 @@ import (
 //
 //	sex{'F': age{30..34: 1}}
 func (q Query) String() string {
-	p := printer{u: q.u, most: math.MaxInt, names: make(map[[32]byte]int)}
+	p := printer{u: q.u, between: "..", most: math.MaxInt, names: make(map[[32]byte]int)}
 	p.count(q.root)
 	p.node(q.root)
 	return p.b.String()
 }
 
-// Shown returns the text of the query with values as people write them, or somewhat more than its first
-// bytes where it has more than most. It is not canonical, and Parse does not read it: parts that are used
-// twice are written twice.
-func (q Query) Shown(most int) string {
-	p := printer{u: q.u, shown: true, most: most}
-	p.node(q.root)
-	return p.b.String()
-}
-
 type printer struct {
-	u      *Universe
-	shown  bool // values are in the column's Form
-	most   int  // bytes that are wanted
-	b      strings.Builder
-	shared map[[32]byte]int
-	names  map[[32]byte]int
+	u       *Universe
+	shown   bool   // values are in the column's Form
+	between string // the first and the last value of a range
+	most    int    // bytes that are wanted
+	b       strings.Builder
+	shared  map[[32]byte]int
+	names   map[[32]byte]int
 }
 
 // count finds the inner nodes that more than one group leads to.
@@ -103,12 +95,12 @@ func (p *printer) groups(n *node) []group {
 	for i := 0; i < len(n.spans); {
 		if k := ramp(n.spans[i:]); room >= 0 && k >= shortestRamp && !d.Value(n.spans[i].First).IsNull() {
 			first, last := n.spans[i], n.spans[i+k-1]
-			out = append(out, group{to: first.to, values: rangeTexts(c, Range{first.First, last.Last}),
+			out = append(out, group{to: first.to, values: p.rangeTexts(c, Range{first.First, last.Last}),
 				ramp: fmt.Sprintf("%d%+d", first.to.weight, n.spans[i+1].to.weight-first.to.weight)})
 			i += k
 			continue
 		}
-		add(n.spans[i].to, func() []string { return rangeTexts(c, n.spans[i].Range) })
+		add(n.spans[i].to, func() []string { return p.rangeTexts(c, n.spans[i].Range) })
 		i++
 	}
 	for _, c := range n.cases {
@@ -149,14 +141,14 @@ func single(s span) bool { return s.First == s.Last && s.to.isLeaf() }
 
 // rangeTexts returns the texts of a range of ordinals. NULL has a text of its
 // own.
-func rangeTexts(c Column, r Range) []string {
+func (p *printer) rangeTexts(c Column, r Range) []string {
 	first := c.Domain.Value(r.First)
 	if first.IsNull() && r.First < r.Last {
-		return append([]string{"NULL"}, rangeTexts(c, Range{r.First + 1, r.Last})...)
+		return append([]string{"NULL"}, p.rangeTexts(c, Range{r.First + 1, r.Last})...)
 	}
 	text := valueText(c, first)
 	if r.First < r.Last {
-		text += ".." + valueText(c, c.Domain.Value(r.Last))
+		text += p.between + valueText(c, c.Domain.Value(r.Last))
 	}
 	return []string{text}
 }

@@ -3,54 +3,54 @@ EXPLAIN SELECT COUNT(*) FROM visits WHERE sex = 'F' AND age BETWEEN 3 AND 4;
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '56' | 20.0 | '0' | 'chosen; identity, 840 rows'
 --> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 110 left'
---> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3 … 4: 1}}'
 --> under sparse:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '56' | 20.0 | '0' | 'chosen; sparse, 65536 rows'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
 --> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 110 left'
---> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3 … 4: 1}}'
 --> under sparse, clip:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '56' | 20.0 | '0' | 'chosen; sparse, 65536 rows, 3 heavy cells published above clip 20'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
 --> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 110 left'
---> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3 … 4: 1}}'
 --> under sparse, named:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '56' | 0.0 | '0' | 'chosen; sparse, 65536 rows, 3 heavy cells named'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
 --> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 476014 left'
---> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3 … 4: 1}}'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '56' | 239.0 | '0' | 'chosen; dense, 128 rows'
 --> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.004687670417229' | 'not: SET accuracy = 50 buys it; 17 left'
---> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3 … 4: 1}}'
 --> under marginals:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'marginals' | 'sex, age, town, score' | '56' | 78.0 | '0' | 'chosen; 1 marginals of 840 cells, unbiased'
 --> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 110 left'
---> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3 … 4: 1}}'
 --> under smw, classes:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'live' | 'smw' | 'sex, age, town, score' | '56' | 25.0 | '0' | 'chosen'
 --> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 5530 left'
---> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3 … 4: 1}}'
 --> under smw, uniform:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'live' | 'smw' | 'sex, age, town, score' | '56' | 22.0 | '0' | 'chosen'
 --> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 5530 left'
---> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3 … 4: 1}}'
 --> under smw release:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'smw' | 'sex, age, town, score' | '56' | NULL | '0' | 'chosen; no error bar for this query: unverified'
 --> 'direct' | 'direct' | 'all' | 'infinite' | 50.0 | 'ρ 0.000753058854039' | 'not: SET accuracy = 50 buys it; 476014 left'
---> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3 … 4: 1}}'
 --> under direct:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'direct' | 'direct' | 'all' | 'infinite' | 100.0 | 'ρ 0.000190160494645' | 'chosen; 438 left'
---> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3..4: 1}}'
+--> 'query' | NULL | NULL | 'infinite' | NULL | NULL | 'sex{''F'': age{3 … 4: 1}}'
 EXPLAIN SELECT COUNT(*) FROM visits WHERE zip = '15213' AND age = 3;
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | NULL | NULL | '0' | 'not: no column zip'
@@ -105,66 +105,66 @@ EXPLAIN SELECT sex, COUNT(*), AVG(age) FROM visits GROUP BY sex;
 --> 'cells' | 'projection' | 'sex, age, town, score' | '252 to 280' | '45 to 238' | '0' | 'chosen for 6 of 6 queries'
 --> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 353' | 'ρ 0.001567675901722' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
---> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
+--> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: SUM(age)'
 --> under sparse:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '252 to 280' | '45 to 242' | '0' | 'chosen for 6 of 6 queries'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
 --> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 353' | 'ρ 0.001567675901722' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
---> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
+--> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: SUM(age)'
 --> under sparse, clip:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '252 to 280' | '45 to 238' | '0' | 'chosen for 6 of 6 queries'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
 --> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 353' | 'ρ 0.001567675901722' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
---> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
+--> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: SUM(age)'
 --> under sparse, named:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '252 to 280' | '6 to 18' | '0' | 'chosen for 6 of 6 queries'
 --> 'zips' | 'projection' | 'age, zip' | NULL | NULL | '0' | 'not: no column sex'
 --> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 353' | 'ρ 0.001567675901722' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
---> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
+--> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: SUM(age)'
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '252 to 280' | '532 to 2844' | '0' | 'chosen for 6 of 6 queries'
 --> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 1895' | 'ρ 0.004772251218923' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
---> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
+--> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: SUM(age)'
 --> under marginals:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'marginals' | 'sex, age, town, score' | '252 to 280' | '175 to 937' | '0' | 'chosen for 6 of 6 queries'
 --> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 618' | 'ρ 0.000878582753885' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
---> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
+--> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: SUM(age)'
 --> under smw, classes:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'live' | 'smw' | 'sex, age, town, score' | '252 to 280' | '25' | '0' | 'not: the weights of the query are larger than the mechanism''s largest, 1 (3)'
 --> 'direct' | 'direct' | 'all' | 'infinite' | NULL | NULL | 'not: the price of an average waits for its number of rows'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: the weights of the query are larger than the mechanism''s largest, 1 (live) (of 6 queries of the statement 3 cannot be answered)'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
---> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
+--> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: SUM(age)'
 --> under smw, uniform:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'live' | 'smw' | 'sex, age, town, score' | '252 to 280' | '22' | '0' | 'not: the weights of the query are larger than the mechanism''s largest, 1 (3)'
 --> 'direct' | 'direct' | 'all' | 'infinite' | NULL | NULL | 'not: the price of an average waits for its number of rows'
 --> '(none)' | NULL | NULL | NULL | NULL | NULL | 'uncovered: no release or mechanism covers this query: the weights of the query are larger than the mechanism''s largest, 1 (live) (of 6 queries of the statement 3 cannot be answered)'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
---> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
+--> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: SUM(age)'
 --> under smw release:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'smw' | 'sex, age, town, score' | '252 to 280' | '58' | '0' | 'chosen for 6 of 6 queries'
 --> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 353' | 'ρ 0.001567675901722' | 'not: SET accuracy = 50 buys it'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
---> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
+--> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: SUM(age)'
 --> under direct:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'direct' | 'direct' | 'all' | 'infinite' | NULL | NULL | 'not: the price of an average waits for its number of rows'
 --> 'first' | 'direct' | NULL | NULL | NULL | 'ρ 0.000190160494645' | 'the price follows from the number of rows, which is counted first'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
---> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: age{1..9: 1+1}'
+--> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: SUM(age)'
 EXPLAIN SELECT COUNT(*) FROM visits WHERE age = 99;
 --> candidate | kind | columns | m | margin | cost | note
 --> 'constant' | 'constant' | 'none' | '0' | 0.0 | '0' | 'chosen; no record can satisfy the query'
