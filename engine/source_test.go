@@ -220,6 +220,8 @@ func TestWrongTypesWarn(t *testing.T) {
 		{"seen", "twice INTEGER BETWEEN 0 AND 100", ""}, {"seen", `"odd ""name" INTEGER BETWEEN 0 AND 100`, whole}, {"seen", "d INTEGER BETWEEN 0 AND 100", whole},
 		{"exact", "i INTEGER BETWEEN 0 AND 100", ""}, {"exact", "a INTEGER BETWEEN 0 AND 100", ""}, {"exact", "r INTEGER BETWEEN 0 AND 100", whole},
 		{"exact", "t INTEGER BETWEEN 0 AND 100", whole},
+		{"exact", "i TEXT IN ('F', 'M', NULL)", "they match no row"}, {"exact", "r TEXT IN ('low')", "they match no row"}, {"exact", "a TEXT IN ('F', 'M')", ""},
+		{"exact", "i TEXT IN ('F', '1')", ""}, {"exact", "i TEXT IN ('F') OR OTHER", ""}, {"exact", "i TEXT", ""}, {"exact", "t TEXT IN ('F')", ""}, {"raw", "i TEXT IN ('F', 'M')", ""},
 	} {
 		r := must(t, s, `CREATE PRIVATE TABLE p (`+c.column+`) FROM `+c.from+` WITH (epsilon = 1, delta = 1e-6)`)
 		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "budget of its own") })
@@ -241,6 +243,42 @@ func TestWrongTypesWarn(t *testing.T) {
 	var n int
 	if err := plain(t, s).QueryRow(check).Scan(&n); err != nil || n != 2 {
 		t.Errorf("%s gives %d, %v, and two rows are not counted", check, n, err)
+	}
+}
+
+// TestWrongTypesWarnTogether: what is to be said of several columns is said once, and names them.
+func TestWrongTypesWarnTogether(t *testing.T) {
+	t.Parallel()
+	s := open(t, filepath.Join(t.TempDir(), "types.db"), engine.Options{}).NewSession()
+	fill(t, s, `CREATE TABLE raw (a REAL, b REAL, c REAL, "d is" REAL, e DOUBLE)`, `INSERT INTO raw VALUES (1, 1.5, 1, 1, 1), (1.5, 1, 2.5, 2, 1), (2, 2, 2, 2, 2)`)
+	for _, c := range []struct {
+		columns string
+		want    []string
+	}{
+		{`a NUMERIC(8, 2), b NUMERIC(8, 2), c NUMERIC(8, 2)`, []string{"a, b and c are declared REAL in raw: rows where one of them has more digits than its declaration are not counted; STEP rounds them"}},
+		{`a NUMERIC(8, 2), e NUMERIC(8, 2), c INTEGER BETWEEN 0 AND 9, b NUMERIC(8, 1)`, []string{"a and b are declared REAL in raw: rows where one of them has more digits",
+			"e is declared DOUBLE in raw: rows where it has more digits", `c is declared REAL in raw: rows where it is not a whole number are not counted; SELECT COUNT(*) FROM "raw" WHERE "c" <> CAST("c" AS INTEGER) tells`}},
+		{`a INTEGER BETWEEN 0 AND 9, b INTEGER BETWEEN 0 AND 9`, []string{`a and b are declared REAL in raw: rows where one of them is not a whole number are not counted; ` +
+			`SELECT COUNT(*) FROM "raw" WHERE "a" <> CAST("a" AS INTEGER) OR "b" <> CAST("b" AS INTEGER) tells how many there are`}},
+	} {
+		columns := strings.NewReplacer("NUMERIC(8, 2)", "NUMERIC(8, 2) BETWEEN 0 AND 9", "NUMERIC(8, 1)", "NUMERIC(8, 1) BETWEEN 0 AND 9").Replace(c.columns)
+		got := must(t, s, `CREATE PRIVATE TABLE p (`+columns+`) FROM raw WITH (epsilon = 1, delta = 1e-6)`).Warnings
+		if len(got) != len(c.want) {
+			t.Errorf("%s: warnings %q, want %q", columns, got, c.want)
+		}
+		for i, w := range c.want[:min(len(got), len(c.want))] {
+			if !strings.Contains(got[i], w) {
+				t.Errorf("%s: %q, want %q", columns, got[i], w)
+			}
+			_, check, _ := strings.Cut(got[i], "not counted; ")
+			if check, _, ok := strings.Cut(check, " tells"); ok {
+				var n int
+				if err := plain(t, s).QueryRow(check).Scan(&n); err != nil || n == 0 {
+					t.Errorf("%s gives %d, %v", check, n, err)
+				}
+			}
+		}
+		must(t, s, `DROP PRIVATE TABLE p`)
 	}
 }
 

@@ -309,7 +309,7 @@ func (s *Statement) CreatePrivate(ctx context.Context, st *syntax.CreatePrivate)
 		return nil, err
 	}
 	if out != nil {
-		warnings = append([]string{notShared}, out.Schema.Notes...)
+		warnings = append([]string{notShared}, together(out.Schema.Notes)...)
 		if strings.HasSuffix(out.Schema.Text, source.Apart) {
 			warnings = append(warnings, schemas.Moving)
 		}
@@ -349,7 +349,7 @@ func (s *Statement) CreatePrivate(ctx context.Context, st *syntax.CreatePrivate)
 			return sqlerr.Locate(err, st.Name.Position)
 		}
 		if in == nil {
-			misfits, err := source.Misfits(ctx, tx.SQL(), view.SourceTable(t))
+			misfits, err := misfits(ctx, tx.SQL(), view.SourceTable(t))
 			if err != nil {
 				return sqlerr.Locate(err, st.Name.Position)
 			}
