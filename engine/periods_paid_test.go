@@ -306,7 +306,7 @@ func TestExplainOfPeriodsToCome(t *testing.T) {
 		`SELECT sex, COUNT(*) FROM visits WHERE visited > '2026-05-01' GROUP BY sex`,
 	} {
 		shown := fmt.Sprint(must(t, s, `EXPLAIN `+text).Rows)
-		if !strings.Contains(shown, "'2026-05-02'..'2026-11-30'") || strings.Contains(shown, "2027") {
+		if !strings.Contains(shown, "'2026-05-02' … '2026-11-30'") || strings.Contains(shown, "2027") {
 			t.Errorf("%s: %s", text, shown)
 		}
 	}

@@ -44,6 +44,7 @@ type summed struct {
 	weight int64 // of the value that is looked at
 	failed bool  // the query has other weights
 	done   map[*node]*node
+	flats  memo[*node] // what is below the value
 }
 
 // strip returns the diagram with weights 1 in place of the values.
@@ -60,11 +61,17 @@ func (s *summed) strip(n *node) *node {
 		s.done[n] = n.mapped(n.level, s.u.columns[n.level].Domain, s.strip)
 		return s.done[n]
 	}
-	spans := make([]span, len(n.spans))
-	for i, sp := range n.spans {
-		s.weight = s.domain.Value(sp.First).n + s.plus
-		s.failed = s.failed || sp.First < sp.Last
-		spans[i] = span{sp.Range, s.flat(sp.to)}
+	var spans []span // few: the values mostly lead to the same
+	for _, sp := range n.spans {
+		s.weight, s.flats = s.domain.Value(sp.First).n+s.plus, memo[*node]{}
+		if to := s.flat(sp.to); s.failed || sp.First < sp.Last {
+			s.failed = true
+			return zero
+		} else if last := len(spans) - 1; last >= 0 && spans[last].Last+1 == sp.First && spans[last].to.equals(to) {
+			spans[last].Last = sp.Last
+		} else {
+			spans = append(spans, span{sp.Range, to})
+		}
 	}
 	m := newSpans(n.level, s.domain, spans)
 	if m.level == s.column { // records without a weight may be in it
@@ -86,10 +93,13 @@ func (s *summed) flat(n *node) *node {
 		return zero
 	case n.isLeaf():
 		return one
-	case s.done[n] == nil:
-		s.done[n] = n.mapped(n.level, s.u.columns[n.level].Domain, s.flat)
 	}
-	return s.done[n]
+	m, known := s.flats.of(n)
+	if !known {
+		m = n.mapped(n.level, s.u.columns[n.level].Domain, s.flat)
+		s.flats.note(n, m)
+	}
+	return m
 }
 
 // sum writes the sum of a column where a 0/1 query holds.

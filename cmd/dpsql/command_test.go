@@ -99,6 +99,7 @@ func TestImportSwitches(t *testing.T) {
 		{`.import a.csv --null NA t`, "imported 1 row into t (a INTEGER, b TEXT)\n", engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Nulls: []string{"NA"}}}},
 		{`.import --null NA --null - a.csv t --quote ''`, "imported 1 row into t (a INTEGER, b TEXT)\n",
 			engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Nulls: []string{"NA", "-"}, NoQuote: true}}},
+		{`.import --skip-last 3 a.csv t`, "imported 1 row into t (a INTEGER, b TEXT)\n", engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{SkipLast: 3}}},
 		{`.import --skip 2 --encoding windows-1252 a.csv t`, "imported 1 row into t (a INTEGER, b TEXT)\n",
 			engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Skip: 2, HasSkip: true, Encoding: "windows-1252"}}},
 		{`.import --date d.m.Y --date 'm/d/Y H:M' --columns a,b a.csv t`, "imported 1 row into t (a INTEGER, b TEXT)\n",

@@ -310,14 +310,14 @@ func parseImport(args []string) (engine.Import, error) {
 	}
 	if len(words) != 2 {
 		return im, sqlerr.New(sqlerr.Invalid, ".import takes a file and a table").
-			WithHint(".import [--csv|--tsv|--separator C] [--quote C] [--decimal C] [--null TEXT] [--skip N] [--encoding NAME] [--date FORM] [--columns A,B] [--numbers] [--append] [--if-missing] FILE TABLE")
+			WithHint(".import [--csv|--tsv|--separator C] [--quote C] [--decimal C] [--null TEXT] [--skip N] [--skip-last N] [--encoding NAME] [--date FORM] [--columns A,B] [--numbers] [--append] [--if-missing] FILE TABLE")
 	}
 	im.Path, im.Table = words[0], words[1]
 	return im, nil
 }
 
 // importValues are the switches of .import that take a value, with examples.
-var importValues = map[string]string{"separator": "';'", "quote": "''", "decimal": ",", "null": "NA", "skip": "2", "encoding": "windows-1252", "date": "d.m.Y", "columns": "age,sex"}
+var importValues = map[string]string{"separator": "';'", "quote": "''", "decimal": ",", "null": "NA", "skip": "2", "skip-last": "1", "encoding": "windows-1252", "date": "d.m.Y", "columns": "age,sex"}
 
 // importSwitch sets a switch without a value.
 func importSwitch(im *engine.Import, name string) error {
@@ -334,7 +334,7 @@ func importSwitch(im *engine.Import, name string) error {
 		im.Dialect.Comma = '\t'
 	default:
 		return sqlerr.New(sqlerr.Invalid, ".import has no switch --%s", name).
-			WithHint("the switches are --csv, --tsv, --separator, --quote, --decimal, --null, --skip, --encoding, --date, --columns, --numbers, --append and --if-missing")
+			WithHint("the switches are --csv, --tsv, --separator, --quote, --decimal, --null, --skip, --skip-last, --encoding, --date, --columns, --numbers, --append and --if-missing")
 	}
 	return nil
 }
@@ -360,6 +360,13 @@ func importValue(d *engine.ImportDialect, name, value string) error {
 			return sqlerr.New(sqlerr.Invalid, "--skip takes a number of lines").WithHint("as in .import --skip 2 FILE TABLE")
 		}
 		d.Skip, d.HasSkip = int(n), true
+		return nil
+	case "skip-last":
+		n, err := strconv.ParseUint(value, 10, 16)
+		if err != nil {
+			return sqlerr.New(sqlerr.Invalid, "--skip-last takes a number of lines, at most 65535").WithHint("as in .import --skip-last 1 FILE TABLE")
+		}
+		d.SkipLast = int(n)
 		return nil
 	}
 	if name == "quote" && value == "" {

@@ -14,6 +14,7 @@ type Dialect struct {
 	Encoding string // a name such as windows-1252; UTF-8 if "". A byte order mark goes before it
 	HasSkip  bool   // the names stand below the first Skip lines, whatever these look like
 	Skip     int    // without HasSkip, the lines above the names that were left out
+	SkipLast int    // the last lines that are no rows, blank ones not counted
 
 	Comma   rune // between fields: in .tsv and .tab files a tab, else the one of , ; tab | that the first line has most of
 	Quote   byte // around fields; ' if the first line quotes all names so, else "
@@ -45,7 +46,7 @@ func (d Dialect) check() error {
 		return sqlerr.New(sqlerr.Invalid, "the quote must be one ASCII character other than the field separator")
 	case d.Decimal != 0 && d.Decimal != '.' && d.Decimal != ',':
 		return sqlerr.New(sqlerr.Invalid, "the decimal mark must be a point or a comma")
-	case d.Skip < 0:
+	case d.Skip < 0 || d.SkipLast < 0:
 		return sqlerr.New(sqlerr.Invalid, "a number of lines is not below 0")
 	}
 	return nil

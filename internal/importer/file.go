@@ -104,10 +104,51 @@ func (f *file) start() (io.Reader, error) {
 			return nil, f.unreadable(err)
 		}
 	}
-	if f.quote() == '"' {
-		return buffered, nil
+	text = buffered
+	if f.dialect.SkipLast > 0 {
+		text = &butLast{from: buffered, n: f.dialect.SkipLast}
 	}
-	return swapped{buffered, f.quote()}, nil
+	if f.quote() == '"' {
+		return text, nil
+	}
+	return swapped{text, f.quote()}, nil
+}
+
+// butLast reads a text without its last n lines, and without the blank ones among and below them.
+type butLast struct {
+	from *bufio.Reader
+	n    int
+	held []string
+	full int // of the lines held, those that are not blank
+	next string
+}
+
+func (b *butLast) Read(p []byte) (int, error) {
+	for b.next == "" {
+		line, err := b.from.ReadString('\n')
+		if err == io.EOF && line != "" { // the last one
+			err = nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		b.held = append(b.held, line)
+		for b.full += full(line); b.full > b.n; b.held = b.held[1:] {
+			b.next += b.held[0]
+			b.full -= full(b.held[0])
+		}
+	}
+	n := copy(p, b.next)
+	b.next = b.next[n:]
+	return n, nil
+}
+
+// full returns 1 for a line that is not blank.
+func full(line string) int {
+	if strings.TrimSpace(line) == "" {
+		return 0
+	}
+	return 1
 }
 
 // quote returns the byte that is exchanged with ".

@@ -86,6 +86,9 @@ func (f *file) head() ([]string, error) {
 	for i, line := range lines {
 		lines[i] = strings.TrimSuffix(line, "\r")
 	}
+	for left := f.dialect.SkipLast; left > 0 && len(bytes) < mostHead && len(lines) > 1; lines = lines[:len(lines)-1] {
+		left -= full(lines[len(lines)-1])
+	}
 	return lines, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -22,8 +23,9 @@ type records struct {
 	first []string // the first record after the header, if it was not returned yet
 	err   error    // in its place
 
-	comments, below int // records that were left out: lines with #, and below the rows
-	totals          int // rows that may be sums of others
+	comments, below int    // records that were left out: lines with #, and below the rows
+	totals, last    int    // rows that may be sums of others: all, and those at the end
+	word            string // what the last of them is named, of totalWords
 }
 
 // records starts over and returns the names of the fields.
@@ -49,6 +51,7 @@ func (r *records) header() ([]string, error) {
 		return nil, err
 	}
 	names := cleaned(fields)
+	r.totals, r.last = 0, 0 // they may be named so
 	first, err := r.next(context.Background())
 	for err == nil && len(first) < len(names) && strings.HasPrefix(first[0], "#") {
 		r.comments++
@@ -96,8 +99,11 @@ func (r *records) next(ctx context.Context) ([]string, error) {
 			return nil, r.notText(r.file.dialect.Skip + line)
 		}
 	}
-	if isTotal(fields[0]) {
+	if r.last++; isTotal(fields[0]) {
 		r.totals++
+		r.word = strings.TrimSpace(fields[0])
+	} else {
+		r.last = 0
 	}
 	r.end, _ = r.csv.FieldPos(len(fields) - 1)
 	r.end += strings.Count(fields[len(fields)-1], "\n")
@@ -203,13 +209,21 @@ func (r *records) note() {
 		r.file.notes = append(r.file.notes, plural(r.below, "line")+" left out below the rows")
 	}
 	if r.totals > 0 {
-		r.file.notes = append(r.file.notes, plural(r.totals, "row")+" of `Total`, which may add up others")
+		text := plural(r.totals, "row") + " of `" + r.word + "`, which may add up others"
+		if r.last > 0 {
+			text += fmt.Sprintf(": --skip-last %d leaves out what is at the end", r.last+r.below)
+		}
+		r.file.notes = append(r.file.notes, text)
 	}
 }
 
+// totalWords name rows of sums, as Excel, SAS, R and others write them.
+var totalWords = []string{"total", "totals", "grand total", "subtotal", "sub-total", "sum", "sums", "all", "overall", "gesamt", "gesamtergebnis", "gesamtsumme",
+	"insgesamt", "summe", "total general", "total général", "total geral", "totale", "totaal", "suma", "soma", "somma", "somme", "ukupno", "razem", "итого", "合計", "合计", "总计"}
+
 // isTotal reports whether a row or a line below the rows is named as one of sums.
 func isTotal(field string) bool {
-	return len(field) < 20 && slices.Contains([]string{"total", "totals", "grand total", "subtotal", "sum"}, strings.ToLower(strings.TrimSpace(field)))
+	return len(field) < 30 && slices.Contains(totalWords, strings.ToLower(strings.TrimRight(strings.TrimSpace(field), ": ")))
 }
 
 // found returns the columns, and notes what was decided and noticed of them.

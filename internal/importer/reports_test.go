@@ -107,6 +107,44 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
+// TestSkipLast leaves out the last lines, whatever they look like, and says when that may be wanted.
+func TestSkipLast(t *testing.T) {
+	const rows = "ward,age\nnorth,34\nsouth,51\n"
+	for _, test := range []struct {
+		name, text string
+		last       int
+		notes      string
+		rows       int // -1 for a refusal
+	}{
+		{"none", rows, 0, "", 2},
+		{"a row", rows, 1, "", 1},
+		{"a total", rows + "Total,85\n", 0, "1 row of `Total`, which may add up others: --skip-last 1 leaves out what is at the end", 3},
+		{"that total", rows + "Total,85\n", 1, "", 2},
+		{"without a line end", rows + "Total,85", 1, "", 2},
+		{"blank lines below", rows + "Total,85\r\n\r\n  \n", 1, "", 2},
+		{"blank lines among them", rows + "Total,85\n\nSource: an \"office\n", 2, "", 2},
+		{"in other languages", rows + "Summe:,85\nGesamt,85\n", 0, "2 rows of `Gesamt`, which may add up others: --skip-last 2 leaves out what is at the end", 4},
+		{"of two kinds", rows + "Grand Total,85\n\nSource: x\n", 0, "1 line left out below the rows; 1 row of `Grand Total`, which may add up others: --skip-last 2 leaves out what is at the end", 3},
+		{"among rows", "ward,age\nnorth,34\nTotal,34\nsouth,51\n", 0, "1 row of `Total`, which may add up others", 3},
+		{"a column of that name", "Total,age\n1,34\n2,51\n", 0, "", 2},
+		{"CR", strings.ReplaceAll(rows+"Sum,85\n", "\n", "\r"), 1, "lines end in CR", 2},
+		{"other quotes", "'ward','age'\n'north',34\n'south',51\n'Total',85\n", 1, "", 2},
+		{"more than there are", rows, 3, "", -1},
+	} {
+		db := memory(t)
+		r, err := imported(t, db, importer.Options{Path: write(t, "x.csv", test.text), Table: "t", Dialect: importer.Dialect{SkipLast: test.last}})
+		if test.rows < 0 && sqlerr.CodeOf(err) == sqlerr.Invalid {
+			continue
+		}
+		if got := strings.Join(r.Notes, "; "); err != nil || r.Rows != int64(test.rows) || got != test.notes {
+			t.Errorf("%s: %d rows, %q, %v; want %d, %q", test.name, r.Rows, got, err, test.rows, test.notes)
+		}
+		if test.last > 0 && err == nil && r.Columns[1].Type != "INTEGER" {
+			t.Errorf("%s: %v", test.name, r.Columns)
+		}
+	}
+}
+
 // TestColumns: of a text and of a Parquet file, the columns that are asked for.
 func TestColumns(t *testing.T) {
 	type row struct {
