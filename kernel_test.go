@@ -114,7 +114,7 @@ var walls = []wall{
 	{"counts what a declaration loses", "source.", regexp.MustCompile(`\bsource\.Outside\(`), map[string]string{
 		"engine/db.go": "CHECK, a curator's own look at raw rows"}},
 	{"reaches around types", "", regexp.MustCompile(`"unsafe"|//go:linkname|"plugin"`), map[string]string{
-		"sqlfront/around/database.go": "sets a limit of SQLite's"}},
+		"sqlfront/around/native.go": "sets a limit of SQLite's"}},
 }
 
 // breaches returns which walls the text of a file breaks, in words.
