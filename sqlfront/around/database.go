@@ -3,7 +3,6 @@ package around
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,9 +11,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	sqlite "modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"dpsql/internal/calendar"
 	"dpsql/internal/places"
@@ -52,10 +48,31 @@ func (db *Database) limited(ctx context.Context) (context.Context, context.Cance
 	return context.WithTimeout(ctx, cmp.Or(db.time, maxTime))
 }
 
+// sqlite is a connection to an SQLite with an empty database in memory: the program's, or that of a
+// page, see connect.
+type sqlite interface {
+	// exec runs a script: once, or once for each row of arguments, all in one transaction.
+	exec(ctx context.Context, script string, rows ...[]any) error
+	// read runs a statement, and gives each row to a function, whose error ends it. Without a
+	// function it compiles only. It returns the names of the columns.
+	read(ctx context.Context, statement string, args []any, row func([]any) error) (names []string, err error)
+	close()
+}
+
+// action is what SQLite wants to do while it compiles a statement.
+type action int
+
+const (
+	otherAction  action = iota // which is allowed to this package alone
+	selectAction               // a SELECT, or WITH RECURSIVE
+	callAction                 // of a function
+	readAction                 // of a table's column
+	insertAction               // into a table
+)
+
 // connection is a database in memory with the copies of some tables.
 type connection struct {
-	pool    *sql.DB
-	conn    *sql.Conn
+	sqlite
 	version any
 	tables  map[string][]column // by folded name
 	made    map[string]made     // the tables in temp, by folded name
@@ -191,6 +208,16 @@ func (db *Database) places() *places.Places[int64] {
 	return db.room
 }
 
+// open returns a connection without tables.
+func open(ctx context.Context) (*connection, error) {
+	c := &connection{tables: make(map[string][]column), made: make(map[string]made)}
+	var err error
+	if c.sqlite, err = connect(ctx, c.may); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
 // loaded returns a connection with the statement's tables. If they do not fit beside those
 // that an idle connection has, they get a connection of their own.
 func (db *Database) loaded(ctx context.Context, s *Statement, from Source) (*connection, error) {
@@ -311,7 +338,10 @@ func (c *connection) place(ctx context.Context, s *Statement, cores []*Table, re
 		}
 		c.made[folded] = want
 	}
-	return c.unguarded(ctx, script.String())
+	if script.Len() == 0 {
+		return nil
+	}
+	return c.exec(ctx, script.String())
 }
 
 // fill inserts the rows of a statement's cores.
@@ -330,7 +360,7 @@ func (c *connection) empty(ctx context.Context) error {
 	for _, have := range c.made {
 		script.WriteString("DELETE FROM temp." + query.Quoted(have.name) + ";")
 	}
-	return c.unguarded(ctx, script.String())
+	return c.exec(ctx, script.String())
 }
 
 // copy creates and fills the copy of a public table.
@@ -370,34 +400,26 @@ func (t *Table) declared() []string {
 // and has one more column with the numbers of the rows, by which Lineage finds them. It is called as
 // the core is, a name that the statement does not have.
 func (c *connection) insert(ctx context.Context, schema string, t *Table, create string) error {
-	tx, err := c.conn.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
 	if create != "" {
-		if _, err := tx.ExecContext(ctx, create); err != nil {
+		if err := c.exec(ctx, create); err != nil {
 			return t.failed(ctx, err)
 		}
 	}
-	width := len(t.Columns)
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	width, rows := len(t.Columns), t.Rows
 	if create == "" {
 		width++
+		rows = make([][]any, len(t.Rows))
+		for i, row := range t.Rows {
+			rows[i] = append(slices.Clip(row), int64(i))
+		}
 	}
-	insert, err := tx.PrepareContext(ctx, "INSERT INTO "+schema+"."+query.Quoted(t.Name)+" VALUES (?"+strings.Repeat(", ?", width-1)+")")
-	if err != nil {
+	if err := c.exec(ctx, "INSERT INTO "+schema+"."+query.Quoted(t.Name)+" VALUES (?"+strings.Repeat(", ?", width-1)+")", rows...); err != nil {
 		return t.failed(ctx, err)
 	}
-	defer insert.Close()
-	for i, row := range t.Rows {
-		if create == "" {
-			row = append(slices.Clip(row), int64(i))
-		}
-		if _, err := insert.ExecContext(ctx, row...); err != nil {
-			return t.failed(ctx, err)
-		}
-	}
-	return tx.Commit()
+	return nil
 }
 
 // failed returns the error for a table that cannot be copied.
@@ -405,12 +427,34 @@ func (t *Table) failed(ctx context.Context, err error) error {
 	switch code := codeOf(err); {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case code == sqlite3.SQLITE_FULL || code == sqlite3.SQLITE_NOMEM:
+	case code == codeFull || code == codeNoMemory:
 		return errFull
-	case code == sqlite3.SQLITE_TOOBIG:
+	case code == codeTooBig:
 		return sqlerr.New(sqlerr.Unsupported, "a row of %s has more than %d KiB", t.Name, maxLength>>10).WithHint("make a public view without the long column")
 	}
 	return sqlerr.New(sqlerr.Internal, "the public table %s cannot be copied", t.Name)
+}
+
+// may is the authorizer, which SQLite asks while it compiles. While a statement runs, it allows
+// this to read, and its result to be inserted into a table of temp, which the statement cannot
+// name.
+func (c *connection) may(do action, name, of, database string) bool {
+	s := c.running
+	if s == nil {
+		return true
+	}
+	switch do {
+	case selectAction:
+		return true
+	case callAction:
+		_, allowed := functions()[strings.ToLower(of)]
+		return allowed
+	case readAction:
+		return c.readable(s, name, of, database)
+	case insertAction:
+		return name == s.resultTable() && database == "temp"
+	}
+	return false
 }
 
 // resultTable returns a name that the statement does not have.
@@ -505,10 +549,10 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, from Source
 	}
 	result := "temp." + query.Quoted(s.resultTable())
 	c.running = s
-	_, err := c.conn.ExecContext(limited, first+"INSERT INTO "+result+" "+l.text, args...)
+	err := c.exec(limited, "INSERT INTO "+result+" "+l.text, args)
 	c.running = nil
 	if err != nil {
-		if code := codeOf(err); l.hidden > 0 && limited.Err() == nil && (code == sqlite3.SQLITE_ERROR || code == sqlite3.SQLITE_AUTH) {
+		if code := codeOf(err); l.hidden > 0 && limited.Err() == nil && (code == codeError || code == codeAuth) {
 			if err := c.empty(limited); err != nil {
 				return nil, s.failure(ctx, limited, err)
 			}
@@ -517,7 +561,7 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, from Source
 		}
 		return nil, s.failure(ctx, limited, err)
 	}
-	out, kinds, err := c.read(ctx, "SELECT * FROM "+result+" ORDER BY rowid", len(names)+l.hidden)
+	out, kinds, err := c.rows(ctx, "SELECT * FROM "+result+" ORDER BY rowid", len(names)+l.hidden)
 	if err != nil {
 		return nil, err
 	}
@@ -573,42 +617,35 @@ func (c *connection) named(ctx, limited context.Context, s *Statement, cores []*
 	}
 	c.running = s
 	defer func() { c.running = nil }()
-	names, err := c.compiled(limited, s, args)
+	err := c.exec(limited, "EXPLAIN "+s.text, args)
+	if err != nil {
+		return nil, s.failure(ctx, limited, err)
+	}
+	names, err := c.sqlite.read(limited, s.text, nil, nil)
 	if err != nil {
 		return nil, s.failure(ctx, limited, err)
 	}
 	return names, nil
 }
 
-// read reads the rows of a table, and the kinds of its columns.
-func (c *connection) read(ctx context.Context, statement string, columns int, args ...any) (*Result, []types.Type, error) {
-	rows, err := c.conn.QueryContext(ctx, statement, args...)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer rows.Close()
+// rows reads the rows of a table, and the kinds of its columns.
+func (c *connection) rows(ctx context.Context, statement string, columns int, args ...any) (*Result, []types.Type, error) {
 	out, kinds := &Result{}, make([]types.Type, columns)
 	for i := range kinds {
 		kinds[i] = types.Null
 	}
-	for rows.Next() {
-		row, into := make([]any, columns), make([]any, columns)
-		for i := range row {
-			into[i] = &row[i]
-		}
-		if err := rows.Scan(into...); err != nil {
-			return nil, nil, err
-		}
+	_, err := c.sqlite.read(ctx, statement, args, func(row []any) error {
 		for i := range row {
 			row[i] = shown(row[i])
 			kinds[i] = dialect().Common(kinds[i], kindOf(row[i]))
 		}
 		if out.Rows = append(out.Rows, row); len(out.Rows) > maxRows {
-			return nil, nil, sqlerr.New(sqlerr.Unsupported, "a result of more than %d rows is outside the dialect", maxRows).
+			return sqlerr.New(sqlerr.Unsupported, "a result of more than %d rows is outside the dialect", maxRows).
 				WithHint("add a condition or LIMIT")
 		}
-	}
-	return out, kinds, rows.Err()
+		return nil
+	})
+	return out, kinds, err
 }
 
 // shown returns a value of a result. A BLOB appears as SQLite's quote writes it.
@@ -619,8 +656,21 @@ func shown(v any) any {
 	return v
 }
 
+// The result codes of SQLite that say something of a statement.
+const (
+	codeError     = 1
+	codeNoMemory  = 7
+	codeInterrupt = 9
+	codeFull      = 13
+	codeTooBig    = 18
+	codeMismatch  = 20
+	codeAuth      = 23
+	codeRange     = 25
+)
+
+// codeOf returns SQLite's code of an error that has one, or 0.
 func codeOf(err error) int {
-	var e *sqlite.Error
+	var e interface{ Code() int }
 	if errors.As(err, &e) {
 		return e.Code() & 0xff
 	}
@@ -637,17 +687,17 @@ func (s *Statement) failure(ctx, limited context.Context, err error) error {
 		return ctx.Err()
 	case errors.As(err, &own):
 		return own
-	case limited.Err() != nil || code == sqlite3.SQLITE_INTERRUPT:
+	case limited.Err() != nil || code == codeInterrupt:
 		return sqlerr.New(sqlerr.Unsupported, "%s that runs longer than %s is outside the dialect", s.about(), maxTime).
 			WithHint("does a recursive query have an end? does every join have a condition?")
-	case code == sqlite3.SQLITE_FULL || code == sqlite3.SQLITE_NOMEM:
+	case code == codeFull || code == codeNoMemory:
 		return sqlerr.New(sqlerr.Unsupported, "%s that needs this much memory, or has a result of more than %d MiB, is outside the dialect", s.about(), maxResult*4/1024).
 			WithHint("add a condition or LIMIT")
-	case code == sqlite3.SQLITE_TOOBIG:
+	case code == codeTooBig:
 		return sqlerr.New(sqlerr.Unsupported, "a text or row of more than %d KiB is outside the dialect", maxLength>>10)
-	case code == sqlite3.SQLITE_AUTH:
+	case code == codeAuth:
 		return sqlerr.New(sqlerr.Unsupported, "%s", words(err)).WithHint("it may read columns of public tables, and call the functions that docs/sql/public.md lists")
-	case code == sqlite3.SQLITE_ERROR || code == sqlite3.SQLITE_RANGE || code == sqlite3.SQLITE_MISMATCH:
+	case code == codeError || code == codeRange || code == codeMismatch:
 		text := words(err)
 		if named, _, quoted := strings.Cut(text, " - should this be a string"); quoted {
 			name := strings.Trim(strings.TrimPrefix(named, "no such column: "), `"`)

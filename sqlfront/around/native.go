@@ -1,15 +1,16 @@
+//go:build !js
+
 package around
 
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"unsafe"
 
-	sqlite "modernc.org/sqlite"
+	modernc "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"dpsql/internal/calendar"
@@ -50,12 +51,19 @@ const name = "file:surround?vfs=memdb&_dqs=0&_defensive=1" +
 const driver = "dpsql surround"
 
 var register = sync.OnceValue(func() error {
-	d := &sqlite.Driver{}
+	d := &modernc.Driver{}
 	sql.Register(driver, d)
 	return d.RegisterCollationUtf8("moment", func(x, y string) int { return strings.Compare(calendar.Canonical(x), calendar.Canonical(y)) })
 })
 
-func open(ctx context.Context) (*connection, error) {
+// native is a connection to the program's own SQLite.
+type native struct {
+	pool *sql.DB
+	conn *sql.Conn
+}
+
+// connect returns a connection that asks may while it compiles.
+func connect(ctx context.Context, may func(do action, name, of, database string) bool) (sqlite, error) {
 	if !isLimited {
 		return nil, errNoLimit
 	}
@@ -66,18 +74,18 @@ func open(ctx context.Context) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &connection{pool: pool, tables: make(map[string][]column), made: make(map[string]made)}
+	c := &native{pool: pool}
 	c.pool.SetMaxOpenConns(1)
 	if c.conn, err = c.pool.Conn(ctx); err == nil {
 		_, err = c.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA main.max_page_count = %d; PRAGMA temp.max_page_count = %d", maxPages, maxResult))
 	}
 	for id, limit := range limits {
 		if err == nil {
-			_, err = sqlite.Limit(c.conn, id, limit)
+			_, err = modernc.Limit(c.conn, id, limit)
 		}
 	}
 	if err == nil {
-		err = c.authorize()
+		err = c.authorize(may)
 	}
 	if err != nil {
 		c.close()
@@ -86,44 +94,32 @@ func open(ctx context.Context) (*connection, error) {
 	return c, nil
 }
 
-func (c *connection) close() {
+func (c *native) close() {
 	if c.conn != nil {
 		c.conn.Close()
 	}
 	c.pool.Close()
 }
 
-// authorize sets the authorizer. SQLite asks it while it compiles. While a statement runs, it
-// allows this to read, and its result to be inserted into a table of temp, which the statement
-// cannot name.
-func (c *connection) authorize() error {
-	may := func(action sqlite.AuthorizerActionCode, arg1, arg2, database, trigger string) sqlite.AuthorizerReturnCode {
-		s := c.running
-		allowed := s == nil
-		if allowed {
-			return sqlite.AuthorizerOK
-		}
-		switch action {
-		case sqlite.AuthSelect, sqlite.AuthRecursive:
-			allowed = true
-		case sqlite.AuthFunction:
-			_, allowed = functions()[strings.ToLower(arg2)]
-		case sqlite.AuthRead:
-			allowed = c.readable(s, arg1, arg2, database)
-		case sqlite.AuthInsert:
-			allowed = arg1 == s.resultTable() && database == "temp"
-		}
-		if !allowed {
-			return sqlite.AuthorizerDeny
-		}
-		return sqlite.AuthorizerOK
-	}
+// actions are SQLite's codes of what statements may do.
+var actions = map[modernc.AuthorizerActionCode]action{
+	modernc.AuthSelect: selectAction, modernc.AuthRecursive: selectAction,
+	modernc.AuthFunction: callAction, modernc.AuthRead: readAction, modernc.AuthInsert: insertAction,
+}
+
+// authorize sets the authorizer.
+func (c *native) authorize(may func(do action, name, of, database string) bool) error {
 	return c.conn.Raw(func(raw any) error {
-		r, ok := raw.(sqlite.AuthorizerRegisterer)
+		r, ok := raw.(modernc.AuthorizerRegisterer)
 		if !ok {
 			return sqlerr.New(sqlerr.Internal, "the SQLite driver has no authorizer")
 		}
-		return r.RegisterAuthorizer(may)
+		return r.RegisterAuthorizer(func(action modernc.AuthorizerActionCode, name, of, database, _ string) modernc.AuthorizerReturnCode {
+			if may(actions[action], name, of, database) {
+				return modernc.AuthorizerOK
+			}
+			return modernc.AuthorizerDeny
+		})
 	})
 }
 
@@ -131,32 +127,82 @@ func (c *connection) authorize() error {
 // at once, and the others where it can stop them.
 const first = "SELECT 1;\n"
 
-// compiled compiles a statement that is allowed.
-func (c *connection) compiled(limited context.Context, s *Statement, args []any) (names []string, err error) {
-	if _, err := c.conn.ExecContext(limited, first+"EXPLAIN "+s.text, args...); err != nil {
+// exec implements sqlite.
+func (c *native) exec(ctx context.Context, script string, rows ...[]any) error {
+	if len(rows) > 1 {
+		return c.each(ctx, script, rows)
+	}
+	var args []any
+	if len(rows) == 1 {
+		args = rows[0]
+	}
+	_, err := c.conn.ExecContext(ctx, first+script, args...)
+	return err
+}
+
+// each runs a statement once for each row of arguments.
+func (c *native) each(ctx context.Context, statement string, rows [][]any) error {
+	tx, err := c.conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	prepared, err := tx.PrepareContext(ctx, statement)
+	if err != nil {
+		return err
+	}
+	defer prepared.Close()
+	for _, row := range rows {
+		if _, err := prepared.ExecContext(ctx, row...); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
+// read implements sqlite.
+func (c *native) read(ctx context.Context, statement string, args []any, row func([]any) error) ([]string, error) {
+	if row == nil {
+		return c.names(statement)
+	}
+	rows, err := c.conn.QueryContext(ctx, statement, args...)
+	if err != nil {
 		return nil, err
 	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		values, into := make([]any, len(names)), make([]any, len(names))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		if err := row(values); err != nil {
+			return nil, err
+		}
+	}
+	return names, rows.Err()
+}
+
+// names compiles a statement, and returns the names of its columns.
+func (c *native) names(statement string) (names []string, err error) {
 	err = c.conn.Raw(func(raw any) error {
 		describer, ok := raw.(interface {
-			ColumnInfo(string) ([]sqlite.ColumnInfo, error)
+			ColumnInfo(string) ([]modernc.ColumnInfo, error)
 		})
 		if !ok {
-			return errors.New("the SQLite driver does not describe columns")
+			return sqlerr.New(sqlerr.Internal, "the SQLite driver does not describe columns")
 		}
-		infos, err := describer.ColumnInfo(s.text)
+		infos, err := describer.ColumnInfo(statement)
 		for _, i := range infos {
 			names = append(names, i.Name)
 		}
 		return err
 	})
 	return names, err
-}
-
-// unguarded runs statements of this package.
-func (c *connection) unguarded(ctx context.Context, script string) error {
-	if script == "" {
-		return nil
-	}
-	_, err := c.conn.ExecContext(ctx, script)
-	return err
 }
