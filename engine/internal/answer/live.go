@@ -323,7 +323,7 @@ func (m *LiveMechanisms) giveBack(db *Database, closing bool) error {
 	if sqlerr.CodeOf(err) == sqlerr.Busy && !closing && m.Lease.Held() {
 		return nil // nothing is lost: the lease stays, and the timer tries again
 	}
-	m.memory.clear()
+	m.memory.stored()
 	for id, l := range m.byID {
 		l.open = false
 		l.paid.End()                 // the next lease resumes the run with its own receipt

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -195,17 +196,22 @@ type paramsResult struct {
 // they are stored when the lease is given back. A crash loses them together with their
 // run.
 type answerMemory struct {
-	mu    sync.RWMutex
-	byKey map[answerKey][]catalog.Answer
+	mu          sync.RWMutex
+	byKey       map[answerKey][]catalog.Answer
+	storedByNow map[answerKey][]catalog.Answer // of the lease before
 }
 
-func (m *answerMemory) find(r Request) []catalog.Answer {
+// find returns the answers to a request, with those that were stored since it was found that none are.
+func (m *answerMemory) find(r Request) (answers []catalog.Answer) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if len(m.byKey) == 0 {
-		return nil
+	if len(m.byKey) > 0 {
+		answers = m.byKey[keyOf(r)]
 	}
-	return m.byKey[keyOf(r)]
+	if r.fresh && len(m.storedByNow) > 0 {
+		answers = slices.Concat(m.storedByNow[keyOf(r)], answers)
+	}
+	return answers
 }
 
 func (m *answerMemory) put(r Request, a catalog.Answer) {
@@ -230,10 +236,11 @@ func (m *answerMemory) all() map[int64][]catalog.Answer {
 	return out
 }
 
-func (m *answerMemory) clear() {
+// stored ends a lease whose answers are stored. Statements that began before still find them here.
+func (m *answerMemory) stored() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	clear(m.byKey)
+	m.byKey, m.storedByNow = nil, m.byKey
 }
 
 // LiveMechanisms holds the interactive mechanisms of this process. The lease makes this
@@ -409,14 +416,14 @@ func (db *Database) ofRelease(ctx context.Context, r Request, rel *catalog.Relea
 }
 
 // storedAnswers returns the answers that are stored, and those that the present lease
-// remembers.
-func (db *Database) storedAnswers(ctx context.Context, r Request) (answers []catalog.Answer, err error) {
-	if !r.fresh {
-		if answers, err = db.store.Answers(ctx, r.Table.ID, r.text()); err != nil {
-			return nil, err
-		}
+// remembers. These come first: they may be stored in between.
+func (db *Database) storedAnswers(ctx context.Context, r Request) ([]catalog.Answer, error) {
+	remembered := db.Live.memory.find(r)
+	if r.fresh {
+		return remembered, nil
 	}
-	return append(answers, db.Live.memory.find(r)...), nil
+	answers, err := db.store.Answers(ctx, r.Table.ID, r.text())
+	return append(answers, remembered...), err
 }
 
 // estimate is Estimate for a direct answer to a request.
