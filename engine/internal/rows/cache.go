@@ -17,8 +17,8 @@ import (
 	"dpsql/source"
 )
 
-// Cache keeps the counts of occupied cells in memory, so that counting a query takes a few
-// look-ups. The counts are private. They appear in no result; only the time of a query shows whether they are used.
+// Cache keeps the counts of occupied cells in memory, so that counting a query takes a few look-ups. The counts are private. They
+// appear in no result; only the time of a query shows whether they are used.
 //
 // Cells are loaded when it pays: once the counts pushed down to SQLite since the last load took as long as a load would. So the
 // total time is at most about twice that of perfect foresight. Cells serve only while nothing outside the catalog was committed
@@ -58,8 +58,7 @@ const (
 	overflow  = 10 * time.Minute // the price of loading after the cells turned out too many
 )
 
-// KeyOfCells returns the key of a table, which may be cut to some periods, and columns. Nil means
-// all columns.
+// KeyOfCells returns the key of a table, which may be cut to some periods, and columns. Nil means all columns.
 func KeyOfCells(t *view.Table, columns []int) CellsKey {
 	return CellsKey{t.ID, t.Part, fmt.Sprint(columns)}
 }
@@ -82,20 +81,18 @@ func (c *Cache) NoteWork(k CellsKey, took time.Duration) {
 	c.Get(k).Spent += took
 }
 
-// currentCells returns the cells as they are now, and loads them if that pays. Nil means
-// that SQLite should count.
-func (r reading) currentCells(ctx context.Context, columns []int, q query.Query) (*source.Histogram, error) {
-	t := r.table
-	if !q.Universe().Coded() {
-		if _, ok := q.SizeWithin(maxProbes); !ok {
-			return nil, nil
-		}
+// currentCells returns the cells as they are now, and loads them if that pays. Nil means that SQLite should count. Several
+// queries read their cells in any case, which are kept.
+func (r reading) currentCells(ctx context.Context, columns []int, queries []query.Query) (*source.Histogram, error) {
+	t, coded := r.table, queries[0].Universe().Coded()
+	if !coded && !probed(queries) {
+		return nil, nil
 	}
 	c, k := &r.reader.Cache, KeyOfCells(t, columns)
 	c.Mu.Lock()
 	s := *c.Get(k)
 	c.Mu.Unlock()
-	mayLoad := !r.steady && s.pays(t)
+	mayLoad := !r.steady && (s.pays(t) || len(queries) > 1 && coded && !t.HasPeriods() && s.Price < overflow)
 	if s.Histogram == nil && !mayLoad {
 		return nil, nil
 	}
@@ -117,8 +114,7 @@ func (r reading) currentCells(ctx context.Context, columns []int, q query.Query)
 }
 
 // recheck refuses a source that changed, as reading its rows would. The result holds until the next commit. Nothing outside the
-// catalog was committed since the cells were read, so the schema is looked at once. After that only the tables it reads are
-// checked: each must still be public or covered by the budget.
+// catalog was committed since the cells were read. So only the tables that it reads are checked: each must still be covered.
 func (r reading) recheck(ctx context.Context, k CellsKey, bases []string, file catalog.Version) error {
 	bases, err := schemas.StillCovered(ctx, r.reader.store, r.table, bases)
 	if err != nil {
@@ -130,6 +126,13 @@ func (r reading) recheck(ctx context.Context, k CellsKey, bases []string, file c
 	s := c.Get(k)
 	s.checked, s.bases = file, bases
 	return nil
+}
+
+// overflows reports whether the cells of a key turned out too many.
+func (c *Cache) overflows(k CellsKey) bool {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	return c.Get(k).Price == overflow
 }
 
 // pays reports whether push-down has taken as long as loading would.
@@ -145,8 +148,7 @@ func (s *Cells) pays(t *view.Table) bool {
 	return s.Spent >= price
 }
 
-// loadCells reads the cells on one snapshot, and keeps them if nothing was
-// committed meanwhile. Others push down in the meantime.
+// loadCells reads the cells on one snapshot, and keeps them if nothing was committed meanwhile. Others push down then.
 func (r reading) loadCells(ctx context.Context, columns []int, before catalog.RowsVersion) (*source.Histogram, error) {
 	t := r.table
 	c, k := &r.reader.Cache, KeyOfCells(t, columns)
@@ -189,8 +191,7 @@ func (c *Cache) begin(k CellsKey) bool {
 	return true
 }
 
-// end keeps the cells that were loaded. If the cache holds too many, it drops all
-// others.
+// end keeps the cells that were loaded. If the cache holds too many, it drops all others.
 func (c *Cache) end(k CellsKey, h *source.Histogram, at catalog.RowsVersion, price time.Duration) {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
@@ -222,32 +223,41 @@ func (c *Cache) drop(k CellsKey, stale *source.Histogram) {
 	}
 }
 
-// clear forgets everything, times included.
-func (c *Cache) clear() {
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
-	c.byKey, c.Held = nil, 0
-}
-
-// count is Snapshot.Count.
-func (r reading) count(ctx context.Context, q query.Query, columns []int, narrow query.Query) (int64, error) {
+// count returns the counts of queries. narrow are the same over the columns; see Snapshot.Count.
+func (r reading) count(ctx context.Context, queries []query.Query, columns []int, narrow []query.Query) ([]int64, error) {
 	if r.outside != nil {
-		return r.countRows(ctx, q)
+		return r.countNow(ctx, queries)
 	}
 	h, err := r.currentCells(ctx, columns, narrow)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	if h != nil {
-		if n, ok := h.Count(narrow); ok {
-			return n, nil
+		if counts, ok := countIn(h, narrow); ok {
+			return counts, nil
 		}
 	}
 	start := time.Now()
-	n, err := r.countRows(ctx, q)
+	counts, err := r.countNow(ctx, queries)
 	r.reader.Cache.NoteWork(KeyOfCells(r.table, columns), time.Since(start))
-	return n, err
+	return counts, err
 }
 
-// Forget drops all counts in memory.
-func (r *Reader) Forget() { r.Cache.clear() }
+// countIn counts queries in cells. It returns false if that takes too long.
+func countIn(h *source.Histogram, queries []query.Query) (counts []int64, ok bool) {
+	for _, q := range queries {
+		n, ok := h.Count(q)
+		if !ok {
+			return nil, false
+		}
+		counts = append(counts, n)
+	}
+	return counts, true
+}
+
+// Forget drops all counts in memory, and what they took.
+func (r *Reader) Forget() {
+	r.Cache.Mu.Lock()
+	defer r.Cache.Mu.Unlock()
+	r.Cache.byKey, r.Cache.Held = nil, 0
+}

@@ -1,6 +1,5 @@
-// Package rows is the only reader of private rows. Every reading takes a *pay.Receipt,
-// which only package pay can fill, after the charge is on disk. The results are true
-// counts: they must pass a mechanism before anyone sees them.
+// Package rows is the only reader of private rows. Every reading takes a *pay.Receipt, which only package pay can fill, after
+// the charge is on disk. The results are true counts: they must pass a mechanism before anyone sees them.
 package rows
 
 import (
@@ -27,8 +26,7 @@ import (
 	"dpsql/sqlerr"
 )
 
-// Reader reads the rows of one database: those in its file, and those of its sources
-// outside the file.
+// Reader reads the rows of one database: those in its file, and those of its sources outside the file.
 type Reader struct {
 	Dial  func(kind, dsn string) (Pool, error) // connects to a source; replaced in tests
 	Cache Cache
@@ -46,10 +44,9 @@ func NewReader(store *catalog.Store) *Reader {
 // Refusing returns a reader that opens no snapshot.
 func Refusing(why error) *Reader { return &Reader{never: why} }
 
-// Snapshot is one state of a table's rows. A statement charges for it and then reads
-// it. Charge and reading belong to the same snapshot, so nothing is charged for rows
-// that cannot be reached or that no longer match the declaration. A Snapshot serves one
-// goroutine and must not be used after the function that got it returns.
+// Snapshot is one state of a table's rows. A statement charges for it and then reads it. Charge and reading belong to the same
+// snapshot, so nothing is charged for rows that cannot be reached or that no longer match the declaration. A Snapshot serves
+// one goroutine and must not be used after the function that got it returns.
 type Snapshot struct {
 	reader  *Reader
 	table   *view.Table
@@ -58,17 +55,15 @@ type Snapshot struct {
 	steady  bool
 }
 
-// OnSnapshot calls do with a snapshot of the table's rows. For a table outside the file,
-// one transaction of its server stays open meanwhile. The schema was checked in that
-// transaction. A table of the file is checked by Unchanged, in the transaction that
-// charges, and again in each transaction that reads.
+// OnSnapshot calls do with a snapshot of the table's rows. For a table outside the file, one transaction of its server stays
+// open meanwhile. The schema was checked in that transaction. A table of the file is checked by Unchanged, in the transaction
+// that charges, and again in each transaction that reads.
 func (r *Reader) OnSnapshot(ctx context.Context, t *view.Table, do func(*Snapshot) error) error {
 	return r.OnSnapshots(ctx, []*view.Table{t}, func(all []*Snapshot) error { return do(all[0]) })
 }
 
-// OnSnapshots calls do with a snapshot of each of several tables. Those of tables from one
-// source are the same state of it. Sources are opened in the order of their ids, so that two
-// statements do not wait for each other's connections.
+// OnSnapshots calls do with a snapshot of each of several tables. Those of tables from one source are the same state of it.
+// Sources are opened in the order of their ids, so that two statements do not wait for each other's connections.
 func (r *Reader) OnSnapshots(ctx context.Context, tables []*view.Table, do func([]*Snapshot) error) error {
 	if r.never != nil {
 		return r.never
@@ -118,8 +113,8 @@ func (r *Reader) openSources(ctx context.Context, sources []*catalog.Source, all
 	})
 }
 
-// Steady has the snapshot counted as at other times: no cells are loaded to save time later. A
-// load takes as long as many counts, and in a slot it would be late.
+// Steady has the snapshot counted as at other times: no cells are loaded to save time later. A load takes as long as many
+// counts, and in a slot it would be late.
 func (s *Snapshot) Steady() { s.steady = true }
 
 // ForRowCount implements pay.Opener.
@@ -139,8 +134,7 @@ func (s *Snapshot) Unchanged(ctx context.Context, tx *catalog.Tx) error {
 	return err
 }
 
-// fit returns the base tables of an unchanged table of the file, unless reading a row of them
-// has failed before.
+// fit returns the base tables of an unchanged table of the file, unless reading a row of them has failed before.
 func (s *Snapshot) fit(ctx context.Context, tx *catalog.Tx) (bases []string, err error) {
 	if bases, err = schemas.Unchanged(ctx, tx, s.table); err == nil {
 		err = s.reader.unfit.Refuse(bases, s.table.Source)
@@ -181,17 +175,8 @@ func (r reading) from(ctx context.Context, f func(source.Reader) error) error {
 	})
 }
 
-// countRows returns the true count of a query, counted by the database.
-func (r reading) countRows(ctx context.Context, q query.Query) (n int64, err error) {
-	err = r.from(ctx, func(from source.Reader) error {
-		n, err = from.Count(ctx, r.paid, r.table.Rows(), q)
-		return err
-	})
-	return n, err
-}
-
-// cells counts the rows by cell; see Snapshot.Cells. If queries are given, only rows of periods in
-// which one of them has a weight need be counted.
+// cells counts the rows by cell; see Snapshot.Cells. If queries are given, only rows of periods in which one of them has a
+// weight need be counted.
 func (r reading) cells(ctx context.Context, columns []int, coder query.Coder, most int, texts bool, progress func(done, all int), queries ...query.Query) (h *source.Histogram, err error) {
 	if columns == nil {
 		columns = view.AllColumns(r.table)
@@ -215,7 +200,7 @@ func (s *Snapshot) CountAll(ctx context.Context, paid *pay.Receipt) (int64, erro
 		return 0, err
 	}
 	defer r.end()
-	return r.countRows(ctx, query.All(s.table.Universe))
+	return only(r.countNow(ctx, []query.Query{query.All(s.table.Universe)}))
 }
 
 // Count returns the true count of a query. narrow is the same query over the columns. The count comes from memory if the cells
@@ -226,12 +211,19 @@ func (s *Snapshot) Count(ctx context.Context, paid *pay.Receipt, q query.Query, 
 		return 0, err
 	}
 	defer r.end()
-	return r.count(ctx, q, columns, narrow)
+	return only(r.count(ctx, []query.Query{q}, columns, []query.Query{narrow}))
 }
 
-// Counts returns the true counts of queries, and the numbers of units that have a kept row
-// in each query of units. Several queries are counted from the cells over the columns that
-// they name, read once, unless these are too many.
+// only returns the count of one query.
+func only(counts []int64, err error) (int64, error) {
+	if err != nil {
+		return 0, err
+	}
+	return counts[0], nil
+}
+
+// Counts returns the true counts of queries, and the numbers of units that have a kept row in each query of units. Several
+// queries are counted from the cells over the columns that they name, read once, unless these are too many.
 func (s *Snapshot) Counts(ctx context.Context, paid *pay.Receipt, queries, units []query.Query) (counts, having []int64, err error) {
 	r, err := s.open(paid)
 	if err != nil {
@@ -252,21 +244,35 @@ func (s *Snapshot) Counts(ctx context.Context, paid *pay.Receipt, queries, units
 	return counts, having, err
 }
 
+// counts counts one query from the cells over all columns that give these codes, which then serve every query about them, and
+// several from those that they name.
 func (r reading) counts(ctx context.Context, queries []query.Query) ([]int64, error) {
-	if len(queries) == 1 {
-		columns, narrow := []int(nil), queries // all of them, if their cells serve: loaded once, they do so for every query
-		_, few := queries[0].SizeWithin(maxProbes)
-		if named := columnsOf(queries); len(named) > 0 && !few && !queries[0].Universe().Coded() {
-			columns, narrow = named, query.ProjectAll(queries, named)
+	columns, narrow := []int(nil), queries
+	if named := columnsOf(queries); len(named) > 0 && (len(queries) > 1 || !queries[0].Universe().Coded() && !probed(queries)) {
+		free := func(c int) bool { return !r.table.Over([]int{c}).Coded() }
+		columns = slices.DeleteFunc(view.AllColumns(r.table), free)
+		if len(queries) > 1 || slices.ContainsFunc(named, free) || !r.table.Over(columns).Coded() || r.reader.Cache.overflows(KeyOfCells(r.table, columns)) {
+			columns = named
 		}
-		n, err := r.count(ctx, queries[0], columns, narrow[0])
-		return []int64{n}, err
+		narrow = query.ProjectAll(queries, columns)
 	}
-	if counts, ok, err := r.countCells(ctx, queries); err != nil || ok {
-		return counts, err
+	return r.count(ctx, queries, columns, narrow)
+}
+
+// probed reports whether queries can be looked up in cells without codes.
+func probed(queries []query.Query) bool {
+	return !slices.ContainsFunc(queries, func(q query.Query) bool { _, ok := q.SizeWithin(maxProbes); return !ok })
+}
+
+// countNow counts queries by one reading, or by one each.
+func (r reading) countNow(ctx context.Context, queries []query.Query) (counts []int64, err error) {
+	if len(queries) > 1 {
+		if counts, ok, err := r.countCells(ctx, queries); err != nil || ok {
+			return counts, err
+		}
 	}
-	counts := make([]int64, len(queries))
-	err := r.from(ctx, func(from source.Reader) (err error) {
+	counts = make([]int64, len(queries))
+	return counts, r.from(ctx, func(from source.Reader) error {
 		for i, q := range queries {
 			if counts[i], err = from.Count(ctx, r.paid, r.table.Rows(), q); err != nil {
 				return err
@@ -274,11 +280,9 @@ func (r reading) counts(ctx context.Context, queries []query.Query) ([]int64, er
 		}
 		return nil
 	})
-	return counts, err
 }
 
-// countCells counts queries from cells. It returns false if they name no column or the
-// cells are too many.
+// countCells counts queries from cells. It returns false if they name no column or the cells are too many.
 func (r reading) countCells(ctx context.Context, queries []query.Query) ([]int64, bool, error) {
 	columns := columnsOf(queries)
 	if len(columns) == 0 {
@@ -293,10 +297,8 @@ func (r reading) countCells(ctx context.Context, queries []query.Query) ([]int64
 		narrow = told
 	}
 	u := narrow[0].Universe()
-	for _, q := range narrow {
-		if _, ok := q.SizeWithin(maxProbes); !u.Coded() && !ok {
-			return nil, false, nil
-		}
+	if !u.Coded() && !probed(narrow) {
+		return nil, false, nil
 	}
 	h, err := r.cells(ctx, columns, query.NewCoder(u, key), maxCells, false, nil, queries...)
 	if errors.Is(err, source.ErrTooManyCells) {
@@ -305,15 +307,8 @@ func (r reading) countCells(ctx context.Context, queries []query.Query) ([]int64
 	if err != nil {
 		return nil, false, err
 	}
-	counts := make([]int64, len(queries))
-	for i, q := range narrow {
-		n, ok := h.Count(q)
-		if !ok {
-			return nil, false, nil
-		}
-		counts[i] = n
-	}
-	return counts, true, nil
+	counts, ok := countIn(h, narrow)
+	return counts, ok, nil
 }
 
 // columnsOf returns the columns that queries depend on, ascending.
@@ -327,9 +322,8 @@ func columnsOf(queries []query.Query) []int {
 	return slices.Sorted(maps.Keys(used))
 }
 
-// Cells counts the rows by cell over some columns; nil means all. It returns an error
-// if more than most cells are occupied. The cells have their texts if these are asked for.
-// progress is called with the number of parts read; it may be nil.
+// Cells counts the rows by cell over some columns; nil means all. It returns an error if more than most cells are occupied. The
+// cells have their texts if these are asked for. progress is called with the number of parts read; it may be nil.
 func (s *Snapshot) Cells(ctx context.Context, paid *pay.Receipt, columns []int, coder query.Coder, most int, texts bool, progress func(done, all int)) (*source.Histogram, error) {
 	r, err := s.open(paid)
 	if err != nil {
@@ -353,9 +347,8 @@ func (s *Snapshot) Keys(ctx context.Context, paid *pay.Receipt, column int) (key
 	return keys, err
 }
 
-// CountPairs counts the rows into tables, each over a pair of the given columns; nil
-// means all. It takes one pass if the cells over all of them have codes and fit into
-// memory, else one pass for each pair. Only the time shows which it was.
+// CountPairs counts the rows into tables, each over a pair of the given columns; nil means all. It takes one pass if the cells
+// over all of them have codes and fit into memory, else one pass for each pair. Only the time shows which it was.
 func (s *Snapshot) CountPairs(ctx context.Context, paid *pay.Receipt, columns []int, tables []smw.Table) error {
 	r, err := s.open(paid)
 	if err != nil {
@@ -418,15 +411,14 @@ type Pool interface {
 	Close()
 }
 
-// pools holds the pools of the declared sources, by id. A pool is made when rows are first
-// needed. It is kept until its source is dropped or the database is closed.
+// pools holds the pools of the declared sources, by id. A pool is made when rows are first needed. It is kept until its source
+// is dropped or the database is closed.
 type pools struct {
 	mu   sync.Mutex
 	byID map[int64]Pool
 }
 
-// Look calls do with a checker of the schemas in a source outside the file. It reads no
-// rows, so nothing is charged.
+// Look calls do with a checker of the schemas in a source outside the file. It reads no rows, so nothing is charged.
 func (r *Reader) Look(ctx context.Context, s *catalog.Source, do func(source.Checker) error) error {
 	pool, err := r.pool(s)
 	if err != nil {
@@ -445,8 +437,7 @@ func openPool(kind, dsn string) (Pool, error) {
 		WithHint("use the newer dpsql that declared it")
 }
 
-// pool returns the pool of a source. It fails if the source's secret is not in the
-// environment.
+// pool returns the pool of a source. It fails if the source's secret is not in the environment.
 func (r *Reader) pool(s *catalog.Source) (Pool, error) {
 	p := &r.pools
 	p.mu.Lock()
@@ -494,8 +485,7 @@ func (r *Reader) Close() {
 	}
 }
 
-// WithTimeout appends the server's limit for one statement to a connection string. If a
-// setting is given twice, the last one counts.
+// WithTimeout appends the server's limit for one statement to a connection string. If a setting is given twice, the last counts.
 func WithTimeout(dsn string, seconds int64) string {
 	if seconds == 0 {
 		return dsn
