@@ -339,9 +339,12 @@ func TestShownSums(t *testing.T) {
 		{"age{1..90: 1+1}", "educ{5..16: 1}", "SUM(age) where educ 5 … 16"},
 		{"age{1..90: 1+1}", "age{17..90: 1}", "SUM(age) where age 17 … 90"},
 		{"age{1..90: 1+1}", "educ{5..16, 18: sex{'F': zip{'b', 'a': 1}}}", "SUM(age) where educ 5 … 16, 18 and sex 'F' and zip 'a', 'b'"},
-		{"age{1..90: 1+1}", "zip{NULL: 0; else: 1}", "SUM(age) where zip not NULL"},
+		{"age{1..90: 1+1}", "zip{NULL: 0; else: 1}", "SUM(age) where zip{NULL: 0; else: 1}"},
 		{"age{1..90: 1+1}", "educ{5..16: 1; 17..20: sex{'F': 1}}", "SUM(age) where educ{5 … 16: 1; 17 … 20: sex{'F': 1}}"},
+		{"balance{1..5: 1+1}", "educ{5..16: 1}", "SUM(balance) where balance 1 … 5 and educ 5 … 16"},
 		{"balance{-4..5: 1+1}", "educ{5..16: 1}", "SUM(balance + 5) where educ 5 … 16"},
+		{"balance{-1..5: 1+1}", "1", "SUM(balance + 2) where balance -1 … 5"},
+		{"age{0..90: 1+1}", "1", "age{0 … 90: 1+1}"},
 		{"age{0..90: 1+2}", "1", "age{0 … 90: 1+2}"},
 		{"1", "educ{5..16: 1}", "educ{5 … 16: 1}"},
 	} {

@@ -1,6 +1,9 @@
 package query
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Shown returns the text of the query with values as people write them, or somewhat more than its first
 // bytes where it has more than most. It is not canonical, and Parse does not read it: parts that are used
@@ -9,95 +12,73 @@ import "fmt"
 //	SUM(age) where educ 5 … 16
 func (q Query) Shown(most int) string {
 	p := printer{u: q.u, shown: true, between: " … ", most: most}
-	if s, where := q.summed(); s != nil {
-		p.sum(s, where)
-	} else {
-		p.node(q.root)
+	for _, column := range q.Columns() {
+		d := q.u.columns[column].Domain
+		if q.root.weight <= 1 || !d.Finite() || d.Type() != TypeInteger {
+			continue
+		}
+		s := summed{u: q.u, column: column, domain: d, done: make(map[*node]*node)}
+		if where := s.strip(q.root, 0); !s.failed {
+			p.sum(&s, Query{q.u, where})
+			return p.b.String()
+		}
 	}
+	p.node(q.root)
 	return p.b.String()
 }
 
-// summed returns the column that a query adds up, and where it does; nil if it adds up none.
-func (q Query) summed() (*summed, Query) {
-	if q.root.weight <= 1 {
-		return nil, q
-	}
-	for _, column := range q.Columns() {
-		d := q.u.columns[column].Domain
-		if !d.Finite() || d.Type() != TypeInteger {
-			continue
-		}
-		s := &summed{u: q.u, column: column, domain: d, plus: max(0, -d.Value(min(d.firstNotNull(), d.Size()-1)).n), done: make(map[*node]*node)}
-		if where := s.strip(q.root); !s.failed {
-			return s, Query{q.u, where}
-		}
-	}
-	return nil, q
-}
-
-// summed takes the values of a column out of a query that weights each record by them, plus a number.
+// summed takes the values of a column out of a query that weights each record by them, plus a number where some are below 0.
 type summed struct {
 	u      *Universe
 	column int
 	domain Domain
-	plus   int64
-	weight int64 // of the value that is looked at
-	failed bool  // the query has other weights
+	plus   int64 // once met
+	met    bool
+	failed bool // the query has other weights
 	done   map[*node]*node
-	flats  memo[*node] // what is below the value
 }
 
-// strip returns the diagram with weights 1 in place of the values.
-func (s *summed) strip(n *node) *node {
+// strip returns a diagram with weights 1 in place of the values. Below the column one value is given, and else 0.
+func (s *summed) strip(n *node, value int64) *node {
 	switch {
 	case s.failed || n.isZero():
 		return zero
-	case n.level > s.column:
+	case value == 0 && n.level > s.column || value != 0 && n.weight != value:
 		s.failed = true
 		return zero
-	case s.done[n] != nil:
-		return s.done[n]
-	case n.level < s.column:
-		s.done[n] = n.mapped(n.level, s.u.columns[n.level].Domain, s.strip)
-		return s.done[n]
+	case n.isLeaf():
+		return one
+	case s.done[n] == nil && n.level == s.column:
+		s.done[n] = s.values(n)
+	case s.done[n] == nil:
+		s.done[n] = n.mapped(n.level, s.u.columns[n.level].Domain, func(to *node) *node { return s.strip(to, value) })
+	}
+	return s.done[n]
+}
+
+// values is strip for a node of the column. Records without a weight may be in the result.
+func (s *summed) values(n *node) *node {
+	if !s.met {
+		s.met, s.plus = true, n.spans[0].to.weight-s.domain.Value(n.spans[0].First).n
+		s.failed = s.plus < 0 || s.plus > 0 && s.domain.Value(min(s.domain.firstNotNull(), s.domain.Size()-1)).n >= 0
 	}
 	var spans []span // few: the values mostly lead to the same
 	for _, sp := range n.spans {
-		s.weight, s.flats = s.domain.Value(sp.First).n+s.plus, memo[*node]{}
-		if to := s.flat(sp.to); s.failed || sp.First < sp.Last {
-			s.failed = true
+		to := s.strip(sp.to, s.domain.Value(sp.First).n+s.plus)
+		if s.failed = s.failed || sp.First < sp.Last; s.failed {
 			return zero
-		} else if last := len(spans) - 1; last >= 0 && spans[last].Last+1 == sp.First && spans[last].to.equals(to) {
+		}
+		if last := len(spans) - 1; last >= 0 && spans[last].Last+1 == sp.First && spans[last].to.equals(to) {
 			spans[last].Last = sp.Last
 		} else {
 			spans = append(spans, span{sp.Range, to})
 		}
 	}
 	m := newSpans(n.level, s.domain, spans)
-	if m.level == s.column { // records without a weight may be in it
+	if m.level == s.column {
 		if set, to, same := m.only(s.domain); same && s.domain.SetOf(Null(), Int(-s.plus)).Union(set).IsAll() {
-			m = to
+			return to
 		}
-	}
-	s.done[n] = m
-	return m
-}
-
-// flat returns a diagram below a value of the column with weights 1 in place of the value's.
-func (s *summed) flat(n *node) *node {
-	switch {
-	case n.isZero():
-		return zero
-	case n.weight != s.weight:
-		s.failed = true
-		return zero
-	case n.isLeaf():
-		return one
-	}
-	m, known := s.flats.of(n)
-	if !known {
-		m = n.mapped(n.level, s.u.columns[n.level].Domain, s.flat)
-		s.flats.note(n, m)
 	}
 	return m
 }
@@ -109,41 +90,23 @@ func (p *printer) sum(s *summed, where Query) {
 		fmt.Fprintf(&p.b, " + %d", s.plus)
 	}
 	p.b.WriteString(")")
+	word := " where "
 	sets, ok := where.Product()
 	if !ok {
-		p.b.WriteString(" where ")
+		p.b.WriteString(word)
 		p.node(where.root)
-		return
 	}
-	word := " where "
 	for i, set := range sets {
-		if set.IsAll() {
+		if set.IsAll() || p.b.Len() > p.most {
 			continue
 		}
-		p.b.WriteString(word + quoteName(p.u.columns[i].Name) + " ")
-		p.values(p.u.columns[i], set)
+		part := printer{u: p.u, shown: true, between: p.between, most: p.most}
+		part.node(restricted(i, set, one))
+		name, text := quoteName(p.u.columns[i].Name), part.b.String()
+		if values, one := strings.CutSuffix(text[len(name)+1:], ": 1}"); one && !set.except {
+			text = name + " " + values
+		}
+		p.b.WriteString(word + text)
 		word = " and "
-	}
-}
-
-// values writes the values of a set.
-func (p *printer) values(c Column, s Set) {
-	if s.except {
-		p.b.WriteString("not ")
-	}
-	before := ""
-	write := func(text string) {
-		if p.b.Len() <= p.most {
-			p.b.WriteString(before + text)
-			before = ", "
-		}
-	}
-	for _, v := range s.values {
-		write(v.String())
-	}
-	for _, r := range s.ranges {
-		for _, text := range p.rangeTexts(c, r) {
-			write(text)
-		}
 	}
 }

@@ -434,9 +434,9 @@ func TestShownQueries(t *testing.T) {
 		where            string
 		shown, canonical string
 	}{
-		{days, "d BETWEEN '2024-02-28' AND '2024-03-01' OR d IS NULL AND n = 1", "d{NULL: n{1: 1}; '2024-02-28'..'2024-03-01': 1}", "d{NULL: n{1: 1}; 19781..19783: 1}"},
-		{numbers, "x < 1.5 AND fee = 0.99 OR x IS NULL", "x{NULL: 1; -1..1: fee{0.99: 1}}", "x{NULL: 1; -2..2: fee{99: 1}}"},
-		{numbers, "fee BETWEEN 1 AND 2.5 AND k >= 89000", "fee{1..2.5: k{89000: 1}}", "fee{100..250: k{89: 1}}"},
+		{days, "d BETWEEN '2024-02-28' AND '2024-03-01' OR d IS NULL AND n = 1", "d{NULL: n{1: 1}; '2024-02-28' … '2024-03-01': 1}", "d{NULL: n{1: 1}; 19781..19783: 1}"},
+		{numbers, "x < 1.5 AND fee = 0.99 OR x IS NULL", "x{NULL: 1; -1 … 1: fee{0.99: 1}}", "x{NULL: 1; -2..2: fee{99: 1}}"},
+		{numbers, "fee BETWEEN 1 AND 2.5 AND k >= 89000", "fee{1 … 2.5: k{89000: 1}}", "fee{100..250: k{89: 1}}"},
 	} {
 		b, err := compile(c.of, "SELECT COUNT(*) FROM v WHERE "+c.where)
 		if err != nil {

@@ -16,7 +16,9 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// functionNamed returns the function with a lower-case name.
+// functionNamed returns the function with a lower-case name. Those that SQLite has, too, are here because it evaluates
+// a function over one column of at most a million values (see Evaluator): these are taken of several columns, as
+// abs(a - b) and substr(zip, n), of any length, as abs(x) < 10, and refuse a REAL as a text, which SQLite would write in its own way.
 func functionNamed(name string, arguments int) (function, bool) {
 	count := constantBounds(bounds{null: true, integral: true, lo: integerOf(0), hi: integerOf(math.MaxInt64)})
 	some := constantBounds(anyText)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -419,6 +420,61 @@ func TestCompilingLooksUp(t *testing.T) {
 		calls = 0
 		if _, err := sqlfront.Bind(sel.(*syntax.Select), worked{million{u}, &calls, 3}, nil); !errors.Is(err, context.Canceled) || calls != 3 {
 			t.Errorf("%s goes on (%d, %v)", c.text, calls, err)
+		}
+	}
+}
+
+// TestOrderOfColumns: statements are answered or refused alike, and with the same support, in whatever order the columns
+// were declared. What is refused because a sum in many groups takes too much there is answered as the hint says.
+func TestOrderOfColumns(t *testing.T) {
+	universe := func(order []int, sizes [3]int64) declared {
+		columns := make([]query.Column, 3)
+		for i, k := range order {
+			d, err := query.NewRange(0, sizes[k]-1, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			columns[i] = query.Column{Name: string(rune('x' + k)), Domain: d}
+		}
+		u, err := query.NewUniverse(columns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return declared{"wide", u}
+	}
+	outcome := func(table declared, text string) string {
+		b, err := compile(table, text)
+		if err != nil {
+			return err.Error()
+		}
+		var found strings.Builder
+		for i, q := range b.Queries {
+			size, _ := q.SizeWithin(1 << 60)
+			fmt.Fprintf(&found, "%v %d %d\n", b.Groups[i/b.Width()], size, q.MaxWeight())
+		}
+		return found.String()
+	}
+	orders := [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
+	for _, text := range []string{
+		"SELECT SUM(x) FROM wide", "SELECT y, SUM(x) FROM wide GROUP BY y", "SELECT y, z, AVG(x) FROM wide WHERE x > 7 GROUP BY 1, 2", "SELECT SUM(x * z) FROM wide WHERE y < 3",
+		"SELECT SUM(CASE WHEN y = 1 THEN x ELSE z END) FROM wide", "SELECT COUNT(*) FROM wide WHERE x = y OR (x + z) % 3 = 1", "SELECT (x + y) % 4, VARIANCE(z) FROM wide GROUP BY 1",
+		"SELECT y, z, COUNT(*) FROM wide GROUP BY ROLLUP (y, z)", "SELECT SUM(x) FROM wide WHERE y > 'a'", "SELECT x, SUM(y) FROM wide WHERE z IN (1, 3) GROUP BY x",
+	} {
+		want := outcome(universe(orders[0], [3]int64{40, 6, 5}), text)
+		for _, order := range orders[1:] {
+			if got := outcome(universe(order, [3]int64{40, 6, 5}), text); got != want {
+				t.Errorf("%s, declared %v: %s, want %s", text, order, got, want)
+			}
+		}
+	}
+	_, err := compile(universe(orders[0], [3]int64{40_000, 40, 5}), "SELECT y, SUM(x) FROM wide GROUP BY y")
+	var e *sqlerr.Error
+	if !errors.As(err, &e) || !strings.Contains(e.Hint, "fewer values at a time") || !strings.Contains(e.Hint, "x / 10 * 10") {
+		t.Fatalf("a sum in many groups: %v", err)
+	}
+	for _, text := range []string{"SELECT y, SUM(x) FROM wide WHERE y IN (0, 1, 2) GROUP BY y", "SELECT y, SUM(x / 10 * 10) FROM wide GROUP BY y"} {
+		if want, got := outcome(universe([]int{1, 0, 2}, [3]int64{40_000, 40, 5}), text), outcome(universe(orders[0], [3]int64{40_000, 40, 5}), text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
 }

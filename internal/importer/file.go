@@ -126,10 +126,7 @@ type butLast struct {
 func (b *butLast) Read(p []byte) (int, error) {
 	for b.next == "" {
 		line, err := b.from.ReadString('\n')
-		if err == io.EOF && line != "" { // the last one
-			err = nil
-		}
-		if err != nil {
+		if err != nil && (err != io.EOF || line == "") {
 			return 0, err
 		}
 		b.held = append(b.held, line)

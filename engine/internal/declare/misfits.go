@@ -10,56 +10,50 @@ import (
 	"dpsql/source"
 )
 
-// misfit is what is to be said of some columns of one source.
-type misfit struct {
-	columns []string
-	is      string // the type, and where
-	why     string // with anyColumn in place of its name
-}
-
 // anyColumn stands in a text for a column's name.
 const anyColumn = "\x00"
 
 // together joins the notes that say the same of several columns: five REAL columns have one warning. A note is a
 // column's name, is declared or is of type, and more, see source.Misfits.
 func together(notes []string) (joined []string) {
-	var all []misfit
+	var all []string // what is said
+	of := make(map[string][]string)
 	for _, note := range notes {
-		name, is, ok := strings.Cut(note, " is ")
-		is, why, found := strings.Cut(is, ": ")
-		why = strings.ReplaceAll(why, query.Quoted(name), anyColumn)
-		i := slices.IndexFunc(all, func(m misfit) bool { return m.is == is && m.why == why })
-		switch {
-		case !ok || !found:
+		name, said, ok := strings.Cut(note, " is ")
+		if !ok {
 			joined = append(joined, note)
-		case i < 0:
-			all = append(all, misfit{[]string{name}, is, why})
-		default:
-			all[i].columns = append(all[i].columns, name)
+			continue
 		}
+		said = strings.ReplaceAll(said, query.Quoted(name), anyColumn)
+		if of[said] == nil {
+			all = append(all, said)
+		}
+		of[said] = append(of[said], name)
 	}
-	for _, m := range all {
-		joined = append(joined, m.String())
+	for _, said := range all {
+		joined = append(joined, saying(of[said], said))
 	}
 	return joined
 }
 
-// String returns the note. A condition about one column becomes one about each.
-func (m misfit) String() string {
-	last := len(m.columns) - 1
-	if last == 0 {
-		return m.columns[0] + " is " + m.is + ": " + strings.ReplaceAll(m.why, anyColumn, query.Quoted(m.columns[0]))
+// saying returns a note of some columns. A condition on one becomes one on each.
+func saying(columns []string, said string) string {
+	last := len(columns) - 1
+	who := columns[last] + " is "
+	if last > 0 {
+		who = strings.Join(columns[:last], ", ") + " and " + columns[last] + " are "
+		said = strings.ReplaceAll(said, "rows where it ", "rows where one of them ")
 	}
-	why := strings.ReplaceAll(m.why, "rows where it ", "rows where one of them ")
-	if before, rest, ok := strings.Cut(why, " WHERE "); ok {
-		condition, after, _ := strings.Cut(rest, " tells ")
-		each := make([]string, len(m.columns))
-		for i, name := range m.columns {
-			each[i] = strings.ReplaceAll(condition, anyColumn, query.Quoted(name))
-		}
-		why = before + " WHERE " + strings.Join(each, " OR ") + " tells " + after
+	before, after, _ := strings.Cut(said, " WHERE ")
+	condition, after, ok := strings.Cut(after, " tells ")
+	if !ok {
+		return who + strings.ReplaceAll(said, anyColumn, query.Quoted(columns[0]))
 	}
-	return strings.Join(m.columns[:last], ", ") + " and " + m.columns[last] + " are " + m.is + ": " + why
+	each := make([]string, len(columns))
+	for i, name := range columns {
+		each[i] = strings.ReplaceAll(condition, anyColumn, query.Quoted(name))
+	}
+	return who + before + " WHERE " + strings.Join(each, " OR ") + " tells " + after
 }
 
 // misfits returns what source.Misfits does, but of a column that can have none of the texts that its declaration lists,
