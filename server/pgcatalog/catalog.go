@@ -13,6 +13,8 @@
 // one are limited, and an authorizer lets it read and call what the binder writes, and no more.
 package pgcatalog
 
+import "time"
+
 // Picture is what a Catalog shows.
 type Picture struct {
 	Database string
@@ -49,6 +51,7 @@ type Catalog struct {
 	byOID    map[uint32]*relation
 	rowTypes map[uint32]string // the types of tables' rows, and arrays of these
 	roles    []role
+	time     time.Duration // that a statement may run; maxTime if 0, and tests set more
 }
 
 type role struct {

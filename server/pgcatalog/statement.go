@@ -1,6 +1,7 @@
 package pgcatalog
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -119,7 +120,7 @@ func (s *Statement) Query(ctx context.Context, session Session, args []any) (out
 	return s.rows(r, values)
 }
 
-// maxTime is how long a statement runs.
+// maxTime is how long a statement may run.
 const maxTime = 2 * time.Second
 
 // resultSQL gives the rows of a plan as one text, so that SQLite makes all of them in its first step.
@@ -148,7 +149,7 @@ func (s *Statement) rows(r *run, values []any) (*Rows, error) {
 		db.close()
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(r.ctx, maxTime) // from here on: who asks first waits for the relations
+	ctx, cancel := context.WithTimeout(r.ctx, cmp.Or(s.catalog.time, maxTime)) // from here on: who asks first waits for the relations
 	defer cancel()
 	running.Store(values[0], r)
 	defer running.Delete(values[0])
