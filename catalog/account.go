@@ -33,14 +33,14 @@ type Account struct {
 // storedAccount is the body of an account.
 type storedAccount struct {
 	Account
-	Bases   []exact        `json:"bases"`
+	Bases   []query.Exact  `json:"bases"`
 	Periods *storedPeriods `json:"periods,omitempty"`
 }
 
 func (a *Account) stored() (s *storedAccount, err error) {
 	s = &storedAccount{Account: *a}
 	for _, base := range a.Bases {
-		s.Bases = append(s.Bases, exact(base))
+		s.Bases = append(s.Bases, query.Exact(base))
 	}
 	s.Periods, err = encodePeriods(a)
 	return s, err

@@ -24,7 +24,7 @@ var ShortDecimal = shortDecimal
 
 // EncodeDomain returns the stored form of a column's domain.
 func EncodeDomain(c query.Column) (string, error) {
-	stored, err := encodeDomain(c)
+	stored, err := query.Store(c)
 	if err != nil {
 		return "", err
 	}
@@ -33,11 +33,15 @@ func EncodeDomain(c query.Column) (string, error) {
 
 // DecodeDomain reads what EncodeDomain returned for a column of a type.
 func DecodeDomain(typeName, text string) (d query.Domain, f query.Form, err error) {
-	var stored storedDomain
+	var stored query.StoredDomain
 	if json.Unmarshal([]byte(text), &stored) != nil {
 		return d, f, corrupt("no domain")
 	}
-	return stored.decode(typeName)
+	d, f, ok := stored.Read(typeName)
+	if !ok {
+		return d, f, corrupt("no domain")
+	}
+	return d, f, nil
 }
 
 func (s *Store) Options() Options                  { return s.options }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"dpsql/catalog/internal/ledger"
 	"dpsql/query"
@@ -235,30 +234,4 @@ func (tx *Tx) drop(k kind, id int64) error {
 	}
 	tx.objects[k] = slices.DeleteFunc(tx.objects[k], func(o object) bool { return o.id == id })
 	return tx.removeFromRoll(k.plural(), key(id))
-}
-
-// exact is a text that need not be UTF-8, which JSON cannot hold. Then it is {"bytes": base64}.
-type exact string
-
-type rawBytes struct {
-	Bytes []byte `json:"bytes"`
-}
-
-// MarshalJSON implements json.Marshaler.
-func (t exact) MarshalJSON() ([]byte, error) {
-	if utf8.ValidString(string(t)) {
-		return json.Marshal(string(t))
-	}
-	return json.Marshal(rawBytes{Bytes: []byte(t)})
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (t *exact) UnmarshalJSON(text []byte) error {
-	if text[0] != '{' {
-		return json.Unmarshal(text, (*string)(t))
-	}
-	var b rawBytes
-	err := json.Unmarshal(text, &b)
-	*t = exact(b.Bytes)
-	return err
 }

@@ -15,7 +15,7 @@ type storedPeriods struct {
 	Stored  string        `json:"stored,omitempty"` // of a DATE and a TIMESTAMP: how rows hold it
 	Step    int64         `json:"step,omitempty"`   // of a TIMESTAMP, in seconds
 	Zone    string        `json:"zone,omitempty"`
-	Texts   []exact       `json:"texts,omitempty"`
+	Texts   []query.Exact `json:"texts,omitempty"`
 	Retired period.Ranges `json:"retired,omitempty"`
 	Since   int64         `json:"since"`
 }
@@ -39,7 +39,7 @@ func encodePeriods(a *Account) (*storedPeriods, error) {
 		return nil, sqlerr.New(sqlerr.Internal, "the form of a period's column cannot be stored")
 	}
 	for _, text := range p.Texts {
-		s.Texts = append(s.Texts, exact(text))
+		s.Texts = append(s.Texts, query.Exact(text))
 	}
 	return s, nil
 }

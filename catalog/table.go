@@ -2,9 +2,7 @@ package catalog
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -36,15 +34,15 @@ type Table struct {
 // storedTable is the body of a private table, whose parent is its account.
 type storedTable struct {
 	Table
-	AnswerTime   int64 `json:"answer_time"` // in milliseconds
-	SourceSchema exact `json:"source_schema"`
+	AnswerTime   int64       `json:"answer_time"` // in milliseconds
+	SourceSchema query.Exact `json:"source_schema"`
 }
 
 // storedColumn is a column with its domain.
 type storedColumn struct {
-	Name   string       `json:"name"`
-	Type   string       `json:"type"`
-	Domain storedDomain `json:"domain"`
+	Name   string             `json:"name"`
+	Type   string             `json:"type"`
+	Domain query.StoredDomain `json:"domain"`
 }
 
 // DefaultAnswerTime is the answer time of a table that is declared without one.
@@ -78,7 +76,7 @@ func (t *Table) ColumnsIn(p *period.Partition, over period.Range) []query.Column
 }
 
 func (t *Table) stored() *storedTable {
-	return &storedTable{Table: *t, AnswerTime: t.AnswerTime.Milliseconds(), SourceSchema: exact(t.SourceSchema)}
+	return &storedTable{Table: *t, AnswerTime: t.AnswerTime.Milliseconds(), SourceSchema: query.Exact(t.SourceSchema)}
 }
 
 // tableFrom returns a table without its columns and row counts.
@@ -97,8 +95,9 @@ func columnsFrom(_ *object, stored *[]storedColumn) (columns []query.Column, err
 	columns = make([]query.Column, len(*stored))
 	for i, c := range *stored {
 		columns[i].Name = c.Name
-		if columns[i].Domain, columns[i].Form, err = c.Domain.decode(c.Type); err != nil {
-			return nil, err
+		var ok bool
+		if columns[i].Domain, columns[i].Form, ok = c.Domain.Read(c.Type); !ok {
+			return nil, corrupt("a column's domain in the catalog cannot be read")
 		}
 	}
 	return columns, nil
@@ -191,7 +190,7 @@ func (tx *Tx) AddTable(t *Table) error {
 	t.AnswerTime, t.CreatedAt, t.NHat = cmp.Or(t.AnswerTime, DefaultAnswerTime), tx.stamp(), nil
 	columns := make([]storedColumn, len(t.Columns))
 	for i, c := range t.Columns {
-		domain, err := encodeDomain(c)
+		domain, err := query.Store(c)
 		if err != nil {
 			return err
 		}
@@ -319,146 +318,4 @@ func (tx *Tx) checkUnused(t *Table) error {
 		}
 	}
 	return nil
-}
-
-// storedDomain is the JSON form of a column's domain: a range, a list in full,
-// or neither for text without a domain. The values are canonical.
-type storedDomain struct {
-	Stored   string            `json:"stored,omitempty"` // of a DATE and a TIMESTAMP: how rows hold it
-	Step     int64             `json:"step,omitempty"`   // of a TIMESTAMP, in seconds
-	Range    []int64           `json:"range,omitempty"`  // lo, hi
-	OrNull   bool              `json:"or_null,omitempty"`
-	Clamp    bool              `json:"clamp,omitempty"`
-	Boolean  bool              `json:"boolean,omitempty"`
-	Other    bool              `json:"other,omitempty"`
-	NoCase   bool              `json:"nocase,omitempty"`
-	Fraction *storedStep       `json:"fraction,omitempty"` // of a REAL or NUMERIC, whose range is in steps
-	Values   []json.RawMessage `json:"values,omitempty"`
-}
-
-// storedStep is the step of a REAL or NUMERIC column.
-type storedStep struct {
-	Of      [2]int64 `json:"of"` // numerator, denominator
-	Rounded bool     `json:"rounded,omitempty"`
-	Numeric [2]int   `json:"numeric"` // precision, scale; 0, 0 for REAL
-}
-
-func encodeDomain(c query.Column) (stored storedDomain, err error) {
-	d := c.Domain
-	stored = storedDomain{Clamp: c.Form.IsClamped(), Boolean: c.Form.IsBoolean(), Other: c.Form.HasOther(), NoCase: c.Form.IsNoCase()}
-	if c.Form.IsTime() {
-		stored.Stored = c.Form.Stored().String()
-		if !c.Form.IsDate() {
-			stored.Step = c.Form.Step()
-		}
-	}
-	if c.Form.IsStepped() {
-		stored.Fraction = &storedStep{Rounded: c.Form.IsRounded()}
-		stored.Fraction.Of[0], stored.Fraction.Of[1] = c.Form.Fraction()
-		stored.Fraction.Numeric[0], stored.Fraction.Numeric[1] = c.Form.Numeric()
-	}
-	switch {
-	case !d.Finite():
-	case d.IsRange():
-		stored.OrNull = d.HasNull()
-		lo, hi := d.Bounds()
-		stored.Range = []int64{lo, hi}
-	default:
-		stored.Values = make([]json.RawMessage, d.Size())
-		for i := range stored.Values {
-			if stored.Values[i], err = encodeValue(d.Value(uint64(i))); err != nil {
-				return stored, err
-			}
-		}
-	}
-	return stored, nil
-}
-
-// encodeValue writes NULL as null, an integer as a number, a text as a string,
-// and a text that is not UTF-8, which JSON cannot hold, as {"bytes": base64}.
-func encodeValue(v query.Value) (json.RawMessage, error) {
-	switch {
-	case v.IsNull():
-		return json.RawMessage("null"), nil
-	case v.IsInt():
-		return json.RawMessage(strconv.FormatInt(v.Int64(), 10)), nil
-	}
-	text, err := encode(exact(v.Str()))
-	return json.RawMessage(text), err
-}
-
-// decode returns the domain and the form of a column of a type.
-func (stored storedDomain) decode(typeName string) (d query.Domain, f query.Form, err error) {
-	bad := corrupt("a column's domain in the catalog cannot be read")
-	if stored.Stored != "" {
-		as, ok := query.StoredNamed(stored.Stored)
-		if !ok {
-			return d, f, bad
-		}
-		f = query.DateForm(as)
-		if stored.Step != 0 {
-			if f, err = query.TimestampForm(as, stored.Step); err != nil {
-				return d, f, bad
-			}
-		}
-	}
-	if s := stored.Fraction; s != nil {
-		var ok bool
-		if f, ok = query.StepForm(s.Of[0], s.Of[1], s.Rounded, s.Numeric[0], s.Numeric[1]); !ok || stored.Stored != "" {
-			return d, f, bad
-		}
-	}
-	if stored.Boolean {
-		f = query.BooleanForm()
-	}
-	if stored.Other {
-		f = f.Other()
-	}
-	if stored.NoCase {
-		f = f.NoCase()
-	}
-	if stored.Clamp {
-		f = f.Clamped()
-	}
-	switch {
-	case len(stored.Range) == 2:
-		d, err = query.NewRange(stored.Range[0], stored.Range[1], stored.OrNull)
-	case stored.Values != nil:
-		d, err = decodeList(typeName, stored.Values)
-	default:
-		d = query.Unbounded()
-	}
-	if err != nil || (query.Column{Domain: d, Form: f}).TypeName() != typeName || !f.Fits(d) {
-		return d, f, bad
-	}
-	return d, f, nil
-}
-
-func decodeList(typeName string, stored []json.RawMessage) (query.Domain, error) {
-	values := make([]query.Value, len(stored))
-	for i, raw := range stored {
-		v, err := decodeValue(raw)
-		if err != nil {
-			return query.Domain{}, err
-		}
-		values[i] = v
-	}
-	t := query.TypeText
-	if typeName == query.TypeInteger.String() {
-		t = query.TypeInteger
-	}
-	return query.NewList(t, values)
-}
-
-func decodeValue(raw json.RawMessage) (query.Value, error) {
-	switch raw[0] { // json.Unmarshal leaves no empty element and no leading space
-	case 'n':
-		return query.Null(), nil
-	case '"', '{':
-		var text exact
-		err := text.UnmarshalJSON(raw)
-		return query.Text(string(text)), err
-	}
-	n, err := strconv.ParseInt(string(raw), 10, 64)
-	return query.Int(n), err
 }
