@@ -3,6 +3,8 @@ package released
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"dpsql/accounting"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront"
 )
 
 // Origin says where a candidate's answer comes from. It alone decides whether the
@@ -336,4 +339,62 @@ func JoinNotes(a, b string) string {
 		return a
 	}
 	return a + "; " + b
+}
+
+// Digest identifies a question about the records of a query.
+func Digest(q query.Query, question sqlfront.Question, column int) [32]byte {
+	d := q.Digest()
+	if question == sqlfront.Weight {
+		return d
+	}
+	return sha256.Sum256(binary.BigEndian.AppendUint64(append(d[:], byte(question)), uint64(column)))
+}
+
+// Queried returns the columns that a SELECT's queries and orders are on, ascending.
+func Queried(b *sqlfront.Bound) (columns []int) {
+	for _, q := range b.Queries {
+		columns = append(columns, q.Columns()...)
+	}
+	for _, s := range b.Slots {
+		if s.Question == sqlfront.Order || s.Question == sqlfront.DistinctValues {
+			columns = append(columns, s.Column)
+		}
+	}
+	slices.Sort(columns)
+	return slices.Compact(columns)
+}
+
+// Shared returns the confidence of each of a number of answers, of which all hold with a confidence, by the
+// union bound.
+func Shared(confidence float64, split int) float64 { return 1 - (1-confidence)/float64(split) }
+
+// ErrNumbers refuses a statement of more numbers than sqlfront.MaxNumbers.
+var ErrNumbers = sqlerr.New(sqlerr.Unsupported, "more than %d numbers in a statement are outside the dialect", sqlfront.MaxNumbers).
+	WithHint("ask for fewer groups, or fewer aggregates, at a time")
+
+// Partly returns the error of the first query of a statement that cannot be answered, with their number.
+func Partly(first *sqlerr.Error, queries, failed int) *sqlerr.Error {
+	c := *first
+	c.Message += fmt.Sprintf(" (of %d queries of the statement %d cannot be answered)", queries, failed)
+	return &c
+}
+
+// mostUnlisted bounds the columns that Rest takes apart: for n of them there are 2^n parts.
+const mostUnlisted = 3
+
+// Unlisted returns the first column without a domain of which the query has weights for texts that
+// it does not name. It is false if there is none, for too many columns.
+func Unlisted(q query.Query) (column int, ok bool) {
+	if q.Universe().Size() != nil || !SupportOf(q).Infinite {
+		return 0, false
+	}
+	columns := slices.DeleteFunc(q.Columns(), func(c int) bool { return q.Universe().Columns()[c].Domain.Finite() })
+	if len(columns) > mostUnlisted {
+		return 0, false
+	}
+	i := slices.IndexFunc(columns, func(c int) bool { _, _, ok := q.Rest(c); return ok })
+	if i < 0 {
+		return 0, false
+	}
+	return columns[i], true
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"dpsql/query"
+	"dpsql/sqlfront"
 	"dpsql/sqlfront/post"
 )
 
@@ -127,4 +128,61 @@ func (of presences) count(confidence float64) (surely, perhaps int64, err error)
 		}
 	}
 	return surely, perhaps, nil
+}
+
+// Uncounted returns the candidate of a release or mechanism that cannot answer a question,
+// since it counts rows.
+func Uncounted(question sqlfront.Question, name, kind string) Candidate {
+	c := Candidate{Origin: FromRelease, Name: name, Kind: kind, Columns: []int{}, Refusal: "units are counted on the rows"}
+	if question == sqlfront.DistinctValues {
+		c.Refusal = "values are counted on the rows, or from a release"
+	}
+	return c
+}
+
+// EachValue returns, for each value of the column but NULL, the query of the records that
+// have it. Values that no record of the query can have are left out.
+func EachValue(of query.Query, column int) ([]query.Query, error) {
+	u := of.Universe()
+	d, none := u.Columns()[column].Domain, query.None(u)
+	var all []query.Query
+	for i := range d.Size() {
+		if v := d.Value(i); !v.IsNull() {
+			q, err := of.And(query.Where(u, column, d.SetOf(v)))
+			if err != nil {
+				return nil, err
+			}
+			if !q.Equal(none) {
+				all = append(all, q)
+			}
+		}
+	}
+	return all, nil
+}
+
+// Halved returns the settings by which Rest asks for each of its two answers.
+func (s Settings) Halved() Settings {
+	s.Accuracy, s.Margins, s.Confidence = 0, Proven, Half(s.Confidence)
+	return s
+}
+
+// Rest returns a candidate for a query of infinitely many texts of a column, such as those in
+// OTHER: the answer about all texts, less the answer about those that the query excepts, see
+// Difference. It takes answers that are free and have a margin, the tightest for each part.
+// It is false where there are none.
+func Rest(q query.Query, column int, tightest func(query.Query) (*Candidate, error)) (c Candidate, ok bool, err error) {
+	all, listed, ok := q.Rest(column)
+	if !ok {
+		return c, false, nil
+	}
+	var parts [2]*Candidate
+	for i, q := range []query.Query{all, listed} {
+		if parts[i], err = tightest(q); err != nil || parts[i] == nil {
+			return c, false, err
+		}
+	}
+	c = Difference(*parts[0], *parts[1])
+	c.Columns, c.Support = q.Columns(), SupportSize{Infinite: true}
+	c.Note = "all texts of " + q.Universe().Columns()[column].Name + " by " + parts[0].Name + ", less those named by " + parts[1].Name
+	return c, true, nil
 }

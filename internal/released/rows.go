@@ -164,6 +164,16 @@ func Rows(b *sqlfront.Bound, index []int, answers []Answered, s Settings, confid
 	return out
 }
 
+// Selected is Rows with the description of how the answers came about. What they cost, and which rows they
+// are about, it leaves to the caller.
+func Selected(b *sqlfront.Bound, index []int, answers []Answered, s Settings) *Result {
+	out := Rows(b, index, answers, s, s.Confidence)
+	how := Describe(answers, s)
+	how.Margins, how.Intervals, how.Bounds, how.NotNull = out.Answer.Margins, out.Answer.Intervals, out.Answer.Bounds, out.Answer.NotNull
+	out.Answer, out.Warnings = &how, b.Warnings
+	return out
+}
+
 // ColumnsOf returns the columns of a SELECT.
 func ColumnsOf(b *sqlfront.Bound) []Column {
 	columns := make([]Column, len(b.Output.Columns))

@@ -60,7 +60,7 @@ func (db *Database) candidates(ctx context.Context, v *view.View, r Request) ([]
 		m := &v.Mechanisms[i]
 		if m.TableID == r.Table.ID && r.considers("smw", m.Name) {
 			if r.Question != sqlfront.Weight {
-				all = append(all, r.uncounted(m.Name, "smw"))
+				all = append(all, released.Uncounted(r.Question, m.Name, "smw"))
 				continue
 			}
 			c, unbuilt, err := db.rehearsed.candidate(r, Unbuilt{syntax.Mechanism, m.ID}, m.Name, "smw", m.Columns)
@@ -73,8 +73,13 @@ func (db *Database) candidates(ctx context.Context, v *view.View, r Request) ([]
 			all = append(all, c)
 		}
 	}
-	if column, ok := r.unlisted(); ok {
-		c, ok, err := db.rest(ctx, v, r, column)
+	if column, ok := released.Unlisted(r.Query); ok && r.Question == sqlfront.Weight {
+		r := r
+		r.fresh, r.centre, r.Settings = false, nil, r.Settings.Halved()
+		c, ok, err := released.Rest(r.Query, column, func(q query.Query) (*released.Candidate, error) {
+			r.Query = q
+			return db.tightest(ctx, v, r)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -86,27 +91,6 @@ func (db *Database) candidates(ctx context.Context, v *view.View, r Request) ([]
 		return all, nil
 	}
 	return append(all, db.direct(v, r)), nil
-}
-
-// mostUnlisted bounds the columns that rest takes apart: for n of them there are 2^n parts.
-const mostUnlisted = 3
-
-// unlisted returns the first column without a domain of which the query has weights for texts that
-// it does not name. It is false if there is none, for too many columns, and for a question that is
-// no linear query.
-func (r Request) unlisted() (column int, ok bool) {
-	if r.Question != sqlfront.Weight || r.Table.Universe.Size() != nil || !released.SupportOf(r.Query).Infinite {
-		return 0, false
-	}
-	columns := slices.DeleteFunc(r.Query.Columns(), func(c int) bool { return r.Table.Columns[c].Domain.Finite() })
-	if len(columns) > mostUnlisted {
-		return 0, false
-	}
-	i := slices.IndexFunc(columns, func(c int) bool { _, _, ok := r.Query.Rest(c); return ok })
-	if i < 0 {
-		return 0, false
-	}
-	return columns[i], true
 }
 
 // stored returns the earlier answers to this query, which are free.
@@ -160,31 +144,6 @@ func storedSupport(v *view.View, r Request, a catalog.Answer) released.SupportSi
 		}
 	}
 	return released.SupportOf(r.Query)
-}
-
-// rest returns a candidate for a query of infinitely many texts of a column, such as those in
-// OTHER: the answer about all texts, less the answer about those that the query excepts, see
-// released.Difference. It takes answers that are free and have a margin, the tightest for each part.
-// It is false where there are none.
-func (db *Database) rest(ctx context.Context, v *view.View, r Request, column int) (c released.Candidate, ok bool, err error) {
-	all, listed, ok := r.Query.Rest(column)
-	if !ok {
-		return c, false, nil
-	}
-	columns := r.Query.Columns()
-	r.fresh, r.centre = false, nil
-	r.Settings.Accuracy, r.Settings.Margins, r.Settings.Confidence = 0, released.Proven, released.Half(r.Settings.Confidence)
-	var parts [2]*released.Candidate
-	for i, q := range []query.Query{all, listed} {
-		r.Query = q
-		if parts[i], err = db.tightest(ctx, v, r); err != nil || parts[i] == nil {
-			return c, false, err
-		}
-	}
-	c = released.Difference(*parts[0], *parts[1])
-	c.Columns, c.Support = columns, released.SupportSize{Infinite: true}
-	c.Note = "all texts of " + r.Table.Columns[column].Name + " by " + parts[0].Name + ", less those named by " + parts[1].Name
-	return c, true, nil
 }
 
 // tightest returns the free answer with the least margin from what is stored, from releases and

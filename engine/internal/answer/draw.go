@@ -277,7 +277,7 @@ func (r Request) queries() ([]query.Query, error) {
 	case sqlfront.Order:
 		return r.eachPlace()
 	case sqlfront.DistinctValues:
-		return r.eachValue()
+		return released.EachValue(r.Query, r.column)
 	}
 	return r.terms(), nil
 }

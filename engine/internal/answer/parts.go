@@ -30,7 +30,7 @@ type placed struct {
 func (db *Database) fromTemplate(ctx context.Context, v *view.View, r Request, m *catalog.Template) (released.Candidate, error) {
 	c := released.Candidate{Origin: released.FromRelease, Name: m.Name, Kind: m.Using, Columns: m.Columns}
 	if r.Question != sqlfront.Weight {
-		c = r.uncounted(m.Name, m.Using)
+		c = released.Uncounted(r.Question, m.Name, m.Using)
 		return c, nil
 	}
 	touched, parts := r.Table.Touched(r.Query), v.Parts(m.ID)

@@ -37,9 +37,9 @@ func (db *Database) rowCount(n catalog.NHat, confidence float64) (released.Candi
 // notLinear returns the candidate of a release for a question that is no linear query.
 func (db *Database) notLinear(ctx context.Context, r Request, rel *catalog.Release) (released.Candidate, error) {
 	if r.Question != sqlfront.DistinctValues {
-		return r.uncounted(rel.Name, rel.Using), nil
+		return released.Uncounted(r.Question, rel.Name, rel.Using), nil
 	}
-	values, err := r.eachValue()
+	values, err := released.EachValue(r.Query, r.column)
 	if err != nil {
 		return released.Candidate{}, err
 	}

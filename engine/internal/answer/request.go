@@ -75,22 +75,13 @@ func (r Request) named() query.Query {
 	return r.Query
 }
 
-// digestOf identifies a question about the records of a query.
-func digestOf(q query.Query, question sqlfront.Question, column int) [32]byte {
-	d := q.Digest()
-	if question == sqlfront.Weight {
-		return d
-	}
-	return sha256.Sum256(binary.BigEndian.AppendUint64(append(d[:], byte(question)), uint64(column)))
-}
-
 type answerKey struct {
 	table  int64
 	digest [32]byte
 }
 
 func keyOf(r Request) answerKey {
-	return answerKey{r.Table.ID, digestOf(r.named(), r.Question, r.column)}
+	return answerKey{r.Table.ID, released.Digest(r.named(), r.Question, r.column)}
 }
 
 // Digest identifies the query and its table.
@@ -200,36 +191,6 @@ const (
 	spentMeanwhile staleReason = iota // other queries used the mechanism's last run or comparison
 	runUnpaid                         // no run is open, and limits keep the statement from paying for the next
 )
-
-// uncounted returns the candidate of a release or mechanism that cannot answer a question,
-// since it counts rows.
-func (r Request) uncounted(name, kind string) released.Candidate {
-	c := released.Candidate{Origin: released.FromRelease, Name: name, Kind: kind, Columns: []int{}, Refusal: "units are counted on the rows"}
-	if r.Question == sqlfront.DistinctValues {
-		c.Refusal = "values are counted on the rows, or from a release"
-	}
-	return c
-}
-
-// eachValue returns, for each value of the column but NULL, the query of the records that
-// have it. Values that no record of the query can have are left out.
-func (r Request) eachValue() ([]query.Query, error) {
-	u := r.Query.Universe()
-	d, none := u.Columns()[r.column].Domain, query.None(u)
-	var all []query.Query
-	for i := range d.Size() {
-		if v := d.Value(i); !v.IsNull() {
-			q, err := r.Query.And(query.Where(u, r.column, d.SetOf(v)))
-			if err != nil {
-				return nil, err
-			}
-			if !q.Equal(none) {
-				all = append(all, q)
-			}
-		}
-	}
-	return all, nil
-}
 
 // begun cuts what was bound to the periods that have begun: rows of later ones count nowhere. So
 // nothing about them is read, bought or stored. Groups that are only of later periods are left

@@ -11,7 +11,6 @@ package answer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"dpsql/catalog"
@@ -384,13 +383,12 @@ func (st *Statement) refused(first error, failed []int) error {
 	if !ok || len(st.Asks) == 1 {
 		return first
 	}
-	c := *e
-	c.Message += fmt.Sprintf(" (of %d queries of the statement %d cannot be answered)", len(st.Asks), len(failed))
+	c := released.Partly(e, len(st.Asks), len(failed))
 	t := st.Asks[failed[0]].Table
 	if offers := c.Code == sqlerr.Budget || c.Code == sqlerr.Uncovered && st.settings.Mechanism == "auto"; offers && t.Source != "" {
 		c.Hint = st.offer(t, append(st.bought(), failed...))
 	}
-	return &c
+	return c
 }
 
 // answer asks the chosen candidates: first those that cost nothing, then in one charge
@@ -430,10 +428,8 @@ func (st *Statement) answer(ctx context.Context) ([]released.Estimate, *stale, e
 // Result computes the rows of a statement of one SELECT from the answers to its queries, and
 // describes how they came about.
 func (st *Statement) Result(answers []released.Answered) *released.Result {
-	out := st.rows(&st.Parts[0], answers, st.settings.Confidence)
-	how := st.describe(answers)
-	how.Margins, how.Intervals, how.Bounds, how.NotNull = out.Answer.Margins, out.Answer.Intervals, out.Answer.Bounds, out.Answer.NotNull
-	out.Answer, out.Warnings = how, st.Parts[0].bound.Warnings
+	out := released.Selected(st.Parts[0].bound, st.Parts[0].index, answers, st.settings)
+	out.Answer.Cost, out.Answer.Kept = st.charges(), st.kept()
 	return out
 }
 
@@ -456,8 +452,13 @@ func (st *Statement) Answered(estimates []released.Estimate) []released.Answered
 // what has the shape of rows.
 func (st *Statement) describe(answers []released.Answered) *released.Answer {
 	how := released.Describe(answers, st.settings)
-	how.Cost, how.Kept = released.Cost{Epsilon: st.cost.Epsilon.Float(), Rho: st.cost.Rho.Float()}, st.kept()
+	how.Cost, how.Kept = st.charges(), st.kept()
 	return &how
+}
+
+// charges returns what was charged for the statement.
+func (st *Statement) charges() released.Cost {
+	return released.Cost{Epsilon: st.cost.Epsilon.Float(), Rho: st.cost.Rho.Float()}
 }
 
 // kept says which rows the answers are about, for each table of which these are not all.

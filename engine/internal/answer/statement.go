@@ -14,7 +14,6 @@ import (
 	"dpsql/engine/internal/view"
 	"dpsql/internal/places"
 	"dpsql/internal/released"
-	"dpsql/sqlerr"
 	"dpsql/sqlfront"
 )
 
@@ -86,24 +85,23 @@ func newStatement(db *Database, who Asker, v *view.View) *Statement {
 // precision that the most demanding one needs. A SELECT is refused that has too many beside those before it.
 func (st *Statement) add(t *view.Table, b *sqlfront.Bound) error {
 	if st.numbers += b.Numbers; st.numbers > sqlfront.MaxNumbers {
-		return sqlerr.New(sqlerr.Unsupported, "more than %d numbers in a statement are outside the dialect", sqlfront.MaxNumbers).
-			WithHint("ask for fewer groups, or fewer aggregates, at a time")
+		return released.ErrNumbers
 	}
 	s := st.settings
 	p := Part{Table: t, bound: b, index: make([]int, len(b.Queries)), first: st.slots, asks: len(st.Asks)}
-	columns := sync.OnceValue(func() []int { return columnsOf(b) })
+	columns := sync.OnceValue(func() []int { return released.Queried(b) })
 	var known map[[32]byte]int
 	if len(b.Queries) > 1 || p.asks > 0 {
 		known = make(map[[32]byte]int, len(b.Queries))
 		for n := range st.Asks {
 			if a := &st.Asks[n]; a.Table.ID == t.ID {
-				known[digestOf(a.Query, a.Question, a.column)] = n
+				known[released.Digest(a.Query, a.Question, a.column)] = n
 			}
 		}
 	}
 	for i, q := range b.Queries {
 		k := b.SlotOf(i)
-		key := digestOf(q, b.Slots[k].Question, b.Slots[k].Column)
+		key := released.Digest(q, b.Slots[k].Question, b.Slots[k].Column)
 		n, ok := known[key]
 		if !ok {
 			n = len(st.Asks)
@@ -158,26 +156,12 @@ func (p *Part) asksOf() []int {
 	return slices.Compact(asks)
 }
 
-// columnsOf returns the columns that a SELECT's queries and orders are on, ascending.
-func columnsOf(b *sqlfront.Bound) (columns []int) {
-	for _, q := range b.Queries {
-		columns = append(columns, q.Columns()...)
-	}
-	for _, s := range b.Slots {
-		if s.Question == sqlfront.Order || s.Question == sqlfront.DistinctValues {
-			columns = append(columns, s.Column)
-		}
-	}
-	slices.Sort(columns)
-	return slices.Compact(columns)
-}
-
 // need makes the query at least as precise as the slot needs.
 func (a *linear) need(s released.Settings, k sqlfront.Slot) {
 	a.most, a.perRow = min(a.most, k.Scale), cmp.Or(min(a.perRow, k.PerRow), a.perRow, k.PerRow)
 	a.plain = a.plain || k.Centre.Reach <= 0
 	a.rescale(a.most)
-	a.Settings.Confidence = max(a.Settings.Confidence, 1-(1-s.Confidence)/float64(k.Split))
+	a.Settings.Confidence = max(a.Settings.Confidence, released.Shared(s.Confidence, k.Split))
 }
 
 // Asker is the session that a SELECT is answered for.
