@@ -48,6 +48,7 @@ var arrows = map[string][]string{
 	"internal/mutate":         {}, // it changes sources, and runs go
 	"internal/sealed":         {"sqlerr"},
 	"internal/released":       {"internal/sealed", "accounting", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "sqlfront", "sqlfront/post", "query", "sqlerr"},
+	"page":                    {"internal/released", "query", "sqlerr", "sqlfront", "sqlfront/around", "sqlfront/syntax"}, // no catalog and no source: it has no file
 	"engine/internal/kind":    {"accounting", "catalog", "engine/internal/pay", "engine/internal/rows", "engine/internal/view", "internal/released", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"internal/seeds":          {}, // any test draws with them
 	"internal/typecheck":      {}, // it reads sources
@@ -109,7 +110,7 @@ var testArrows = map[string][]string{
 
 	"catalog":          {"internal/scratch"},
 	"driver":           {"internal/pgtest"},
-	"engine":           {"internal/sealed", "internal/pgtest", "internal/scratch", "mechanisms/marginals", "mechanisms/projection", "noise", "noise/law", "sqlfront/post", "server"}, // a server's clock is what a user has
+	"engine":           {"internal/sealed", "internal/pgtest", "internal/scratch", "mechanisms/marginals", "mechanisms/projection", "noise", "noise/law", "page", "sqlfront/post", "server"}, // a server's clock is what a user has
 	"server":           {"internal/pgtest", "internal/scratch"},
 	"source/postgres":  {"internal/pgtest", "internal/scratch"},
 	"server/pgcatalog": {"internal/pgtest"},

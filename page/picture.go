@@ -1,0 +1,69 @@
+// Package page answers SELECTs from releases alone, as a page does that somebody was given: it has no file,
+// no rows and no budget. What it knows of tables and releases is a Picture, public data that can be
+// written down. What it answers, the engine answers alike: both choose and compute by package released.
+package page
+
+import (
+	"encoding/json"
+
+	"dpsql/internal/released"
+	"dpsql/query"
+	"dpsql/sqlerr"
+)
+
+// Picture is what is public of tables and their releases.
+type Picture struct {
+	Tables   []Table   `json:"tables"`
+	Releases []Release `json:"releases"`
+}
+
+// Table is a private table as people ask it.
+type Table struct {
+	Name    string   `json:"name"`
+	Unit    string   `json:"unit,omitempty"`     // the column that identifies a unit; "" when a unit is a row
+	MaxRows int64    `json:"max_rows,omitempty"` // rows kept of each unit; 0 for all
+	Columns []Column `json:"columns"`
+}
+
+// Column is a column with its domain.
+type Column struct {
+	Name   string             `json:"name"`
+	Type   string             `json:"type"`
+	Domain query.StoredDomain `json:"domain"`
+}
+
+// Release is a release without its payload.
+type Release struct {
+	Name       string          `json:"name"`
+	Table      string          `json:"table"`
+	Using      string          `json:"using"`
+	Columns    []int           `json:"columns,omitempty"` // of the table, ascending; nil for all
+	MaxSupport uint64          `json:"max_support"`
+	About      json.RawMessage `json:"about"` // what is stored about it
+}
+
+// openers are the kinds of releases that a page has.
+var openers = []released.Opener{released.Projections{}, released.Marginals{}}
+
+// opener returns the kind of a name.
+func opener(name string) (released.Opener, error) {
+	for _, k := range openers {
+		if k.Name() == name {
+			return k, nil
+		}
+	}
+	return nil, sqlerr.New(sqlerr.Unsupported, "a page has no releases of the kind %q", name)
+}
+
+// universe returns the columns of a table.
+func (t Table) universe() (*query.Universe, error) {
+	columns := make([]query.Column, len(t.Columns))
+	for i, c := range t.Columns {
+		d, f, ok := c.Domain.Read(c.Type)
+		if !ok {
+			return nil, sqlerr.New(sqlerr.Corrupt, "the domain of column %s cannot be read", c.Name)
+		}
+		columns[i] = query.Column{Name: c.Name, Domain: d, Form: f}
+	}
+	return query.NewUniverse(columns)
+}
