@@ -30,6 +30,8 @@ interface Point {
   text: string;
 }
 
+export const belowZero = "less than zero is noise"; // SET clamp = on takes it away
+
 const most = { bars: 40, panels: 6, each: 20, keys: 12, label: 40 };
 const row = 26, letter = 7.2; // pixels of a row, and of a character of 12 px
 const apart = ["(other)", "(no value)"];
@@ -153,7 +155,7 @@ function legend(points: Point[], a: Answer, o: Options, line: boolean, noise: bo
   if (a.simulated) out.push("simulated");
   if (points.some((p) => !p.known)) out.push("hatched, dashed: no margin");
   if (n) out.push(`≈: ${n} of ${points.length} ${n === 1 ? "is" : "are"} mostly noise`);
-  if (noise) out.push("less than zero is noise");
+  if (noise) out.push(belowZero);
   if (points.some((p) => p.open)) out.push("arrow: no end is known");
   return out;
 }

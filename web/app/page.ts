@@ -2,7 +2,7 @@
 // <html data-state>, script#answer, textarea#sql, button#run, #result table.
 import { amount, count, line, measured, plain, type Answer, type Ends, type Refusal } from "./answer";
 import { Engine, parse, type Card } from "./api";
-import { chart, type Chart } from "./chart";
+import { belowZero, chart, type Chart } from "./chart";
 import { editor } from "./editor";
 import { csv, download, png, svg } from "./save";
 import { table } from "./table";
@@ -138,7 +138,11 @@ function show(a: Answer, sql: string, together: number) {
   draw();
   const points = together || a.rows.length;
   if (drawn) inner.push(figure);
-  if (drawn && a.confidence && points > 1) inner.push(make("p", { class: "row" }, button(together ? "each number by itself" : "all numbers together", () => ask(sql, together ? 0 : points), { id: "together" })));
+  if (drawn && a.confidence && points > 1) {
+    const offers = [button(together ? "each number by itself" : "all numbers together", () => ask(sql, together ? 0 : points), { id: "together" })];
+    if ((drawn as Chart).notes.includes(belowZero)) offers.push(button("SET clamp = on", async () => "error" in (await engine.ask("SET clamp = on")) || ask(sql), { id: "clamp" }));
+    inner.push(make("p", { class: "row" }, ...offers));
+  }
   inner.push(...(a.columns.length ? [table(a)] : []), make("p", { class: "line" }, line(a)));
   const meaning = sentence(a);
   if (meaning) inner.push(make("p", { class: "mute" }, meaning));

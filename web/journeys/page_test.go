@@ -1,6 +1,8 @@
 package journeys
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -32,9 +34,10 @@ const shell = `<!doctype html>
 <details id="licences"><summary>Licences</summary><pre tabindex="0">{{LICENCES}}</pre></details>
 </main>
 <script type="application/json" id="dpsql-card">{{CARD}}</script>
+<script type="application/gzip;base64" id="dpsql-release-0">{{RELEASE}}</script>
 <script type="application/gzip;base64" id="dpsql-engine">{{ENGINE}}</script>
-<script type="text/plain" id="dpsql-worker">const answers = {{ANSWERS}};
-{{WORKER}}</script>
+<script type="application/gzip;base64" id="dpsql-sqlite">{{SQLITE}}</script>
+<script type="text/plain" id="dpsql-worker">{{WORKER}}</script>
 <script>{{SCRIPT}}</script>
 </body></html>
 `
@@ -52,7 +55,10 @@ const (
 	panels = "SELECT education, marital_status, COUNT(*) AS n FROM adult GROUP BY education, marital_status"
 )
 
-// write makes a page, and returns its address.
+// parts are what a page has of a release and its engine, as base64, and the text of its Worker.
+type parts struct{ release, engine, sqlite, worker string }
+
+// write makes a page whose Worker has the answers of asked, and returns its address.
 func write(t *testing.T, engine string) string {
 	t.Helper()
 	answers := map[string]json.RawMessage{"SET confidence = 0.9986111111111111": json.RawMessage(`{"columns":[],"rows":[]}`), "SET confidence = 0.95": json.RawMessage(`{"columns":[],"rows":[]}`)}
@@ -63,6 +69,13 @@ func write(t *testing.T, engine string) string {
 		}
 		answers[sql] = one.Answer
 	}
+	worker := "const answers = " + encode(t, answers) + ";\n" + strings.ReplaceAll(string(read(t, "testdata/worker.js")), "</script", `<\/script`)
+	return page(t, parts{engine: base64.StdEncoding.EncodeToString([]byte(engine)), worker: worker})
+}
+
+// page makes a page, and returns its address.
+func page(t *testing.T, p parts) string {
+	t.Helper()
 	card := map[string]any{"format": "dpsql page 1", "title": "Visits <2025>", "made": "2026-11-28", "digest": strings.Repeat("ab", 32), "examples": []string{wards, months, panels},
 		"tables": []any{map[string]any{"name": "admissions", "columns": []any{
 			map[string]any{"name": "ward", "type": "TEXT", "shown": "cardiology, maternity, medicine, neurology, paediatrics, surgery"},
@@ -70,8 +83,7 @@ func write(t *testing.T, engine string) string {
 	script, style := bundle(t, "page.js"), bundle(t, "page.css")
 	text := strings.NewReplacer(
 		"{{SCRIPT HASH}}", hash(script), "{{STYLE HASH}}", hash(style), "{{STYLE}}", style, "{{SCRIPT}}", script, "{{LICENCES}}", bundle(t, "LICENCES.txt")[:900],
-		"{{CARD}}", encode(t, card), "{{ENGINE}}", base64.StdEncoding.EncodeToString([]byte(engine)),
-		"{{ANSWERS}}", encode(t, answers), "{{WORKER}}", strings.ReplaceAll(string(read(t, "testdata/worker.js")), "</script", `<\/script`)).Replace(shell)
+		"{{CARD}}", encode(t, card), "{{RELEASE}}", p.release, "{{ENGINE}}", p.engine, "{{SQLITE}}", p.sqlite, "{{WORKER}}", p.worker).Replace(shell)
 	name := filepath.Join(t.TempDir(), "page.html")
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -319,11 +331,22 @@ func TestAsks(t *testing.T) {
 	p.until(`document.querySelector("figcaption").textContent === "the true numbers of all 36 points are within, at 95 %"`)
 
 	// What is saved: a picture that stands alone, and columns of intervals.
-	p.js(`URL.createObjectURL = blob => { saved = blob; return "blob:none"; }, HTMLAnchorElement.prototype.click = () => {}, saved = null`)
+	p.js(`create = URL.createObjectURL, URL.createObjectURL = blob => { saved = blob; return create(blob); }, HTMLAnchorElement.prototype.click = () => {}, saved = null`)
 	p.js(`[...document.querySelectorAll("#save button")].find(b => b.textContent === "CSV").click()`)
 	p.is(`(await saved.text()).split("\r\n").slice(0, 2).join("|")`, "month,n,n_margin,n_low,n_high|2022-01,568,77,491,645")
 	p.js(`[...document.querySelectorAll("#save button")].find(b => b.textContent === "SVG").click()`)
 	p.is(`(await saved.text()).includes("--bar:#7aa6d8") && /GROUP BY month.*release days.*2026-11-28 · digest abababababababab/s.test(await saved.text())`, "true")
+	p.js(`[...document.querySelectorAll("#save button")].find(b => b.textContent === "PNG").click()`)
+	p.until(`saved.type === "image/png" && saved.size > 10000`)
+
+	// A chart is laid out for its width, and not scaled. What is below zero can be clamped.
+	p.do(chromedp.EmulateViewport(500, 900))
+	p.until(`document.querySelector("#result svg").getAttribute("width") === "468"`)
+	p.is(`getComputedStyle(document.querySelector("#result svg text")).fontSize`, "12px")
+	p.is(`document.querySelector("#clamp")`, "null")
+	p.js(`location.hash = "#sql=` + url.QueryEscape(canada) + `"`)
+	p.answers(canada)
+	p.is(`document.querySelector("#clamp").textContent`, "SET clamp = on")
 
 }
 
@@ -355,6 +378,56 @@ func TestDamaged(t *testing.T) {
 	p.is(`document.querySelector("#result").textContent`, "damaged: the digest is another one. This page answers nothing.")
 	p.is(`document.querySelector("#card") !== null`, "true")
 	p.accessible()
+}
+
+// TestEngine starts what is built as an engine is, beside SQLite, under the page's policy. A release or
+// an engine that cannot be unpacked is damaged.
+func TestEngine(t *testing.T) {
+	b, wasm := browser(t), filepath.Join(t.TempDir(), "engine.wasm")
+	source := filepath.Join(filepath.Dir(wasm), "main.go")
+	if err := os.WriteFile(source, read(t, "testdata/engine.go.txt"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", wasm, source)
+	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOWORK=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec := read(t, filepath.Join(strings.TrimSpace(string(root)), "lib/wasm/wasm_exec.js"))
+	whole := parts{release: pack(t, "release"), engine: pack(t, string(read(t, wasm))), sqlite: pack(t, bundle(t, "sqlite.wasm")), worker: string(exec) + bundle(t, "worker.js")}
+	for name, c := range map[string]struct{ release, engine, state string }{
+		"whole": {whole.release, whole.engine, "answered"}, "release": {pack(t, "changed"), whole.engine, "damaged"},
+		"bytes": {whole.release[:len(whole.release)-8], whole.engine, "damaged"}, "engine": {whole.release, whole.engine[:4096], "damaged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := whole
+			p.release, p.engine = c.release, c.engine
+			shown := open(t, b, 640, "light", page(t, p))
+			shown.wait(c.state)
+			if c.state == "answered" {
+				shown.is(`document.querySelector("#result td").textContent.split(".")[0]`, "3")
+				shown.is(`document.querySelectorAll("#result td")[1].textContent`, "9007199254740993")
+			}
+		})
+	}
+}
+
+// pack returns base64 of gzip.
+func pack(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
 // TestPlain: ?plain, and a finger in place of a mouse, leave the textarea alone.
