@@ -101,22 +101,9 @@ func (v *Value) bound(margin, interval any) {
 	case engine.Span:
 		v.Margin, v.Low, v.High = &m, i.Low, i.High
 		if _, isTime := v.Value.(time.Time); isTime {
-			v.Low, v.High = timeOf(i.Low), timeOf(i.High)
+			v.Low, v.High = driver.Time(i.Low), driver.Time(i.High)
 		}
 	}
-}
-
-// timeOf returns the time of a date or timestamp.
-func timeOf(text string) any {
-	layout := time.DateTime
-	if len(text) == len(time.DateOnly) {
-		layout = time.DateOnly
-	}
-	at, err := time.Parse(layout, text)
-	if err != nil {
-		return text
-	}
-	return at
 }
 
 // String returns the value as people read it: "1204 ± 31", "2024-12-31", or "NULL".

@@ -40,7 +40,10 @@ func (r *rows) Next(dest []driver.Value) error {
 	}
 	for i, v := range r.result.Rows[r.next] {
 		if dest[i] = r.result.Columns[i].Value(v); r.times(i) {
-			dest[i] = timeOf(r.typeOf(i), v)
+			shown, _ := r.typeOf(i).ValueOf(v)
+			if dest[i] = v; shown != nil {
+				dest[i] = Time(shown)
+			}
 		}
 	}
 	r.next++
@@ -65,12 +68,11 @@ func (r *rows) typeOf(i int) engine.Type {
 	return c.SQL
 }
 
-// timeOf returns the time in UTC of a date or timestamp. What is none stays as it is.
-func timeOf(typ engine.Type, v any) any {
-	shown, _ := typ.ValueOf(v)
-	text, ok := shown.(string)
+// Time returns the time.Time in UTC of the text of a date or timestamp. What is none stays as it is.
+func Time(v any) any {
+	text, _ := v.(string)
 	for _, layout := range []string{time.DateOnly, time.DateTime} {
-		if t, err := time.Parse(layout, text); ok && err == nil {
+		if t, err := time.Parse(layout, text); err == nil {
 			return t
 		}
 	}
