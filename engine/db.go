@@ -222,8 +222,13 @@ func (s *Session) Import(ctx context.Context, im Import) (ImportReport, error) {
 	if err := s.curatorOnly("import"); err != nil {
 		return ImportReport{}, err
 	}
+	ctx, end, err := s.db.answers.Works.Begin(ctx)
+	if err != nil {
+		return ImportReport{}, err
+	}
+	defer end()
 	var report importer.Report
-	err := s.db.store.Write(ctx, func(tx *catalog.Tx) error {
+	err = s.db.store.Write(ctx, func(tx *catalog.Tx) error {
 		var err error
 		report, err = importer.Import(ctx, tx.SQL(), importer.Options{
 			Path: s.path(im.Path), Table: im.Table, Append: im.Append, IfMissing: im.IfMissing, Dialect: im.Dialect, Progress: im.Progress})
@@ -249,6 +254,11 @@ func (s *Session) Draft(ctx context.Context, table string) (text string, err err
 	if err := source.Allowed(table); err != nil {
 		return "", public(ctx, err)
 	}
+	ctx, end, err := s.db.answers.Works.Begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer end()
 	err = s.db.store.Read(ctx, func(tx *catalog.Tx) error {
 		publics, err := tx.Publics()
 		if err == nil {
@@ -269,6 +279,11 @@ func (s *Session) Check(ctx context.Context, table, declaration string) (text st
 	if err := s.curatorOnly("check"); err != nil {
 		return "", err
 	}
+	ctx, end, err := s.db.answers.Works.Begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer end()
 	var create *syntax.CreatePrivate
 	if declaration != "" {
 		st, err := syntax.Parse(declaration)

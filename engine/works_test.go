@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -212,6 +213,47 @@ func TestCloseCostsNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCloseEndsImports closes a database while a file is imported: it ends with the code closed, and leaves no table. So do
+// imports, drafts and checks that begin later.
+func TestCloseEndsImports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "big.db")
+		s := open(t, path, engine.Options{}).NewSession()
+		im := engine.Import{Path: filepath.Join(t.TempDir(), "rows.csv"), Table: "raw"}
+		if err := os.WriteFile(im.Path, []byte("n\n"+strings.Repeat("1234567\n", 200_000)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var once sync.Once
+		closed := make(chan error, 1)
+		im.Progress = func(done, all int64) {
+			once.Do(func() {
+				go func() { closed <- s.DB().Close() }()
+				synctest.Wait()
+			})
+		}
+		report, err := s.Import(context.Background(), im)
+		if !errors.Is(err, sqlerr.Closed) || report.Rows != 0 {
+			t.Errorf("%d rows: %v", report.Rows, err)
+		}
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+		for name, do := range map[string]func() error{
+			"import": func() error { _, err := s.Import(context.Background(), im); return err },
+			"draft":  func() error { _, err := s.Draft(context.Background(), "raw"); return err },
+			"check":  func() error { _, err := s.Check(context.Background(), "raw", ""); return err },
+		} {
+			if err := do(); !errors.Is(err, sqlerr.Closed) {
+				t.Errorf("%s after it was closed: %v", name, err)
+			}
+		}
+		again := open(t, path, engine.Options{}).NewSession()
+		if _, err := again.Draft(context.Background(), "raw"); !errors.Is(err, sqlerr.Unknown) {
+			t.Errorf("the table after the import: %v", err)
+		}
+	})
 }
 
 // TestTenShareOneReading asks one new query in ten goroutines. It is read for longer than others wait for another process, and the
