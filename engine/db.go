@@ -5,10 +5,12 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -442,8 +444,10 @@ func prepare(text string) (*Prepared, error) {
 // prepared prepares a statement that was read.
 func prepared(read *syntax.Reading) (*Prepared, error) {
 	p := &Prepared{read: read, around: sync.OnceValues(func() (*around.Statement, error) { return around.Of(read) })}
-	if _, err := p.settings(released.DefaultSettings()); err != nil {
-		return nil, err
+	if !slices.ContainsFunc(read.Settings, func(o syntax.Option) bool { return o.Parameter > 0 }) {
+		if _, err := p.settings(released.DefaultSettings(), nil); err != nil {
+			return nil, err
+		}
 	}
 	if p.read.Why != nil {
 		if _, err := p.around(); err != nil {
@@ -455,9 +459,15 @@ func prepared(read *syntax.Reading) (*Prepared, error) {
 
 // settings returns the settings under which the statement runs: those of the session, and
 // its own.
-func (p *Prepared) settings(s Settings) (Settings, error) {
+func (p *Prepared) settings(s Settings, args []query.Value) (Settings, error) {
 	for _, o := range p.read.Settings {
-		if err := s.Set(o.Name.Text, o.Value); err != nil {
+		value := o.Value
+		if o.Parameter > len(args) {
+			return s, p.miscounted(len(args))
+		} else if o.Parameter > 0 {
+			value = cmp.Or(args[o.Parameter-1].Str(), args[o.Parameter-1].String())
+		}
+		if err := s.Set(o.Name.Text, value); err != nil {
 			return s, sqlerr.Locate(err, o.Name.Position)
 		}
 	}
@@ -600,7 +610,7 @@ func (s *Session) exec(ctx context.Context, p *Prepared, args []query.Value) (r 
 	}
 	if len(p.read.Settings) > 0 {
 		defer func(session Settings) { s.settings = session }(s.settings)
-		if s.settings, err = p.settings(s.settings); err != nil {
+		if s.settings, err = p.settings(s.settings, args); err != nil {
 			return nil, err
 		}
 	}

@@ -145,7 +145,7 @@ func (r *Rehearsal) planned(ctx context.Context, p *Prepared, args []query.Value
 		return p.literally(args, func(p *Prepared) (*Result, error) { return r.planned(ctx, p, nil) })
 	}
 	r.copy.dir = r.s.dir
-	if r.copy.settings, err = p.settings(r.s.settings); err != nil {
+	if r.copy.settings, err = p.settings(r.s.settings, args); err != nil {
 		return nil, err
 	}
 	if p.read.Query != nil {

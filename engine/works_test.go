@@ -292,3 +292,40 @@ func TestTenShareOneReading(t *testing.T) {
 		})
 	}
 }
+
+// TestSettingsTakeArguments gives a query's own settings by arguments: it does what the same query does with literals.
+func TestSettingsTakeArguments(t *testing.T) {
+	s := clinic(t)
+	for _, c := range []struct {
+		text    string
+		args    []query.Value
+		literal string // "" if it is refused
+		code    sqlerr.Code
+	}{
+		{"EXPLAIN SELECT COUNT(*) FROM admissions WITH accuracy = ?", []query.Value{query.Int(50)}, "EXPLAIN SELECT COUNT(*) FROM admissions WITH accuracy = 50", ""},
+		{"EXPLAIN SELECT COUNT(*) FROM admissions WHERE sex = :s WITH accuracy :a, confidence(:c)", []query.Value{query.Text("F"), query.Text("60"), query.Text("0.9")},
+			"EXPLAIN SELECT COUNT(*) FROM admissions WHERE sex = 'F' WITH accuracy = 60, confidence = 0.9", ""},
+		{"EXPLAIN SELECT COUNT(*) FROM admissions WHERE age < ?2 WITH mechanism = ?1", []query.Value{query.Text("direct"), query.Int(50)},
+			"EXPLAIN SELECT COUNT(*) FROM admissions WHERE age < 50 WITH mechanism = direct", ""},
+		{"EXPLAIN SELECT n + 1 FROM (SELECT COUNT(*) AS n FROM admissions) WITH accuracy = ?", []query.Value{query.Int(40)},
+			"EXPLAIN SELECT n + 1 FROM (SELECT COUNT(*) AS n FROM admissions) WITH accuracy = 40", ""},
+		{"SELECT 1 + ? WITH clamp = ?", []query.Value{query.Int(2), query.Text("on")}, "SELECT 1 + 2 WITH clamp = on", ""},
+		{"SELECT 1 WITH accuracy = ?", []query.Value{query.Text("many")}, "", sqlerr.Invalid},
+		{"SELECT 1 WITH accuracy = ?", []query.Value{query.Null()}, "", sqlerr.Invalid},
+		{"SELECT 1 WITH accuracy = ?", nil, "", sqlerr.Invalid},
+		{"SELECT 1 WITH accuracy = ?", []query.Value{query.Int(1), query.Int(2)}, "", sqlerr.Invalid},
+		{"SELECT /*+ accuracy = ? */ 1", []query.Value{query.Int(1)}, "", sqlerr.Malformed},
+	} {
+		r, err := s.Exec(context.Background(), c.text, c.args)
+		if sqlerr.CodeOf(err) != c.code {
+			t.Errorf("%s: %v", c.text, err)
+		} else if err == nil {
+			if want := must(t, s, c.literal); fmt.Sprint(r.Rows) != fmt.Sprint(want.Rows) {
+				t.Errorf("%s: %v, want %v", c.text, r.Rows, want.Rows)
+			}
+		}
+	}
+	if got := s.Settings(); got.Accuracy != engine.DefaultSettings().Accuracy {
+		t.Errorf("the session has the settings %v", got)
+	}
+}

@@ -552,7 +552,7 @@ Flags may stand before or after DB.
   -f FILE                        run the statements of FILE ("-" is standard input); may be repeated
   -o FILE                        write results into FILE; %n in its name is the number of the result, each in a file of its own
   -q                             write results, warnings and errors, and nothing else
-  -v NAME=VALUE                  give :NAME a value in the statements; may be repeated
+  -v NAME=VALUE                  give :NAME, or the name :"NAME", a value in the statements; may be repeated
   -explain                       show what each statement would do and cost, and the total; spend nothing
   -format FORMAT                 table, csv, json or markdown (default: table on a terminal, else csv)
   -json, -csv, -markdown         short for -format json, csv, markdown

@@ -399,7 +399,7 @@ func parameterNames(tokens []Token) []string {
 	names := make([]string, countParameters(tokens))
 	for _, t := range tokens {
 		if t.Parameter > 0 && len(t.Text) > 1 && spanOf(t.Text[1:], isDigit) < len(t.Text)-1 {
-			names[t.Parameter-1] = t.Text[1:]
+			names[t.Parameter-1] = strings.Trim(t.Text[1:], `"`)
 		}
 	}
 	return names
@@ -413,11 +413,13 @@ func countParameters(tokens []Token) int {
 	return n
 }
 
-// parameter reads ?, ?N, $N, :name, @name or $name.
+// parameter reads ?, ?N, $N, :name, @name or $name, or :"name", which stands for an identifier.
 func (l *lexer) parameter() (Token, error) {
 	rest := l.text[l.offset:]
 	n := spanOf(rest[1:], isNamePart)
-	if rest[0] == '?' {
+	if name, ok := strings.CutPrefix(rest, `:"`); ok && spanOf(name, isNamePart) > 0 && strings.HasPrefix(name[spanOf(name, isNamePart):], `"`) {
+		n = spanOf(name, isNamePart) + 2
+	} else if rest[0] == '?' {
 		n = spanOf(rest[1:], isDigit)
 	} else if n == 0 {
 		return Token{}, sqlerr.New(sqlerr.Malformed, "unexpected character %c", rest[0]).

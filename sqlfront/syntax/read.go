@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -43,6 +44,10 @@ func read(text string, given []Given, intervals []bool) (*Reading, error) {
 		return nil, err
 	}
 	r := &Reading{Text: text, Parameters: parameterNames(tokens), intervals: intervals}
+	if slices.ContainsFunc(tokens, isIdentifier) { // what the statement is depends on the arguments
+		r.Tokens = tokens
+		return r, nil
+	}
 	first := 0
 	if tokens[0].Matches("EXPLAIN") {
 		first = 1
@@ -116,6 +121,9 @@ func (r *Reading) written(args []query.Value, other map[int]error) (*Reading, er
 			changed = !changed
 		}
 		literal := " " + literalOf(v, changed) + " " // - and -3 would be a comment
+		if isIdentifier(t) {
+			literal = `"` + strings.ReplaceAll(cmp.Or(v.Str(), v.String()), `"`, `""`) + `"`
+		}
 		b.WriteString(string(text[from : t.Position-1]))
 		n += t.Position - 1 - from
 		b.WriteString(literal)
@@ -144,6 +152,9 @@ func literalOf(v query.Value, changed bool) string {
 	}
 	return v.String()
 }
+
+// isIdentifier reports whether a token is a parameter that stands for an identifier.
+func isIdentifier(t Token) bool { return t.Kind == KindParameter && strings.HasPrefix(t.Text, `:"`) }
 
 // isOption reports whether a token is the value of an option: in SET, or in the parentheses behind WITH or SET.
 func isOption(tokens []Token, i int) bool {
@@ -395,7 +406,9 @@ func (h hint) settings(settings []Option) ([]Option, error) {
 		return nil, err
 	}
 	for i := range tokens {
-		tokens[i].Position += h.position - 1
+		if tokens[i].Position += h.position - 1; tokens[i].Kind == KindParameter {
+			return nil, tokens[i].Malformed("a parameter cannot stand in a comment").WithHint("write WITH %s behind the query", strings.TrimSpace(h.text))
+		}
 	}
 	if len(tokens) == 1 {
 		return settings, nil

@@ -49,6 +49,8 @@ type Option struct {
 	Kind     ValueKind
 	Position int    // of the value
 	Names    []Name // of a List, at least one; they differ
+
+	Parameter int // the number of the argument that is the value, of a query's own settings; 0 for a literal
 }
 
 // CreateView is CREATE VIEW … AS SELECT …, which SQLite runs.

@@ -230,7 +230,9 @@ func (p *parser) settings(settings []Option) ([]Option, error) {
 			p.accept("==")
 		}
 		o := Option{Name: name, Position: p.peek().Position}
-		if err := p.value(&o); err != nil {
+		if t := p.peek(); t.Kind == KindParameter {
+			o.Kind, o.Value, o.Parameter = Word, t.Text, p.next().Parameter
+		} else if err := p.value(&o); err != nil {
 			return nil, err
 		}
 		if open && !p.accept(")") {
