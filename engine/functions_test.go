@@ -104,7 +104,7 @@ func TestBins(t *testing.T) {
 	}
 	for text, hint := range map[string]string{
 		"FLOOR(cost / 75)": "step of 10", "CEIL(cost / 100)": "step of 10", "SQRT(cost)": "step of 10", "random()": "", "replace(dept)": "",
-		"replace(dept, 'a', minutes)": "one column", "width_bucket(minutes, 5, 5, 1)": "", "date_trunc('hour', seen) || 'x'": "",
+		"replace(dept, 'a', minutes)": "one column", "width_bucket(minutes, 5, 5, 1)": "", "dept || minutes": "GROUP BY x, y",
 	} {
 		before := len(ledgerOf(t, s))
 		_, err := s.Exec(t.Context(), "SELECT "+text+" AS k, COUNT(*) FROM t GROUP BY 1", nil)
@@ -130,7 +130,9 @@ func TestFunctionsOfValues(t *testing.T) {
 		"replace(d, '-', '')", "substr(replace(d, '-', ''), 1, 6)", "replace(big, '9', '8')", "format('%d', big)", "length(hex(n))", "coalesce(trim(s), '?')",
 		"nullif(replace(s, 'ab', ''), '')", "floor(n / 2.0)", "ceil(n / 2.0) * 2", "trunc(n / 2.0)", "floor(n)", "sign(n)", "sign(n / 2.0)", "round(n / 8.0, 2)", "round(n / 2.0)",
 		"sqrt(n)", "round(ln(n), 9)", "round(log(n), 9)", "round(log(2, abs(n)), 9)", "log(0.5, n)", "log(0, n)", "log(1, n)", "log(-2, n)", "power(n, 2)", "1.0 / n", "floor(1.0 / n)", "n * -0.0", "floor(big / 2.0) > 0", "floor(big)", "sign(big)",
-		"floor(CASE WHEN n > 0 THEN n ELSE n / 2.0 END) / 2", "exp(n) > 1", "round(exp(n), 3)", "replace(s, '1', '') = '2'"} {
+		"floor(CASE WHEN n > 0 THEN n ELSE n / 2.0 END) / 2", "exp(n) > 1", "round(exp(n), 3)", "replace(s, '1', '') = '2'",
+		"s || '!'", "'<' || s || '>'", "n || ''", "'x' || NULL || n", "substr(d, 1, 4) || '-' || length(d)", "s LIKE '%' || 'b'", "n / '2' = 1", "n + '1' > 0", "'2' * n = 6", "n % '3' = 2", "substr(s, '1', '1')", "round(n / 8.0, '2')",
+		"round(degrees(n))", "round(radians(n), 6)", "round(atan2(n, 2), 6)", "round(pi() * n, 6)"} {
 		text := "SELECT " + key + " AS k, COUNT(*) FROM t GROUP BY 1 ORDER BY 1"
 		rows, err := own.Query(text)
 		if err != nil {
@@ -158,6 +160,8 @@ func TestFunctionsOfValues(t *testing.T) {
 		{"right(s, 1)", "<nil>:1 :1  :1 2:1 b:1 é:1"}, {"split_part(s, ' ', 2)", "<nil>:1 :3 x:1 é:1"}, {"split_part(s, ' ', -1)", "<nil>:1 :2 12:1 ab:1 é:1"},
 		{"lpad(s, 3, '0')", "<nil>:1  x :1 000:1 012:1 0ab:1 É é:1"}, {"rpad(s, 1, '0')", "<nil>:1  :1 0:1 1:1 a:1 É:1"}, {"repeat(s, 2)", "<nil>:1 :1  x  x :1 1212:1 abab:1 É éÉ é:1"},
 		{"strpos(s, 'b')", "<nil>:1 0:4 2:1"}, {"btrim(s)", "<nil>:1 :1 12:1 ab:1 x:1 É é:1"}, {"greatest(n, 0)", "<nil>:1 0:3 3:1 5:1"},
+		{"coalesce(n, '0') = 0", "0:4 1:2"}, {"greatest(n, '4')", "<nil>:1 4:4 5:1"}, {"nvl(s, '1')", ":1  x :1 1:1 12:1 ab:1 É é:1"}, {"width_bucket(n, '-4', '4', '2')", "<nil>:1 0:1 1:1 2:2 3:1"},
+		{"n = ANY (ARRAY['3', '5']::int[])", "<nil>:1 0:3 1:2"},
 	} {
 		if got := groups(must(t, s, "SELECT "+c.key+" AS k, COUNT(*) FROM t GROUP BY 1 ORDER BY 1").Rows); got != c.want {
 			t.Errorf("%s: %s, want %s", c.key, got, c.want)

@@ -85,6 +85,46 @@ func TestTruncatedOverTheWire(t *testing.T) {
 	}
 }
 
+// TestZonedOverTheWire: a client sends what is cast to timestamptz with its zone, and $1::time as a time.
+func TestZonedOverTheWire(t *testing.T) {
+	var all []visit
+	url, _ := start(t, func(c *server.Config) { all = visits(t, c.Database) })
+	c := connect(t, url)
+	at := time.Date(2023, 1, 6, 10, 0, 0, 0, time.UTC)
+	later, equal := int64(0), int64(0)
+	for _, v := range all {
+		if !v.seen.Before(at) {
+			later++
+		}
+		if v.seen.Equal(at) {
+			equal++
+		}
+	}
+	there := at.In(time.FixedZone("", 5*60*60))
+	for _, x := range []struct {
+		where string
+		arg   any
+		oid   uint32
+		want  int64
+	}{
+		{"seen >= $1::timestamptz", there, pgtype.TimestamptzOID, later},
+		{"seen >= CAST($1 AS timestamp with time zone)", there, pgtype.TimestamptzOID, later},
+		{"seen = ANY($1::timestamptz[])", []time.Time{there}, pgtype.TimestamptzArrayOID, equal},
+		{"seen >= $1::timestamp", at, pgtype.TimestampOID, later},
+		{"seen::time >= $1::time", "0:00 AM", pgtype.TimeOID, int64(len(all))},
+	} {
+		described, err := c.Prepare(t.Context(), x.where, "SELECT COUNT(*) FROM moments WHERE "+x.where)
+		if err != nil || described.ParamOIDs[0] != x.oid {
+			t.Errorf("%s: %v, %v", x.where, described, err)
+			continue
+		}
+		got := int64(-1)
+		if err := c.QueryRow(t.Context(), x.where, x.arg).Scan(&got); err != nil || got != x.want {
+			t.Errorf("%s: %d, want %d (%v)", x.where, got, x.want, err)
+		}
+	}
+}
+
 // TestMomentsOverTheWire compares dates and moments with parameters of each type that clients send, in both formats and
 // protocols. The counts are those of the rows themselves: a date is the moment at which its day begins. A text, and a
 // parameter without a type, has that of the other side, as in PostgreSQL, where date_trunc of a date is a moment, too.

@@ -134,9 +134,13 @@ func (c *conn) learnTypes(ctx context.Context, st *statement, types []uint32) er
 	if len(types) > len(st.types) {
 		return failure("08P01", "types are given for %d parameters, and the statement has %d", len(types), len(st.types))
 	}
+	moments := zoned(st.text)
 	for i := range st.types {
 		list := st.shape(i) == syntax.ArrayShape
-		switch st.types[i] = oids[inferred[i]]; {
+		if st.types[i] = oids[inferred[i]]; slices.Contains(moments, i+1) {
+			st.types[i] = oidTimestampTZ
+		}
+		switch {
 		case list:
 			st.types[i] = pgcatalog.ArrayOf(st.types[i])
 		case st.shape(i) == syntax.IntervalShape:
@@ -151,6 +155,19 @@ func (c *conn) learnTypes(ctx context.Context, st *statement, types []uint32) er
 		}
 	}
 	return nil
+}
+
+// zoned returns the numbers of the parameters that are written as $1::timestamptz. A client sends these with their zone,
+// which it leaves out of a timestamp.
+func zoned(text string) (all []int) {
+	tokens, _ := lexText(text)
+	for i := 2; i < len(tokens)-1; i++ {
+		cast := tokens[i-2].Kind == syntax.KindParameter && (tokens[i-1].Matches("::") || tokens[i-1].Matches("AS"))
+		if cast && (tokens[i].Matches("TIMESTAMPTZ") || tokens[i].Matches("TIMESTAMP") && tokens[i+1].Matches("WITH")) {
+			all = append(all, tokens[i-2].Parameter)
+		}
+	}
+	return all
 }
 
 // unknownSetting returns the error for SHOW of what is neither a setting nor a list.

@@ -24,7 +24,8 @@ const maxEvaluated = 1_000_000
 // evaluated compiles a call of a function that SQLite computes: for all values of the one column
 // that its arguments name. Of a column without a domain these are the values that it is pinned to.
 func (b *binder) evaluated(name string, e *sqlparser.FuncExpr, args []*expr) (*expr, error) {
-	at, what := b.g.FirstToken(e), "the function "+name+"()"
+	at, _ := b.g.Token(e.Name.String())
+	what := called(name)
 	columns := make(map[int]bool)
 	for _, x := range args {
 		x.addColumns(columns)
@@ -35,7 +36,8 @@ func (b *binder) evaluated(name string, e *sqlparser.FuncExpr, args []*expr) (*e
 	x, err := (*expr)(nil), error(nil)
 	switch {
 	case len(columns) > 1:
-		return nil, at.Unsupported(what + " of several columns").WithHint("it takes one column, and constants")
+		return nil, at.Unsupported(what + " of several columns").
+			WithHint("it takes one column, and constants; groups by several need no joined text: GROUP BY x, y; || is no OR")
 	case column < 0 || !b.domain(column).Finite():
 		x = apply(valueOperation(what, constantBounds(anything), func(values []scalar) scalar { return b.evaluatedAt(name, values) }), args...)
 	case b.domain(column).Size() > maxEvaluated:
@@ -50,6 +52,13 @@ func (b *binder) evaluated(name string, e *sqlparser.FuncExpr, args []*expr) (*e
 	}
 	x.derived, x.others = !x.isConstant() && !x.full.isNumber(), nil
 	return x, err
+}
+
+func called(name string) string {
+	if name == "||" {
+		return "the operator ||"
+	}
+	return "the function " + name + "()"
 }
 
 // addColumns adds the columns that an expression depends on.
@@ -69,7 +78,7 @@ func (x *expr) addColumns(to map[int]bool) {
 func (b *binder) evaluate(name string, rows [][]any) ([]any, error) {
 	t, ok := b.table.(Evaluator)
 	if !ok {
-		return nil, sqlerr.New(sqlerr.Unsupported, "the function %s() is outside the dialect", name).WithHint(binHint)
+		return nil, sqlerr.New(sqlerr.Unsupported, "%s is outside the dialect", called(name)).WithHint(binHint)
 	}
 	return t.Evaluate(name, rows)
 }
@@ -82,7 +91,7 @@ func (b *binder) evaluatedAt(name string, values []scalar) scalar {
 	}
 	out, err := b.evaluate(name, [][]any{row})
 	if err != nil {
-		return refused("the function " + name + "() of this value")
+		return refused(called(name) + " of this value")
 	}
 	return scalar{value: sqlvalue.FromAny(out[0])}
 }

@@ -134,6 +134,7 @@ func (b *binder) binaryExpr(e *sqlparser.BinaryExpr) (*expr, error) {
 	if x, ok, err := b.dateArithmetic(e, x, y); ok || err != nil {
 		return x, err
 	}
+	x, y = unquoted(x), unquoted(y)
 	if err := b.refuseText(x, e.Left, textArithmetic, binHint); err != nil {
 		return nil, err
 	}

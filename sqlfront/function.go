@@ -14,6 +14,7 @@ import (
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/post"
 	"dpsql/sqlfront/syntax"
+	"dpsql/sqlfront/types"
 )
 
 // functionNamed returns the function with a lower-case name. Those that SQLite has, too, are here because it evaluates
@@ -161,6 +162,18 @@ func (b *binder) castExpr(e *sqlparser.FuncExpr) (*expr, error) {
 	return &x, nil
 }
 
+// unquoted reads a literal text as the number that it is, where a number stands: SQLite does so in
+// arithmetic, and clients of PostgreSQL quote numbers.
+func unquoted(x *expr) *expr {
+	if x.literal == nil || !x.full.isText() {
+		return x
+	}
+	if n := apply(toNumber(), x); n.full.isNumber() {
+		return n
+	}
+	return x
+}
+
 // arguments compiles the arguments of a call.
 func (b *binder) arguments(e *sqlparser.FuncExpr, name string) ([]*expr, error) {
 	args, ok := argumentsOf(e)
@@ -172,6 +185,12 @@ func (b *binder) arguments(e *sqlparser.FuncExpr, name string) ([]*expr, error) 
 		var err error
 		if compiled[i], err = b.argument(arg, name, args[i+1:]); err != nil {
 			return nil, err
+		}
+	}
+	f, isNumber := dialect().Functions[name], func(x *expr) bool { return x.full.isNumber() && !x.full.isNull() }
+	for i, x := range compiled {
+		if n := len(f.Args); n > 0 && types.IsNumber(f.Args[min(i, n-1)]) || f.Chosen == 1 && slices.ContainsFunc(compiled, isNumber) {
+			compiled[i] = unquoted(x)
 		}
 	}
 	return compiled, nil
@@ -385,6 +404,7 @@ var ofReal = map[string]func(float64) float64{
 	"exp": math.Exp, "sqrt": math.Sqrt, "cbrt": math.Cbrt, "ln": math.Log, "log": math.Log10, "log10": math.Log10, "log2": math.Log2,
 	"sin": math.Sin, "cos": math.Cos, "tan": math.Tan, "asin": math.Asin, "acos": math.Acos, "atan": math.Atan,
 	"sinh": math.Sinh, "cosh": math.Cosh, "tanh": math.Tanh, "asinh": math.Asinh, "acosh": math.Acosh, "atanh": math.Atanh,
+	"degrees": func(x float64) float64 { return x * (180 / math.Pi) }, "radians": func(x float64) float64 { return x * (math.Pi / 180) },
 }
 
 // stairs are the functions of one number that keep the order of numbers, and its type.
@@ -433,6 +453,10 @@ func scalarFunction(name string, arguments int) (function, bool) {
 			}
 			return realOf(math.Mod(x[0].value.Float(), x[1].value.Float()))
 		})
+	case "pi":
+		return number(0, func([]scalar) scalar { return realOf(math.Pi) })
+	case "atan2":
+		return number(2, func(x []scalar) scalar { return realOf(math.Atan2(x[0].value.Float(), x[1].value.Float())) })
 	case "pow", "power":
 		return number(2, func(x []scalar) scalar { return realOf(math.Pow(x[0].value.Float(), x[1].value.Float())) })
 	case "log": // of a base

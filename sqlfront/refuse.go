@@ -54,7 +54,7 @@ func (b *binder) constructFunction(e *sqlparser.FuncExpr) (name, hint string) {
 	case isAggregate(name):
 		return "the aggregate " + strings.ToUpper(name), "an aggregate stands in the select list, not in WHERE"
 	}
-	return "the function " + syntax.Excerpt(name, 40) + "()", binHint
+	return called(syntax.Excerpt(name, 40)), binHint
 }
 
 func constructComparison(e *sqlparser.ComparisonExpr) (name, hint string) {

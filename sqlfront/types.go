@@ -39,7 +39,7 @@ var dialect = sync.OnceValue(func() *types.Dialect {
 	all.Add(types.Function{Entry: true, Result: timeOr(real)}, "low high")
 	all.Add(types.Function{Args: list(date, text), Value: date}, "date")
 	all.Add(types.Function{Args: list(moment, text), Value: moment}, "datetime")
-	all.Add(types.Function{Args: list(moment, text), Value: clock}, "time")
+	all.Add(types.Function{Args: list(clock, text), Value: clock}, "time")
 	all.Add(types.Function{Args: list(moment, text), Value: integer}, "unixepoch")
 	all.Add(types.Function{Args: list(moment, text), Value: real}, "julianday")
 	all.Add(types.Function{Args: list(text, moment, text), Value: text}, "strftime")

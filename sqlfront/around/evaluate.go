@@ -20,6 +20,9 @@ func (db *Database) Evaluate(ctx context.Context, user int64, function string, r
 		c.running = none
 		for chunk := range slices.Chunk(rows, batch) {
 			call := ", " + function + "(" + strings.TrimPrefix(strings.Repeat(", ?", len(chunk[0])), ", ") + ")"
+			if function == "||" {
+				call = ", ? || ?"
+			}
 			read, _, err := c.rows(limited, "SELECT "+strings.Repeat(call, len(chunk))[2:], len(chunk), slices.Concat(chunk...)...)
 			if err != nil {
 				return none.failure(ctx, limited, err)

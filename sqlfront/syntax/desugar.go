@@ -60,6 +60,9 @@ func (m maker) castOf(c *Cast) Expr {
 			return m.cast(c.X, to)
 		}
 	case "REAL":
+		if isText && literal != "" && strings.Trim(literal, "0123456789") == "." { // '10.5'::numeric
+			c.X = counted(m, &Literal{span: m.at, Kind: KindDecimal, Value: literal})
+		}
 		if len(c.Type.Args) == 2 {
 			return m.call("ROUND", m.real(c.X), c.Type.Args[1])
 		}
@@ -205,11 +208,11 @@ func (m maker) anyOf(e *Binary) Expr {
 		return m.among(in, p.span, m.values(p))
 	}
 	y := Inside(e.Y)
-	if list, ok := y.(*Array); ok && list.Query == nil {
-		return m.among(in, list.span, list.Items)
-	}
 	if c, ok := y.(*Cast); ok { // '{a,b}'::text[]
 		y = Inside(c.X)
+	}
+	if list, ok := y.(*Array); ok && list.Query == nil {
+		return m.among(in, list.span, list.Items)
 	}
 	text, ok := textOf(y)
 	if !ok {

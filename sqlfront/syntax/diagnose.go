@@ -174,9 +174,6 @@ func (g *Tokens) refuse(i int) error {
 func (g *Tokens) refuseOperator(i int) error {
 	t := g.tokens[i]
 	switch t.Text {
-	case "||":
-		return t.Unsupported("the operator || (text concatenation)").
-			WithHint("groups by several columns need no joined text: GROUP BY x, y; for a disjunction write OR")
 	case "&&":
 		return t.Malformed("&& is not an operator").WithHint("write AND")
 	case "->", "->>":

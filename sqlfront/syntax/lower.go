@@ -506,6 +506,8 @@ func (l *lowering) binary(e *Binary) sqlparser.Expr {
 			c.Escape = l.right(e.Escape)
 		}
 		return c
+	case e.Op == "||":
+		return l.call(&Call{span: e.span, Path: []Ident{{span{e.Operator, e.Operator + 2}, e.Op, true}}, Args: []Expr{e.X, e.Y}, Words: make([]string, 2)})
 	case arithmeticSigns[e.Op]:
 		return &sqlparser.BinaryExpr{Operator: e.Op, Left: l.left(e.X, e.Operator), Right: l.right(e.Y)}
 	}

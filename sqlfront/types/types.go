@@ -128,7 +128,7 @@ func Shared() Functions {
 	t.Add(Function{Args: []Type{query.SQLText, query.SQLInt8}, Value: query.SQLText}, "substr substring")
 	t.Add(Function{Args: []Type{query.SQLInt8}, Result: Number}, "abs")
 	t.Add(Function{Args: []Type{query.SQLFloat8, query.SQLInt8}, Value: query.SQLFloat8}, "round")
-	t.Add(Function{Args: []Type{query.SQLText}, Value: query.SQLText, Public: true}, "char concat concat_ws format hex ltrim printf quote replace rtrim trim typeof")
+	t.Add(Function{Args: []Type{query.SQLText}, Value: query.SQLText, Public: true}, "char concat concat_ws format hex ltrim printf quote replace rtrim trim typeof ||")
 	t.Add(Function{Args: []Type{query.SQLText}, Value: query.SQLBool, Public: true}, "glob like")
 	t.Add(Function{Args: []Type{query.SQLText}, Value: query.SQLInt8, Public: true}, "instr octet_length unicode")
 	t.Add(Function{Args: []Type{query.SQLInt8}, Value: query.SQLInt8}, "sign")
