@@ -7,6 +7,7 @@
 //
 //	role=curator       analyst: may ask, and nothing else; for programs that answer for others
 //	readonly=false     true: nothing is written, and nothing bought
+//	create=false       true: a curator's first write makes a file that does not exist
 //	busy_timeout=5s    how long to wait for another process
 //	mechanism=auto     direct, projection, marginals, smw, or the name of a release or mechanism
 //	accuracy=default   in counts: what is not known so well for free is bought

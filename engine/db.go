@@ -202,7 +202,20 @@ type Import struct {
 	Progress func(done, all int64)
 }
 
-// ImportDialect says how a CSV file is written. What it leaves open is found out from the file.
+// ImportDialect says how a CSV file is written. What is zero is found out from the file:
+//
+//	Encoding string   // a name such as windows-1252; UTF-8 if "". A byte order mark goes before it
+//	HasSkip  bool     // the names stand below the first Skip lines
+//	Skip     int
+//	SkipLast int      // the last lines that are no rows
+//	Comma    rune     // between fields
+//	Quote    byte     // around fields; NoQuote if quotes are characters like others
+//	NoQuote  bool
+//	Decimal  byte     // '.' or ','
+//	Columns  []string // those to load, of a Parquet file too; all if nil
+//	Dates    []string // forms such as d.m.Y and m/d/Y H:M; "" leaves dates as they are
+//	Numbers  bool     // $1,250.00, 12% and (5) are the numbers 1250.00, 12 and -5
+//	Nulls    []string // what is NULL in every column; if nil, an empty field is NULL among numbers alone
 type ImportDialect = importer.Dialect
 
 // ImportReport describes what was loaded.
@@ -797,10 +810,16 @@ func public(ctx context.Context, err error) *sqlerr.Error {
 	return sqlerr.New(sqlerr.Internal, "the statement failed inside dpsql")
 }
 
-// Input is one statement or dot-command of a script, and its position.
+// Input is one statement or dot-command of a script:
+//
+//	Text    string // from its first character through its semicolon, if it has one
+//	Command bool   // it is a dot-command
+//	Line    int    // 1-based line of the first character
+//	Column  int    // 1-based character in that line
 type Input = syntax.Input
 
-// Scanner splits a script into inputs as it arrives.
+// Scanner splits a script into inputs as it arrives. Next returns them one by one, and io.EOF after the last; its errors have
+// the code io, or unsupported for a statement that is too long.
 type Scanner = syntax.Scanner
 
 // NewScanner returns a scanner of r.
