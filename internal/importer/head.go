@@ -165,10 +165,14 @@ func (f *file) title(lines []string, first string) error {
 			return nil
 		}
 	}
+	top := 0 // commas of numbers begin below the names
 	for _, r := range separators {
-		if at := f.table(lines, r); at > 0 {
-			return f.noNames("has no separator, and may be a title above the names", at)
+		if at := f.table(lines, r); at > 0 && (top == 0 || at < top) {
+			top = at
 		}
+	}
+	if top > 0 {
+		return f.noNames("has no separator, and may be a title above the names", top)
 	}
 	for _, r := range "^~:!# " {
 		n := f.dialect.count(first, r)

@@ -186,6 +186,7 @@ func TestHints(t *testing.T) {
 	}{
 		{"padded title", "Admissions,,\n,,\nward,age,days\nx,1,2\n", "--skip 2 ", importer.Dialect{}},
 		{"title", "Admissions\n\nward;age\nx;1\ny;2\n", "--skip 2 ", importer.Dialect{}},
+		{"title above decimal commas", "Gebühren\n\nStadt;Betrag\nUlm;1,5\nBonn;22,75\n", "--skip 2 ", importer.Dialect{}},
 		{"title with a separator", "A, B\nward;age\nx;1\n", "--skip N ", importer.Dialect{}},
 		{"padded above", ",,\na,b,c\n1,2,3\n", "--skip 1 ", importer.Dialect{}},
 		{"names behind #", "#a,b\n1,2\n", "--skip 0 ", importer.Dialect{}},
