@@ -24,24 +24,24 @@ var ShortDecimal = shortDecimal
 
 // EncodeDomain returns the stored form of a column's domain.
 func EncodeDomain(c query.Column) (string, error) {
-	stored, err := query.Store(c)
+	stored, err := c.Stored()
 	if err != nil {
 		return "", err
 	}
-	return encode(stored)
+	return encode(stored.Domain)
 }
 
 // DecodeDomain reads what EncodeDomain returned for a column of a type.
 func DecodeDomain(typeName, text string) (d query.Domain, f query.Form, err error) {
-	var stored query.StoredDomain
-	if json.Unmarshal([]byte(text), &stored) != nil {
+	stored := query.StoredColumn{Type: typeName}
+	if json.Unmarshal([]byte(text), &stored.Domain) != nil {
 		return d, f, corrupt("no domain")
 	}
-	d, f, ok := stored.Read(typeName)
+	c, ok := stored.Column()
 	if !ok {
 		return d, f, corrupt("no domain")
 	}
-	return d, f, nil
+	return c.Domain, c.Form, nil
 }
 
 func (s *Store) Options() Options                  { return s.options }

@@ -38,13 +38,6 @@ type storedTable struct {
 	SourceSchema query.Exact `json:"source_schema"`
 }
 
-// storedColumn is a column with its domain.
-type storedColumn struct {
-	Name   string             `json:"name"`
-	Type   string             `json:"type"`
-	Domain query.StoredDomain `json:"domain"`
-}
-
 // DefaultAnswerTime is the answer time of a table that is declared without one.
 const DefaultAnswerTime = 250 * time.Millisecond
 
@@ -88,15 +81,14 @@ func tableFrom(o *object, s *storedTable) (Table, error) {
 }
 
 // columnsFrom returns the columns of a table, whose id is the object's parent.
-func columnsFrom(_ *object, stored *[]storedColumn) (columns []query.Column, err error) {
+func columnsFrom(_ *object, stored *[]query.StoredColumn) (columns []query.Column, err error) {
 	if len(*stored) == 0 {
 		return nil, corrupt("a private table has no columns")
 	}
 	columns = make([]query.Column, len(*stored))
 	for i, c := range *stored {
-		columns[i].Name = c.Name
 		var ok bool
-		if columns[i].Domain, columns[i].Form, ok = c.Domain.Read(c.Type); !ok {
+		if columns[i], ok = c.Column(); !ok {
 			return nil, corrupt("a column's domain in the catalog cannot be read")
 		}
 	}
@@ -188,13 +180,11 @@ func (tx *Tx) AddTable(t *Table) error {
 	}
 	nhat := t.NHat
 	t.AnswerTime, t.CreatedAt, t.NHat = cmp.Or(t.AnswerTime, DefaultAnswerTime), tx.stamp(), nil
-	columns := make([]storedColumn, len(t.Columns))
+	columns := make([]query.StoredColumn, len(t.Columns))
 	for i, c := range t.Columns {
-		domain, err := query.Store(c)
-		if err != nil {
+		if columns[i], err = c.Stored(); err != nil {
 			return err
 		}
-		columns[i] = storedColumn{c.Name, c.TypeName(), domain}
 	}
 	if t.ID, err = tx.create(kindTable, t.Name, t.Account, t.stored()); err != nil {
 		return err

@@ -12,7 +12,6 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine"
 	"dpsql/page"
-	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -26,11 +25,11 @@ func pageOf(t *testing.T, db *engine.DB) *page.Desk {
 	for _, of := range v.Tables {
 		public := page.Table{Name: of.Name, Unit: of.Unit, MaxRows: of.MaxRows}
 		for _, c := range of.Columns {
-			stored, err := query.Store(c)
+			stored, err := c.Stored()
 			if err != nil {
 				t.Fatal(err)
 			}
-			public.Columns = append(public.Columns, page.Column{Name: c.Name, Type: c.TypeName(), Domain: stored})
+			public.Columns = append(public.Columns, stored)
 		}
 		if !of.HasPeriods() {
 			p.Tables = append(p.Tables, public)

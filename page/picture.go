@@ -19,17 +19,10 @@ type Picture struct {
 
 // Table is a private table as people ask it.
 type Table struct {
-	Name    string   `json:"name"`
-	Unit    string   `json:"unit,omitempty"`     // the column that identifies a unit; "" when a unit is a row
-	MaxRows int64    `json:"max_rows,omitempty"` // rows kept of each unit; 0 for all
-	Columns []Column `json:"columns"`
-}
-
-// Column is a column with its domain.
-type Column struct {
-	Name   string             `json:"name"`
-	Type   string             `json:"type"`
-	Domain query.StoredDomain `json:"domain"`
+	Name    string               `json:"name"`
+	Unit    string               `json:"unit,omitempty"`     // the column that identifies a unit; "" when a unit is a row
+	MaxRows int64                `json:"max_rows,omitempty"` // rows kept of each unit; 0 for all
+	Columns []query.StoredColumn `json:"columns"`
 }
 
 // Release is a release without its payload.
@@ -59,11 +52,10 @@ func opener(name string) (released.Opener, error) {
 func (t Table) universe() (*query.Universe, error) {
 	columns := make([]query.Column, len(t.Columns))
 	for i, c := range t.Columns {
-		d, f, ok := c.Domain.Read(c.Type)
-		if !ok {
+		var ok bool
+		if columns[i], ok = c.Column(); !ok {
 			return nil, sqlerr.New(sqlerr.Corrupt, "the domain of column %s cannot be read", c.Name)
 		}
-		columns[i] = query.Column{Name: c.Name, Domain: d, Form: f}
 	}
 	return query.NewUniverse(columns)
 }

@@ -468,6 +468,26 @@ func (f Form) orNullClamp(d Domain) (text string) {
 	return text
 }
 
+// StoredColumn is the JSON form of a column.
+type StoredColumn struct {
+	Name   string       `json:"name"`
+	Type   string       `json:"type"`
+	Domain StoredDomain `json:"domain"`
+}
+
+// Stored returns the stored form of a column.
+func (c Column) Stored() (StoredColumn, error) {
+	domain, err := store(c)
+	return StoredColumn{c.Name, c.TypeName(), domain}, err
+}
+
+// Column returns the column. It is false if its domain cannot be read.
+func (s StoredColumn) Column() (c Column, ok bool) {
+	c.Name = s.Name
+	c.Domain, c.Form, ok = s.Domain.read(s.Type)
+	return c, ok
+}
+
 // StoredDomain is the JSON form of a column's domain: a range, a list in full,
 // or neither for text without a domain. The values are canonical.
 type StoredDomain struct {
@@ -490,8 +510,7 @@ type storedStep struct {
 	Numeric [2]int   `json:"numeric"` // precision, scale; 0, 0 for REAL
 }
 
-// Store returns the stored form of a column's domain.
-func Store(c Column) (stored StoredDomain, err error) {
+func store(c Column) (stored StoredDomain, err error) {
 	d := c.Domain
 	stored = StoredDomain{Clamp: c.Form.IsClamped(), Boolean: c.Form.IsBoolean(), Other: c.Form.HasOther(), NoCase: c.Form.IsNoCase()}
 	if c.Form.IsTime() {
@@ -534,8 +553,8 @@ func encodeValue(v Value) (json.RawMessage, error) {
 	return json.Marshal(Exact(v.Str()))
 }
 
-// Read returns the domain and the form of a column of a type. It is false if they cannot be read.
-func (stored StoredDomain) Read(typeName string) (d Domain, f Form, ok bool) {
+// read returns the domain and the form of a column of a type. It is false if they cannot be read.
+func (stored StoredDomain) read(typeName string) (d Domain, f Form, ok bool) {
 	var err error
 	if stored.Stored != "" {
 		as, known := StoredNamed(stored.Stored)
