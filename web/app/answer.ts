@@ -50,11 +50,11 @@ export function amount(value: number, ends: Ends): string {
 
 export const plain = (x: number): string => String(Math.round(x * 1000) / 1000 + 0);
 
-// cell returns a value as a table has it. A private value without an interval says so.
-export function cell(a: Answer, row: number, column: number): string {
+// cell returns a value as a table has it. A value of a measured column without an interval says so.
+export function cell(a: Answer, row: number, column: number, measured: boolean): string {
   const value = a.rows[row][column], ends = a.intervals?.[row]?.[column];
   if (value === null) return "NULL";
-  if (!ends) return typeof value === "number" && a.mechanism !== "constant" && measured(a, column) ? `${plain(value)} no margin` : String(value);
+  if (!ends) return typeof value === "number" && a.mechanism !== "constant" && measured ? `${plain(value)} no margin` : String(value);
   if (typeof value === "number") return amount(value, ends);
   return ends[0] === value && ends[1] === value ? `${value} ± 0 days` : `${value} (${ends[0]} … ${ends[1]})`;
 }

@@ -1,5 +1,5 @@
 // The table of an answer, below its chart: all rows, each number with its margin.
-import { cell, numeric, type Answer } from "./answer";
+import { cell, measured, numeric, type Answer } from "./answer";
 
 const most = 1000; // rows that are shown; what is saved has all
 
@@ -10,7 +10,7 @@ export function table(a: Answer, doc: Document = document): HTMLElement {
     if (right) e.className = "number";
     return e;
   };
-  const right = a.columns.map((_, j) => numeric(a, j));
+  const right = a.columns.map((_, j) => numeric(a, j)), noisy = a.columns.map((_, j) => measured(a, j));
   const head = make("tr");
   a.columns.forEach((name, j) => {
     const th = make("th", name, right[j]);
@@ -20,7 +20,7 @@ export function table(a: Answer, doc: Document = document): HTMLElement {
   const body = make("tbody");
   a.rows.slice(0, most).forEach((row, i) => {
     const tr = make("tr");
-    row.forEach((_, j) => tr.append(make("td", cell(a, i, j), right[j])));
+    row.forEach((_, j) => tr.append(make("td", cell(a, i, j, noisy[j]), right[j])));
     body.append(tr);
   });
   const thead = make("thead"), all = make("table"), wide = make("div");
