@@ -19,12 +19,12 @@ import (
 // package may import, its tests included. ARCHITECTURE.md draws it. A new package needs a line here.
 var arrows = map[string][]string{
 	".":                       {"driver", "engine", "sqlerr"},
-	"cmd/dpsql":               {"cmd/dpsql/internal/host", "cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/audit", "internal/exporter", "query", "server", "sqlerr", "sqlfront/syntax"},
+	"cmd/dpsql":               {"cmd/dpsql/internal/host", "cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/answerjson", "internal/audit", "internal/complete", "internal/exporter", "query", "server", "sqlerr", "sqlfront/syntax"},
 	"internal/audit":          {"accounting", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "internal/period", "query", "source", "sqlerr"},
 	"driver":                  {"engine", "query", "sqlerr"},
 	"server":                  {"engine", "query", "internal/places", "internal/scram", "server/pgcatalog", "sqlerr", "sqlfront/syntax"}, // tokens and trees: a text is read once
 	"server/pgcatalog":        {"sqlerr", "sqlfront/syntax"},                                                                             // plain data comes in: it cannot reach the file
-	"engine":                  {"accounting", "catalog", "engine/internal/answer", "engine/internal/declare", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/draft", "internal/exporter", "internal/importer", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise/coin", "internal/period", "query", "internal/scram", "source", "sqlerr", "sqlfront", "sqlfront/around", "sqlfront/syntax"},
+	"engine":                  {"accounting", "catalog", "engine/internal/answer", "engine/internal/declare", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/complete", "internal/draft", "internal/exporter", "internal/importer", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise/coin", "internal/period", "query", "internal/scram", "source", "sqlerr", "sqlfront", "sqlfront/around", "sqlfront/syntax"},
 	"engine/internal/answer":  {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/slots", "engine/internal/view", "internal/places", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise/law", "internal/period", "sqlfront/post", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"engine/internal/declare": {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/released", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise/law", "internal/period", "query", "internal/scram", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"engine/internal/pay":     {"accounting", "catalog", "engine/internal/view", "mechanisms/direct", "noise", "noise/law", "internal/period", "source", "sqlerr"},
@@ -42,7 +42,9 @@ var arrows = map[string][]string{
 	"source/definition":       {},
 	"internal/draft":          {"query", "sqlerr", "sqlfront/syntax"},
 	"internal/importer":       {"query", "sqlerr"},
-	"internal/exporter":       {},
+	"internal/answerjson":     {"internal/released", "query", "sqlerr"},
+	"internal/complete":       {"internal/released", "query", "sqlfront/syntax"},
+	"internal/exporter":       {"internal/answerjson"},
 	"internal/places":         {"sqlerr"},
 	"internal/admissions":     {},
 	"internal/mutate":         {}, // it changes sources, and runs go
@@ -89,8 +91,8 @@ var arrows = map[string][]string{
 	"sqlerr":                  {},
 
 	"cmd/dpsql/internal/host":     {"sqlerr"},
-	"cmd/dpsql/internal/render":   {"engine", "internal/exporter", "sqlerr"},
-	"cmd/dpsql/internal/terminal": {"engine", "query", "sqlerr", "sqlfront/syntax"},
+	"cmd/dpsql/internal/render":   {"engine", "internal/answerjson", "internal/exporter", "sqlerr"},
+	"cmd/dpsql/internal/terminal": {"engine", "internal/complete", "query", "sqlerr", "sqlfront/syntax"},
 
 	"source/postgres": {"internal/calendar", "internal/period", "query", "source", "sqlerr"},
 	// It starts servers for tests and for bench: no other line names it.

@@ -15,11 +15,11 @@ import (
 	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/complete"
 	"dpsql/internal/period"
 	"dpsql/internal/released"
 	"dpsql/mechanisms/direct"
 	"dpsql/mechanisms/smw"
-	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
@@ -599,32 +599,8 @@ func showSources(v *view.View) *Result {
 	return r
 }
 
-// Vocabulary holds the public names and values that statements can use. The shell
-// completes from it.
-type Vocabulary struct {
-	Tables     []TableWords // private tables
-	Sources    []string
-	Publics    []string
-	Releases   []string
-	Mechanisms []string
-	Users      []string // for the curator
-}
-
-// TableWords holds the names of a private table and its columns.
-type TableWords struct {
-	Name    string
-	Columns []ColumnWords
-}
-
-// ColumnWords holds the name of a column and its declared values as SQL literals. If there
-// are more than mostWords values it holds none.
-type ColumnWords struct {
-	Name   string
-	Values []string
-}
-
-// mostWords is the largest number of values that are listed for a column.
-const mostWords = 200
+// Vocabulary holds the public names and values that statements can use.
+type Vocabulary = complete.Vocabulary
 
 // Vocabulary reads the names from the public catalog.
 func (s *Session) Vocabulary(ctx context.Context) (Vocabulary, error) {
@@ -640,9 +616,9 @@ func (s *Session) Vocabulary(ctx context.Context) (Vocabulary, error) {
 		return Vocabulary{}, public(ctx, err)
 	}
 	for _, t := range v.Tables {
-		words := TableWords{Name: t.Name}
+		words := complete.Table{Name: t.Name}
 		for _, c := range t.Columns {
-			words.Columns = append(words.Columns, ColumnWords{c.Name, literals(c)})
+			words.Columns = append(words.Columns, complete.ColumnOf(c))
 		}
 		out.Tables = append(out.Tables, words)
 	}
@@ -658,16 +634,4 @@ func (s *Session) Vocabulary(ctx context.Context) (Vocabulary, error) {
 		out.Mechanisms = append(out.Mechanisms, m.Name)
 	}
 	return out, nil
-}
-
-func literals(c query.Column) []string {
-	d := c.Domain
-	if !d.Finite() || d.Size() > mostWords || c.Form.IsStepped() {
-		return nil
-	}
-	values := make([]string, d.Size())
-	for i := range values {
-		values[i] = c.Form.Shown(d.Value(uint64(i))).String()
-	}
-	return values
 }

@@ -332,7 +332,7 @@ func (w *walk) into(v reflect.Value, where string) {
 func exportedTypes(t *testing.T) {
 	t.Helper()
 	known := []string{"Answer", "Column", "Cost", "DB", "Import", "ImportReport", "Input", "Options", "Result", "Role", "Scanner", "Session", "Settings",
-		"Vocabulary", "TableWords", "ColumnWords", "Shape", "ShapeColumn", // declared names and values
+		"Vocabulary", "Shape", "ShapeColumn", // declared names and values
 		"Interval", "Span", // bounds of a noisy answer
 		"Bound",                // how one of them is rounded
 		"ImportDialect",        // how a file separates fields

@@ -15,6 +15,7 @@ import (
 	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/cmd/dpsql/internal/terminal"
 	"dpsql/engine"
+	"dpsql/internal/answerjson"
 	"dpsql/internal/audit"
 	"dpsql/internal/exporter"
 	"dpsql/sqlerr"
@@ -74,7 +75,7 @@ func parseAuditFlags(args []string) (auditOptions, error) {
 }
 
 func auditUsage(err error) error {
-	return render.Public(err).WithHint("dpsql help audit explains the flags")
+	return answerjson.Public(err).WithHint("dpsql help audit explains the flags")
 }
 
 // run audits every mechanism and writes the results. A violation is an error, so

@@ -14,8 +14,8 @@ import (
 	"unicode"
 
 	"dpsql/cmd/dpsql/internal/render"
-	"dpsql/cmd/dpsql/internal/terminal"
 	"dpsql/engine"
+	"dpsql/internal/complete"
 	"dpsql/sqlerr"
 )
 
@@ -131,7 +131,7 @@ func documentedWords(t *testing.T) (named, run map[string]bool) {
 
 // knownWords returns what the command and the parser know.
 func knownWords(t *testing.T) []string {
-	all := slices.Concat(clauses, terminal.Keywords, engine.SettingNames)
+	all := slices.Concat(clauses, complete.Keywords, engine.SettingNames)
 	for _, c := range commands() {
 		all = append(all, c.name)
 	}

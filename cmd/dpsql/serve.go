@@ -21,8 +21,8 @@ import (
 	"time"
 
 	"dpsql/cmd/dpsql/internal/host"
-	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/engine"
+	"dpsql/internal/answerjson"
 	"dpsql/server"
 	"dpsql/sqlerr"
 )
@@ -125,7 +125,7 @@ func (o *serveOptions) parseMode(text string) error {
 
 // serveUsage returns an error of the command line.
 func serveUsage(err error) error {
-	e := render.Public(err)
+	e := answerjson.Public(err)
 	if e.Hint != "" && !strings.HasPrefix(e.Hint, "dpsql help lists") {
 		return e
 	}
@@ -422,7 +422,7 @@ func (r *running) reload() {
 		return
 	}
 	if err := r.certificates.Reload(); err != nil {
-		e := render.Public(err)
+		e := answerjson.Public(err)
 		r.reloads.failed.Add(1)
 		r.log.Error("the certificate stays as it was", "reason", e.Message, "hint", e.Hint)
 		return

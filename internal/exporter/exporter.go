@@ -3,9 +3,7 @@
 package exporter
 
 import (
-	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -13,8 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"dpsql/internal/answerjson"
 )
 
 // Column is a column of the rows.
@@ -124,7 +122,7 @@ type object struct {
 func NewJSON(w io.Writer, columns []Column) (Writer, error) {
 	o := &object{w: w}
 	for _, c := range Distinct(columns) {
-		text, err := JSON(c.Name)
+		text, err := answerjson.Marshal(c.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -141,7 +139,7 @@ func (o *object) Write(row []any) error {
 		if x, ok := v.(float64); ok && (math.IsInf(x, 0) || math.IsNaN(x)) {
 			v = nil
 		}
-		text, err := JSON(v)
+		text, err := answerjson.Marshal(v)
 		if err != nil {
 			return err
 		}
@@ -162,32 +160,6 @@ func (o *object) Close() error {
 	}
 	_, err := io.WriteString(o.w, end)
 	return err
-}
-
-// JSON returns a value as JSON on one line, with escapes for what is hidden and without those that are
-// meant for web pages.
-func JSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	var line []byte
-	for _, r := range strings.TrimSuffix(b.String(), "\n") {
-		if IsHidden(r) {
-			line = fmt.Appendf(line, `\u%04x`, r)
-		} else {
-			line = utf8.AppendRune(line, r)
-		}
-	}
-	return line, nil
-}
-
-// IsHidden reports whether a character is spelled out where people may see it: a control character,
-// which could command a terminal, or a mark that reorders the text around it.
-func IsHidden(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
 
 // Text returns a value as text, "" for NULL.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode"
 
+	"dpsql/internal/answerjson"
 	"dpsql/internal/exporter"
 )
 
@@ -32,7 +33,7 @@ func TestJSONHidesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range b.String() {
-			if exporter.IsHidden(r) && r != '\n' {
+			if answerjson.IsHidden(r) && r != '\n' {
 				t.Errorf("%U is in the file", r)
 			}
 		}
@@ -42,7 +43,7 @@ func TestJSONHidesNothing(t *testing.T) {
 		}
 	}
 	for r := rune(0x7f); r <= 0x9f; r++ {
-		if !exporter.IsHidden(r) {
+		if !answerjson.IsHidden(r) {
 			t.Errorf("%U is not hidden", r)
 		}
 	}

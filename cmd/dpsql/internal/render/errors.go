@@ -9,6 +9,7 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
 	"dpsql/engine"
+	"dpsql/internal/answerjson"
 	"dpsql/sqlerr"
 )
 
@@ -35,22 +36,12 @@ func Locate(err error, file string, input engine.Input) *Failure {
 	if errors.As(err, &f) {
 		return f
 	}
-	f = &Failure{Err: Public(err), Statement: input.Text, File: file}
+	f = &Failure{Err: answerjson.Public(err), Statement: input.Text, File: file}
 	if engine.Masked(input.Text) != input.Text {
 		f.Statement = "" // it may hold a password
 	}
 	f.Line, f.Column = input.Locate(f.Err.Position)
 	return f
-}
-
-// Public returns the error that may be shown. An error of another kind loses its
-// text, which could hold a private value.
-func Public(err error) *sqlerr.Error {
-	var e *sqlerr.Error
-	if errors.As(err, &e) {
-		return e
-	}
-	return sqlerr.New(sqlerr.Internal, "the statement failed inside dpsql")
 }
 
 // ErrorStyle is how errors are written.
@@ -66,7 +57,7 @@ type ErrorStyle struct {
 func (s ErrorStyle) Write(w io.Writer, err error) {
 	var f *Failure
 	if !errors.As(err, &f) {
-		f = &Failure{Err: Public(err)}
+		f = &Failure{Err: answerjson.Public(err)}
 	}
 	if s.Format == JSON {
 		JSONLine(w, f.json())
@@ -101,25 +92,11 @@ func (s ErrorStyle) paragraph(w io.Writer, place, label string, color int, text 
 	io.WriteString(w, lines+"\n")
 }
 
-// jsonError is an error as programs read it.
-type jsonError struct {
-	Error struct {
-		Code     sqlerr.Code `json:"code"`
-		Message  string      `json:"message"`
-		Hint     string      `json:"hint,omitempty"`
-		Position int         `json:"position,omitempty"`
-		File     string      `json:"file,omitempty"`
-		Line     int         `json:"line,omitempty"`
-		Column   int         `json:"column,omitempty"`
-	} `json:"error"`
-}
-
-func (f *Failure) json() jsonError {
-	var j jsonError
-	e := &j.Error
-	e.Code, e.Message, e.Hint, e.Position = f.Err.Code, f.Err.Message, f.Err.Hint, f.Err.Position
+// json returns the failure as programs read it.
+func (f *Failure) json() answerjson.Failure {
+	j := answerjson.FailureOf(f.Err)
 	if f.File != "" {
-		e.File, e.Line, e.Column = f.File, f.Line, f.Column
+		j.Error.File, j.Error.Line, j.Error.Column = f.File, f.Line, f.Column
 	}
 	return j
 }

@@ -6,17 +6,15 @@ package render
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"dpsql/engine"
+	"dpsql/internal/answerjson"
 	"dpsql/internal/exporter"
 	"dpsql/sqlerr"
 )
@@ -90,11 +88,11 @@ func (f Format) Rows(w io.Writer, r *engine.Result, width int, header bool) erro
 		}
 		return write(w, r, columns, exporter.NewCSV)
 	case JSON:
-		return writeJSON(w, r)
+		return JSONLine(w, answerjson.Of(r))
 	case Markdown:
 		return writeMarkdown(w, r)
 	case Parquet:
-		as := &engine.Result{Columns: r.Columns, Rows: numbered(r)}
+		as := &engine.Result{Columns: r.Columns, Rows: answerjson.Numbered(r)}
 		return write(w, as, exported(as, func(i int) exporter.Kind { return kindOf(as, i) }), exporter.NewParquet)
 	}
 	return writeTable(w, r, width)
@@ -145,141 +143,13 @@ func kindOf(r *engine.Result, column int) exporter.Kind {
 	return k
 }
 
-// jsonRows is a result that is not a private answer.
-type jsonRows struct {
-	Columns  []string           `json:"columns"`
-	Rows     [][]any            `json:"rows"`
-	Total    map[string]float64 `json:"total,omitempty"`
-	Warnings []string           `json:"warnings,omitempty"`
-}
-
-// jsonAnswer is a private answer. The order of the keys is part of the format.
-type jsonAnswer struct {
-	Columns    []string        `json:"columns"`
-	Rows       [][]any         `json:"rows"`
-	Margins    [][]any         `json:"margins"`
-	Intervals  [][]any         `json:"intervals"`           // [low, high], or null where there is no margin
-	Simulated  bool            `json:"simulated,omitempty"` // no theorem stands behind the margins
-	Apart      int             `json:"apart,omitempty"`     // answers of a fit that are outside their proven intervals
-	Unknown    []string        `json:"unknown,omitempty"`   // why numbers that are verified have no interval
-	Confidence any             `json:"confidence"`
-	Via        string          `json:"via"`
-	Mechanism  string          `json:"mechanism"`
-	Support    json.RawMessage `json:"support"`
-	Cost       jsonCost        `json:"cost"`
-	AsOf       string          `json:"as_of,omitempty"`
-	Kept       []jsonKept      `json:"kept,omitempty"`
-	Warnings   []string        `json:"warnings,omitempty"`
-}
-
-type jsonCost struct {
-	Epsilon any `json:"epsilon"`
-	Rho     any `json:"rho"`
-}
-
-type jsonKept struct {
-	Table   string `json:"table"`
-	Unit    string `json:"unit"`
-	MaxRows int64  `json:"max_rows"`
-	Period  string `json:"period,omitempty"`
-}
-
-// writeJSON writes one object on one line.
-func writeJSON(w io.Writer, r *engine.Result) error {
-	rows := jsonRows{Columns: make([]string, len(r.Columns)), Rows: finiteRows(numbered(r)), Total: r.Total, Warnings: r.Warnings}
-	for i, c := range r.Columns {
-		rows.Columns[i] = c.Name
-	}
-	a := r.Answer
-	if a == nil {
-		return JSONLine(w, rows)
-	}
-	answer := jsonAnswer{
-		Columns: rows.Columns, Rows: rows.Rows, Warnings: r.Warnings,
-		Simulated: a.Simulated, Apart: a.Apart, Unknown: a.Unknown(), Confidence: finite(a.Confidence), Via: a.Via, Mechanism: a.Mechanism, Support: jsonSupport(a.Support),
-		Cost: jsonCost{finite(a.Cost.Epsilon), finite(a.Cost.Rho)},
-	}
-	if a.Margins != nil {
-		answer.Margins, answer.Intervals = finiteRows(a.Margins), make([][]any, len(a.Intervals))
-		for i, row := range a.Intervals {
-			answer.Intervals[i] = make([]any, len(row))
-			for j, ends := range row {
-				switch ends := ends.(type) {
-				case engine.Interval:
-					answer.Intervals[i][j] = []any{finite(ends.Low), finite(ends.High)}
-				case engine.Span:
-					answer.Intervals[i][j] = []any{ends.Low, ends.High}
-				}
-			}
-		}
-	}
-	if !a.AsOf.IsZero() {
-		answer.AsOf = a.AsOf.UTC().Format(time.RFC3339)
-	}
-	for _, k := range a.Kept {
-		answer.Kept = append(answer.Kept, jsonKept(k))
-	}
-	return JSONLine(w, answer)
-}
-
-// JSONLine writes a value on one line, see exporter.JSON.
+// JSONLine writes a value on one line, see answerjson.Marshal.
 func JSONLine(w io.Writer, v any) error {
-	line, err := exporter.JSON(v)
+	line, err := answerjson.Marshal(v)
 	if err == nil {
 		_, err = w.Write(append(line, '\n'))
 	}
 	return err
-}
-
-// jsonSupport returns m as a number of any size, or as a text if it is not
-// finite.
-func jsonSupport(m string) json.RawMessage {
-	if isNatural(m) {
-		return json.RawMessage(m)
-	}
-	return json.RawMessage(strconv.Quote(m))
-}
-
-// isNatural reports whether a text is a natural number in JSON.
-func isNatural(s string) bool {
-	return s == "0" || s != "" && s[0] != '0' && strings.Trim(s, "0123456789") == ""
-}
-
-// numbered returns the rows of a result with the numbers of lists as numbers.
-func numbered(r *engine.Result) [][]any {
-	if !slices.ContainsFunc(r.Columns, func(c engine.Column) bool { return c.SQL == engine.Text && isNumber(c) }) {
-		return r.Rows
-	}
-	rows := make([][]any, len(r.Rows))
-	for i, row := range r.Rows {
-		rows[i] = make([]any, len(row))
-		for j, v := range row {
-			rows[i][j] = r.Columns[j].Value(v)
-		}
-	}
-	return rows
-}
-
-// finiteRows copies rows, with null for numbers that JSON does not have.
-func finiteRows(rows [][]any) [][]any {
-	out := make([][]any, len(rows))
-	for i, row := range rows {
-		out[i] = make([]any, len(row))
-		for j, v := range row {
-			out[i][j] = v
-			if x, ok := v.(float64); ok {
-				out[i][j] = finite(x)
-			}
-		}
-	}
-	return out
-}
-
-func finite(x float64) any {
-	if math.IsInf(x, 0) || math.IsNaN(x) {
-		return nil
-	}
-	return x
 }
 
 // writeMarkdown writes a table of GitHub's Markdown.
@@ -337,12 +207,12 @@ func visibleRow(row []any) []string {
 // the terminal.
 func Visible(v any) string {
 	s := strings.ToValidUTF8(exporter.Text(v), "\ufffd")
-	if strings.IndexFunc(s, exporter.IsHidden) < 0 {
+	if strings.IndexFunc(s, answerjson.IsHidden) < 0 {
 		return s
 	}
 	var b strings.Builder
 	for _, r := range s {
-		if !exporter.IsHidden(r) {
+		if !answerjson.IsHidden(r) {
 			b.WriteRune(r)
 			continue
 		}

@@ -157,7 +157,7 @@ func TestSpansForPeople(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := writeJSON(&b, r); err != nil || !strings.Contains(b.String(), `"intervals":[[["2024-02-23","2024-03-08"],[6,8]]`) || !strings.Contains(b.String(), `[null,[6,8]]`) {
+	if err := JSON.Rows(&b, r, 0, false); err != nil || !strings.Contains(b.String(), `"intervals":[[["2024-02-23","2024-03-08"],[6,8]]`) || !strings.Contains(b.String(), `[null,[6,8]]`) {
 		t.Errorf("JSON has %s, %v", b.String(), err)
 	}
 	if s, err := NewSeries(r, ""); err != nil || s.Name != "n" {
@@ -285,7 +285,7 @@ func TestJSONIsALine(t *testing.T) {
 			Support: "340282366920938463463374607431768211456", Mechanism: "projection"},
 	}
 	var b bytes.Buffer
-	if err := writeJSON(&b, r); err != nil {
+	if err := JSON.Rows(&b, r, 0, false); err != nil {
 		t.Fatal(err)
 	}
 	line := b.String()
@@ -296,14 +296,6 @@ func TestJSONIsALine(t *testing.T) {
 		`"support":340282366920938463463374607431768211456,`} {
 		if !strings.Contains(line, want) {
 			t.Errorf("no %s in %s", want, line)
-		}
-	}
-}
-
-func TestSupport(t *testing.T) {
-	for m, want := range map[string]string{"0": "0", "42": "42", "infinite": `"infinite"`, "": `""`, "007": `"007"`, "-1": `"-1"`, "1e3": `"1e3"`} {
-		if got := string(jsonSupport(m)); got != want {
-			t.Errorf("jsonSupport(%q) = %s, want %s", m, got, want)
 		}
 	}
 }

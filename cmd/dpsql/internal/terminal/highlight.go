@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"dpsql/internal/complete"
 )
 
 // The colours of a statement being typed, as terminals name them.
@@ -48,7 +50,7 @@ func firstToken(text string) (length, color int) {
 	case n == 0:
 		return len(string([]rune(text)[0])), 0
 	}
-	if slices.Contains(Keywords, strings.ToUpper(text[:n])) {
+	if slices.Contains(complete.Keywords, strings.ToUpper(text[:n])) {
 		return n, blue
 	}
 	return n, 0
