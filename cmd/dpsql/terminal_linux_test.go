@@ -210,6 +210,29 @@ func TestShellOnTerminal(t *testing.T) {
 	}
 }
 
+// Letters of every alphabet reach a statement, typed, pasted and in the middle of a
+// line, and Alt with a letter still moves the cursor.
+func TestLettersOnTerminal(t *testing.T) {
+	t.Parallel()
+	tm := openTerminal(t, t.TempDir(), "letters.db")
+	tm.expect("letters.db (does not exist yet)")
+	tm.settle()
+	for _, keys := range []string{
+		"SELECT 'äößé' = 'ÿe\u0301ñ日本' FROM nobody;",
+		"\x1b[200~SELECT 'äößé' = 'ÿe\u0301ñ日本' FROM nobody;\x1b[201~",
+		"SELECT '' = 'ÿe\u0301ñ日本' FROM nobody;\x01\x1bf\x1b[C\x1b[Cäößé",
+		"SELECT 'äößé' = 'ÿñ日本' FROM nobody;" + strings.Repeat("\x02", 17) + "e\u0301",
+	} {
+		tm.typeIn(keys)
+		tm.settle()
+		tm.typeIn("\r")
+		tm.expect("SELECT 'äößé' = 'ÿe\u0301ñ日本' FROM nobody;\r\n")
+		tm.settle()
+	}
+	tm.typeIn("\x04")
+	tm.leaves(exitOK)
+}
+
 // Keywords are coloured as they are typed, and errors stand out.
 func TestColorsOnTerminal(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"github.com/reeflective/readline"
@@ -68,6 +70,7 @@ func NewEditor(config Config) Editor {
 		s.Config.Set("enable-bracketed-paste", true)
 		s.History.Delete()
 		keepPastedTabs(s)
+		keepLetters(s)
 		for name := range s.Keymap.Commands() {
 			if config.Confined && (strings.HasSuffix(name, "edit-command-line") || strings.HasSuffix(name, "edit-and-execute-command")) {
 				s.Keymap.Register(map[string]func(){name: func() {}})
@@ -96,6 +99,24 @@ func keepPastedTabs(s *readline.Shell) {
 	for _, keymap := range []string{"emacs", "emacs-standard", "vi-insert"} {
 		s.Config.Bind(keymap, inputrc.Unescape(`\C-i`), command, false)
 	}
+}
+
+// keepLetters inserts what is typed beyond ASCII as it stands. The editor takes é for
+// Alt-i if it is not told otherwise, and keeps the first rune of several that are one
+// character.
+func keepLetters(s *readline.Shell) {
+	const command = "self-insert"
+	insert := s.Keymap.Commands()[command]
+	s.Config.Set("convert-meta", false)
+	s.Keymap.Register(map[string]func(){command: func() {
+		typed := s.Keys.Caller()
+		if !slices.ContainsFunc(typed, func(r rune) bool { return r > unicode.MaxASCII }) {
+			insert()
+			return
+		}
+		s.History.SkipSave()
+		s.Cursor().InsertAt(typed...)
+	}})
 }
 
 // display returns a text as the editor draws it, with room below.
