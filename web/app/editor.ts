@@ -20,6 +20,7 @@ export interface Hooks {
   run(): void;
   back(): void; // to the statement before
   complete(sql: string, at: number): Promise<Completion[]>;
+  changed?(): void; // the text
 }
 
 // units and characters are places in a text: JavaScript counts UTF-16, dpsql characters.
@@ -37,9 +38,12 @@ function simple(area: HTMLTextAreaElement, hooks: Hooks): Editor {
     if (run) hooks.run();
     if (back) hooks.back();
   });
+  area.addEventListener("input", () => hooks.changed?.());
   return {
     text: () => area.value,
-    set: (text) => (area.value = text),
+    set: (text) => {
+      if (text !== area.value) (area.value = text), hooks.changed?.();
+    },
     mark: (position) => {
       if (position > 0) area.setSelectionRange(units(area.value, position - 1), units(area.value, position));
     },
@@ -111,7 +115,9 @@ function rich(area: HTMLTextAreaElement, hooks: Hooks): Editor {
       theme, syntaxHighlighting(colours), fault, EditorView.lineWrapping,
       EditorView.contentAttributes.of({ "aria-label": "SQL" }),
       EditorView.updateListener.of((u) => {
-        if (u.docChanged) area.value = u.state.doc.toString();
+        if (!u.docChanged) return;
+        area.value = u.state.doc.toString();
+        hooks.changed?.();
       }),
     ],
   });

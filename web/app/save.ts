@@ -6,7 +6,7 @@ export interface Origin {
   title: string;
   sql: string;
   date: string;
-  digest: string;
+  digest?: string;
 }
 
 // csv has three columns more for each private one: its margin, and both ends of its interval.
@@ -24,7 +24,7 @@ const ns = "http://www.w3.org/2000/svg";
 export function svg(chart: SVGSVGElement, a: Answer, notes: string[], o: Origin): string {
   const copy = chart.cloneNode(true) as SVGSVGElement;
   const width = +copy.getAttribute("width")!, height = +copy.getAttribute("height")!;
-  const lines = [o.title, ...wrap(o.sql.replace(/\s+/g, " "), width / 6.4), line(a), ...notes, `${o.date} · digest ${o.digest.slice(0, 16)}`].flatMap((text) => wrap(text, width / 6.4));
+  const lines = [o.title, ...wrap(o.sql.replace(/\s+/g, " "), width / 6.4), line(a), ...notes, o.digest ? `${o.date} · digest ${o.digest.slice(0, 16)}` : o.date].flatMap((text) => wrap(text, width / 6.4));
   const full = height + 16 * lines.length + 12;
   for (const [k, v] of Object.entries({ xmlns: ns, height: full, viewBox: `0 0 ${width} ${full}`, color: "#1b1f24" })) copy.setAttribute(k, String(v));
   const style = document.createElementNS(ns, "style");

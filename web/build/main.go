@@ -52,7 +52,7 @@ func run(web string, check bool) error {
 }
 
 // entries are the bundles, by name, with their sources.
-var entries = map[string]string{"page.js": "app/page.ts", "page.css": "app/page.css", "worker.js": "app/worker.ts"}
+var entries = map[string]string{"page.js": "app/page.ts", "page.css": "app/page.css", "console.js": "app/console.ts", "console.css": "app/console.css", "worker.js": "app/worker.ts"}
 
 // bundle returns the files of web/dist.
 func bundle(web string) (map[string][]byte, error) {

@@ -3,8 +3,8 @@ package dist
 
 import "embed"
 
-// Files holds page.js, page.css, worker.js, which stands behind Go's wasm_exec.js in a Worker, SQLite for that, and
+// Files holds page.js and page.css of a release, console.js and console.css, worker.js, which stands behind Go's wasm_exec.js in a Worker, SQLite for that, and
 // the licences of all.
 //
-//go:embed page.js page.css worker.js sqlite.wasm LICENCES.txt
+//go:embed page.js page.css console.js console.css worker.js sqlite.wasm LICENCES.txt
 var Files embed.FS
