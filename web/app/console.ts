@@ -1,9 +1,11 @@
-// The console: its pages over one session. What programs read of it: <html data-state>, form#login,
+// The console: four pages over one session. What programs read of it: <html data-state>, form#login,
 // textarea#sql, button#run, script#answer, #result table.
 import { askPage } from "./ask";
 import { budgetPage, words } from "./budget";
 import { Client, refused, type Budget, type Session } from "./client";
+import { curatePage } from "./curate";
 import { button, make, open, root, state, type State } from "./dom";
+import { publishPage } from "./publish";
 
 // Page is one of the pages, made once: what is written in it stays while others are shown.
 export interface Page {
@@ -20,7 +22,7 @@ export interface Console {
 }
 
 const curators = ["/curate", "/publish"];
-const makers: Record<string, [string, (c: Console) => Page]> = { "/ask": ["Ask", askPage], "/budget": ["Budget", budgetPage] };
+const makers: Record<string, [string, (c: Console) => Page]> = { "/ask": ["Ask", askPage], "/budget": ["Budget", budgetPage], "/curate": ["Curate", curatePage], "/publish": ["Publish", publishPage] };
 const pages = new Map<string, Page>();
 const main = make("main", { id: "main", tabindex: "-1" }), links = make("nav", { "aria-label": "Pages" }), leftWords = make("p", { id: "left" }), who = make("p", { class: "row", id: "who" });
 const client = new Client(() => (logging ??= login().finally(() => (logging = null))));

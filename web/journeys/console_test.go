@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -19,8 +20,11 @@ import (
 type stub struct {
 	mu     sync.Mutex
 	lost   bool     // the session is
+	key    bool     // it is the curator's
 	bought []string // what was agreed to
 	left   float64
+	tables []string // that the curator declared
+	ran    []string // what the curator ran
 }
 
 const (
@@ -46,8 +50,8 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(text)
 	default:
 		var body struct {
-			User, Password, SQL, Buy string
-			Settings                 struct{ Accuracy float64 }
+			User, Password, Key, SQL, Buy string
+			Settings                      struct{ Accuracy float64 }
 		}
 		_ = json.NewDecoder(r.Body).Decode(&body)
 		status, reply := http.StatusOK, ""
@@ -55,10 +59,15 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case route == "login" && body.Password == "correct horse":
 			s.lost = false
 			reply = `{"token":"t","user":"ana","role":"analyst","database":"clinic"}`
+		case route == "login" && body.Key == "once":
+			s.key = true
+			reply = `{"token":"t","user":"","role":"curator","database":"clinic"}`
 		case route == "login":
 			status, reply = 401, `{"error":{"code":"login","message":"the user or the password is another one"}}`
 		case r.Header.Get("X-Dpsql-Token") != "t" || s.lost:
 			status, reply = 401, `{"error":{"code":"session","message":"log in"}}`
+		case s.key:
+			status, reply = s.curator(route, body.SQL)
 		default:
 			status, reply = s.reply(route, body.SQL, body.Buy, body.Settings.Accuracy)
 		}
@@ -111,6 +120,42 @@ func (s *stub) reply(route, sql, buy string, accuracy float64) (int, string) {
 		margin := map[bool]int{true: 41, false: 30}[rho == "0"]
 		return 200, fmt.Sprintf(`{"columns":["sex","n"],"rows":[["F",3264],["M",2674]],"margins":[[null,%d],[null,%[1]d]],"intervals":[[null,[%d,%d]],[null,[%d,%d]]],"confidence":0.95,"via":%q,"mechanism":%q,"support":9,"cost":{"epsilon":0,"rho":%s}}`,
 			margin, 3264-margin, 3264+margin, 2674-margin, 2674+margin, chosen, map[bool]string{true: "projection", false: "direct"}[rho == "0"], rho)
+	}
+	return 404, `{"error":{"code":"unknown","message":"there is no such route"}}`
+}
+
+// curator replies to the curator, whose table has a column of visits' and a unit.
+func (s *stub) curator(route, sql string) (int, string) {
+	switch route {
+	case "session":
+		return 200, `{"user":"","role":"curator","database":"clinic"}`
+	case "schema":
+		return 200, `{"tables":[` + strings.Join(s.tables, ",") + `],"releases":[` + map[bool]string{true: `{"name":"by_group","table":"visits","columns":"sex","method":"projection","epsilon":"0.38","delta":"0"}`}[len(s.ran) > 1] + `]}`
+	case "budget":
+		return 200, `{"accounts":[{"table":"visits","account":"releases","unit":"ε","total":"2","spent":"1.5","left":"0.5","words":"25 % left for releases"},
+			{"table":"visits","account":"interactive","unit":"ρ","total":"0.0834","spent":"0.02","left":"0.0634","words":"about 80 more direct answers within ±50 (95 %)"}],
+			"ledger":[{"seq":1,"at":"2026-11-28T17:23:58Z","rows_of":"raw_visits","account":"releases","action":"create release","object":"by_group","epsilon":"0.4","delta":null,"rho":null,"periods":null}]}`
+	case "import":
+		return 200, `{"table":"raw_visits","rows":1000,"columns":[{"name":"patient","type":"INTEGER"},{"name":"sex","type":"TEXT"},{"name":"age","type":"INTEGER"}],"notes":["numbers have decimal commas"]}`
+	case "draft":
+		return 200, `{"sql":"-- A draft\nCREATE PRIVATE TABLE visits (\n    sex TEXT IN ('F', 'M'), -- list all that can occur\n    age INTEGER BETWEEN 0 AND 100 CLAMP -- rounded\n) FROM raw_visits WITH (\n    epsilon = 1, -- of everything\n    delta = 1e-6 -- far below\n);\n"}`
+	case "check":
+		return 200, fmt.Sprintf(`{"text":"-- What the domains lose\nsex: %d rows lost\nage: 0 rows lost\n"}`, map[bool]int{true: 0, false: 12}[strings.Contains(sql, "OR NULL")])
+	case "runs":
+		return 200, `[]`
+	case "export":
+		return 200, "<!doctype html>" + strings.Repeat(" ", 4_100_000)
+	case "run":
+		if e, ok := strings.CutPrefix(sql, "EXPLAIN CREATE RELEASE by_group ON visits (sex) WITH (epsilon = "); ok {
+			var epsilon float64
+			_, _ = fmt.Sscanf(e, "%g", &epsilon)
+			return 200, fmt.Sprintf(`{"result":{"columns":["candidate","margin","note"],"rows":[["by_group",null,"would leave ε %g of 2"],["count of 1 cell",%.0f,""]]}}`+"\n", 2-epsilon, 5/epsilon)
+		}
+		s.ran = append(s.ran, sql)
+		if strings.Contains(sql, "CREATE PRIVATE TABLE") {
+			s.tables = []string{`{"name":"visits","kind":"private","unit":"patient, at most 4 rows","limits":null,"columns":[{"name":"sex","type":"TEXT","domain":"IN ('F', 'M')","nullable":false,"values":["'F'","'M'"]}]}`}
+		}
+		return 200, `{"id":"1"}` + "\n" + `{"progress":0.61}` + "\n" + `{"result":{"columns":[],"rows":[],"note":"done"}}` + "\n"
 	}
 	return 404, `{"error":{"code":"unknown","message":"there is no such route"}}`
 }
@@ -237,5 +282,83 @@ func TestConsoleLooks(t *testing.T) {
 			p.accessible()
 			p.picture(c.name)
 		})
+	}
+}
+
+// TestCurates goes from a file to a page, as a curator does.
+func TestCurates(t *testing.T) {
+	s := new(stub)
+	file := filepath.Join(t.TempDir(), "Visits 2025.csv")
+	if err := os.WriteFile(file, []byte("patient,sex,age\n1,F,30\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, browser(t), 1200, "light", console(t, s)+"/curate#key=once")
+	p.until(`document.querySelector("#read")`)
+	p.is(`location.hash + [...document.querySelectorAll("nav a")].map(a => a.textContent)`, "Ask,Budget,Curate,Publish")
+	p.do(chromedp.SetUploadFiles("#file", []string{file}))
+	p.until(`document.querySelector("#table").value === "visits_2025"`)
+	p.js(`document.querySelector("#read").click()`)
+	p.until(`document.querySelector("#declared .message")?.textContent === "outside: 1.2 % of rows (exact, for your eyes)"`)
+	p.is(`document.querySelector("#notes").textContent`, "1000 rows are read into raw_visits_2025.numbers have decimal commas")
+	p.is(`[...document.querySelector("#unit").options].map(o => o.value)`, ",patient,sex,age")
+
+	// Fields are clauses.
+	set := func(field, value string) {
+		p.js(`((e) => { e.value = ` + encode(t, value) + `, e.dispatchEvent(new Event("change", { bubbles: true })); })(document.querySelector(` + encode(t, field) + `))`)
+	}
+	set("#unit", "patient")
+	set("#max_rows", "4")
+	set("#epsilon", "2")
+	p.js(`document.querySelector("#declared .column:nth-child(1) .row input").click()`)
+	p.until(`document.querySelector("#declared .column:nth-child(1)").textContent.includes("outside: 0 % of rows")`)
+	p.js(`document.querySelector("#declared .column:nth-child(2) input").click()`)
+	p.is(`document.querySelector("#declaration").value`, "-- A draft\nCREATE PRIVATE TABLE visits (\n    sex TEXT IN ('F', 'M') OR NULL -- list all that can occur\n    -- age INTEGER BETWEEN 0 AND 100 CLAMP -- rounded\n) FROM raw_visits WITH (\n    unit = patient, max_rows = 4,\n    epsilon = 2, -- of everything\n    delta = 1e-6 -- far below\n);\n")
+	p.js(`document.querySelector("#declared .column:nth-child(2) input").click()`)
+	p.is(`document.querySelector("#declaration").value.split("\n").slice(2, 4).join("|")`, "    sex TEXT IN ('F', 'M') OR NULL, -- list all that can occur|    age INTEGER BETWEEN 0 AND 100 CLAMP -- rounded")
+
+	// Accuracy first, ε follows. What is built is released.
+	p.js(`document.querySelector("#declare").click()`)
+	p.until(`document.querySelector("#of").value === "visits"`)
+	p.until(`document.querySelector("#means").textContent === "± 12 for 95 % of counts → ε = 0.4; would leave ε 1.6 of 2"`)
+	p.accessible()
+	p.picture("console_curate")
+	p.js(`document.querySelector("#build").click()`)
+	p.until(`document.querySelector("#releases li")`)
+	p.is(`document.querySelector("#progress").textContent`, "done")
+	if want := "CREATE RELEASE by_group ON visits (sex) WITH (epsilon = 0.4);"; len(s.ran) != 2 || s.ran[1] != want {
+		t.Errorf("ran %q, want %q", s.ran, want)
+	}
+
+	// Dropping asks for the name.
+	p.js(`document.querySelector("#releases button").click()`)
+	p.until(`document.querySelector("#yes")`)
+	p.is(`document.querySelector("#yes").disabled`, "true")
+	p.do(chromedp.SendKeys("dialog input", "by_group"))
+	p.is(`document.querySelector("#yes").disabled`, "false")
+	p.accessible()
+	p.do(chromedp.KeyEvent(kb.Escape))
+	p.until(`!document.querySelector("dialog")`)
+
+	// A page of the release.
+	p.js(`HTMLAnchorElement.prototype.click = function() { saved = this.download; }, saved = ""`)
+	p.js(`document.querySelector("nav a[href='/publish']").dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }))`)
+	p.until(`document.querySelector("#preview dd")`)
+	p.js(`document.querySelector("#card-title").value = "Ana's visits", document.querySelector("#card-title").dispatchEvent(new Event("input", { bubbles: true }))`)
+	p.is(`document.querySelector("#export").value`, "EXPORT RELEASE by_group TO 'ana_s_visits.html' WITH (title = 'Ana''s visits');")
+	p.js(`document.querySelector("#make").click()`)
+	p.until(`document.querySelector("#said").textContent === "Make the page: 4.1 MB"`)
+	p.is(`saved`, "ana_s_visits.html")
+	p.accessible()
+	p.picture("console_publish")
+	p.js(`document.querySelector("nav a[href='/budget']").dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }))`)
+	p.until(`document.querySelector("#budget td")`)
+	p.accessible()
+	p.picture("console_ledger")
+	p.do(chromedp.EmulateViewport(320, 900))
+	for _, page := range []string{"curate", "publish"} {
+		p.js(`document.querySelector("nav a[href='/` + page + `']").dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }))`)
+		p.until(`document.querySelector("#` + page + `")`)
+		p.accessible()
+		p.picture("console_" + page + "_phone")
 	}
 }

@@ -1,0 +1,180 @@
+// Curate: from a file to a release. What is made is SQL, which stands beside its fields: a field is a
+// clause of it, and what is typed into the SQL is read back into the fields.
+import type { Answer } from "./answer";
+import { short } from "./budget";
+import { refused, type Failure, type Schema, type Step } from "./client";
+import type { Console, Page } from "./console";
+import { button, make, question, quoted, root, state } from "./dom";
+
+const name = String.raw`"(?:[^"]|"")*"|[\p{L}_][\p{L}\p{N}_]*`;
+const columnLine = new RegExp(`^ +(-- )?(${name}) +([A-Z].*?),?(| -- .*)$`, "u");
+
+interface Line { kept: boolean; name: string; clause: string; note: string }
+
+// columnsOf reads the columns of a declaration, a line each, as a draft writes them.
+function columnsOf(sql: string): { before: string; lines: Line[]; after: string } {
+  const [, before, inner, after] = /^([^]*?CREATE PRIVATE TABLE [^\n]*\(\n)([^]*?)(\n\)[^]*)$/.exec(sql) ?? ["", sql, "", ""];
+  return { before, after, lines: inner.split("\n").flatMap((l) => { const m = columnLine.exec(l); return m ? [{ kept: !m[1], name: m[2], clause: m[3].trim(), note: m[4].trim() }] : []; }) };
+}
+
+function withColumns(sql: string, change: (lines: Line[]) => void): string {
+  const { before, lines, after } = columnsOf(sql);
+  change(lines);
+  const last = lines.findLastIndex((l) => l.kept);
+  return before + lines.map((l, i) => `    ${l.kept ? "" : "-- "}${l.name} ${l.clause}${l.kept && i < last ? "," : ""}${l.note ? ` ${l.note}` : ""}`).join("\n") + after;
+}
+
+const optionOf = (sql: string, key: string) => new RegExp(`\\n[^\\n-]*?\\b${key} = (${name}|[\\d.e-]+)`, "u").exec(sql)?.[1] ?? "";
+
+// withUnit says who is a person: a line of its own, the first of the options.
+function withUnit(sql: string, unit: string, rows: string): string {
+  const without = sql.replace(/\n *unit = [^\n]*/, "");
+  return unit ? without.replace(/(\n\) FROM [^\n]* WITH \()/, (head) => `${head}\n    unit = ${unit}, max_rows = ${rows || 1},`) : without;
+}
+
+const labelled = (text: string, field: HTMLElement, after = "") => make("label", {}, `${text} `, field, after);
+const number = (id: string, value = "") => make("input", { id, type: "number", min: "0", step: "any", value });
+
+export function curatePage(c: Console): Page {
+  const file = make("input", { id: "file", type: "file" }), table = make("input", { id: "table", size: "16" }), notes = make("div", { id: "notes", role: "status" });
+  const unit = make("select", { id: "unit" }), most = number("max_rows"), epsilon = number("epsilon"), delta = number("delta");
+  const columns = make("div", { id: "declared" }), sql = make("textarea", { id: "declaration", rows: "14", spellcheck: "false" });
+  const of = make("select", { id: "of" }), by = make("div", { class: "row", role: "group", "aria-label": "columns of the release" }), exact = make("input", { id: "exact", type: "range", min: "0", max: "3", step: "0.05", value: "1.1" });
+  const means = make("p", { id: "means", role: "status" }), release = make("textarea", { id: "release", rows: "3", spellcheck: "false" }), made = make("input", { id: "made", value: "by_group" });
+  const progress = make("div", { id: "progress" }), releases = make("ul", { id: "releases" });
+  let rows = 0, others: string[] = [], lost = new Map<string, number>(), schema: Schema = { tables: [], releases: [] };
+
+  const say = (box: HTMLElement, ...inner: (Node | string)[]) => box.replaceChildren(...inner);
+  const fault = (box: HTMLElement, { error }: Failure) => say(box, make("p", { class: "message", role: "alert" }, `${error.code}: ${error.message}`), ...(error.hint ? [make("p", {}, `Hint: ${error.hint}`)] : []));
+
+  // 1: the file becomes a table that no analyst sees.
+  async function read(dates = ""): Promise<unknown> {
+    const raw = `raw_${table.value}`, chosen = file.files?.[0];
+    if (chosen) {
+      say(notes, `reading ${chosen.name} …`);
+      const reply = await c.client.call<{ rows: number; columns: { name: string }[]; notes: string[] }>(`import?table=${encodeURIComponent(raw)}&name=${encodeURIComponent(chosen.name)}${dates && `&dates=${encodeURIComponent(dates)}`}`, chosen);
+      if (refused(reply)) {
+        fault(notes, reply);
+        const { readings } = reply as { readings?: string[] };
+        return notes.append(...(readings ?? []).map((r) => button(r, () => read(r))));
+      }
+      [rows, others] = [reply.rows, reply.columns.map((x) => quoted(x.name))];
+      say(notes, make("p", {}, `${rows} rows are read into ${raw}.`), ...(reply.notes ?? []).map((n) => make("p", { class: "mute" }, n)));
+    }
+    const draft = await c.client.call<{ sql: string }>("draft", { table: raw });
+    if (refused(draft)) return fault(notes, draft);
+    sql.value = draft.sql;
+    fields();
+    void check();
+  }
+
+  // fields shows the clauses of the declaration.
+  function fields() {
+    const { lines } = columnsOf(sql.value), chosen = optionOf(sql.value, "unit"), names = new Set([...others, ...lines.map((l) => l.name), ...(chosen ? [chosen] : [])]);
+    say(unit, make("option", { value: "" }, "each row is a person"), ...[...names].map((n) => make("option", { value: n }, n)));
+    [unit.value, most.value, epsilon.value, delta.value] = [chosen, optionOf(sql.value, "max_rows"), optionOf(sql.value, "epsilon"), optionOf(sql.value, "delta")];
+    say(columns, ...lines.map((l, i) => {
+      const put = (change: (l: Line) => void) => ((sql.value = withColumns(sql.value, (all) => change(all[i]))), fields(), void check());
+      const kept = make("input", { type: "checkbox", ...(l.kept ? { checked: "" } : {}) }), clause = make("input", { value: l.clause, "aria-label": `${l.name}: type and domain` });
+      kept.addEventListener("change", () => put((x) => (x.kept = kept.checked)));
+      clause.addEventListener("change", () => put((x) => (x.clause = clause.value)));
+      const offers = ["NULL", "OTHER"].map((word) => {
+        const box = make("input", { type: "checkbox", ...(l.clause.includes(` OR ${word}`) ? { checked: "" } : {}) });
+        box.addEventListener("change", () => put((x) => (x.clause = box.checked ? `${x.clause} OR ${word}` : x.clause.replace(` OR ${word}`, ""))));
+        return make("label", {}, box, ` ${word}`);
+      });
+      const n = lost.get(l.name), share = n === undefined ? "" : `outside: ${rows ? `${+((100 * n) / rows).toPrecision(2)} % of rows` : `${n} rows`} (exact, for your eyes)`;
+      return make("div", { class: "column", role: "group", "aria-label": l.name }, make("label", {}, kept, ` ${l.name}`), clause, make("span", { class: "row" }, ...offers), make("span", { class: n ? "message" : "mute" }, share));
+    }));
+  }
+
+  async function check() {
+    const asked = sql.value, reply = await c.client.call<{ text: string }>("check", { sql: asked });
+    if (asked !== sql.value) return;
+    if (refused(reply)) return fault(notes, reply);
+    lost = new Map([...reply.text.matchAll(/^(.*?): (\d+) rows? lost/gm)].map((m) => [m[1], +m[2]]));
+    fields();
+  }
+
+  // follow shows what a statement tells while it runs, and returns its result.
+  async function follow(steps: AsyncGenerator<Step>, what: string): Promise<Answer | null> {
+    const bar = make("progress", { max: "1", "aria-label": what }), cancel = button("Cancel", () => {}, { id: "cancel" });
+    say(progress, make("p", { class: "row" }, bar, cancel));
+    state("answering");
+    for await (const step of steps) {
+      if (step.id) cancel.onclick = () => c.client.call("cancel", { id: step.id });
+      if (step.progress !== undefined) bar.value = step.progress;
+      if (step.error) fault(progress, step as Failure);
+      if (step.result) say(progress, make("p", { role: "status" }, step.result.note || `Done: ${what}`));
+      if (step.error || step.result) state(step.error ? "refused" : "answered");
+      if (step.result) return (void c.left(), step.result);
+    }
+    if (root.dataset.state === "answering") state("ready"); // the connection ended: a reload finds it
+    return null;
+  }
+  const run = (text: string, what: string) => follow(c.client.lines("run", { sql: text }), what).then((a) => (a && describe(), a));
+
+  // describe shows what can be released, and what is.
+  async function describe() {
+    const s = await c.client.call<Schema>("schema");
+    if (refused(s)) return;
+    schema = s;
+    const before = of.value, tables = s.tables.filter((t) => t.kind === "private");
+    say(of, ...tables.map((t) => make("option", {}, t.name)));
+    of.value = tables.some((t) => t.name === before) ? before : tables.at(-1)?.name ?? "";
+    say(releases, ...s.releases.map((r) => make("li", {}, `${r.name} ON ${r.table} (${r.columns}), ε ${short(r.epsilon)} `, button("Drop", async () => {
+      if (await question(`DROP RELEASE ${r.name}?`, ["What was paid for it does not come back. Type its name:"], "Drop", r.name)) void run(`DROP RELEASE ${quoted(r.name)}`, `${r.name} is dropped`);
+    }, { class: "link", "aria-label": `Drop ${r.name}` }))));
+    choose();
+  }
+  function choose() {
+    const table = schema.tables.find((t) => t.name === of.value);
+    say(by, ...(table?.columns ?? []).map((col) => make("label", {}, make("input", { type: "checkbox", value: col.name, ...(col.values?.length ? { checked: "" } : {}) }), ` ${col.name}`)));
+    void price();
+  }
+
+  // price finds the ε whose counts are as exact as is asked for. It reads no row.
+  let turn = 0;
+  async function price() {
+    const mine = ++turn, chosen = [...by.querySelectorAll<HTMLInputElement>("input:checked")].map((x) => quoted(x.value));
+    if (!chosen.length) return say(means, "Choose columns.");
+    const create = (e: number) => `CREATE RELEASE ${quoted(made.value)} ON ${quoted(of.value)} (${chosen.join(", ")}) WITH (epsilon = ${e})`, wish = 10 ** +exact.value;
+    const explained = async (e: number) => {
+      let last: Step = {};
+      for await (const step of c.client.lines("run", { sql: `EXPLAIN ${create(e)}` })) last = step;
+      const cells = last.result?.rows ?? [], at = (col: string) => last.result?.columns.indexOf(col) ?? -1;
+      return { error: last.error, note: String(cells[0]?.[at("note")] ?? ""), margin: Number(cells.find((r) => r[at("margin")] !== null)?.[at("margin")] ?? NaN) };
+    };
+    const first = await explained(1), e = +Math.min(Math.max(first.margin / wish, 0.001), 100).toPrecision(2), then = first.error ? first : await explained(e);
+    if (mine !== turn) return;
+    if (then.error) return fault(means, then as Failure);
+    release.value = `${create(e)};`;
+    say(means, `± ${then.margin} for 95 % of counts → ε = ${e}; ${then.note}`);
+  }
+
+  file.addEventListener("change", () => (table.value = (file.files?.[0]?.name ?? "").replace(/\..*$/, "").replace(/\W+/g, "_").toLowerCase()));
+  sql.addEventListener("change", () => (fields(), void check()));
+  for (const x of [unit, most]) x.addEventListener("change", () => ((sql.value = withUnit(sql.value, unit.value, most.value)), fields()));
+  for (const [x, key] of [[epsilon, "epsilon"], [delta, "delta"]] as const) x.addEventListener("change", () => ((sql.value = sql.value.replace(new RegExp(`(\\n *${key} = )[\\d.e-]+`), `$1${x.value}`)), fields()));
+  of.addEventListener("change", choose);
+  for (const x of [by, exact, made]) x.addEventListener("change", () => void price());
+  const step = (title: string, ...inner: (Node | string)[]) => make("section", {}, make("h2", {}, title), ...inner);
+  const element = make("div", { id: "curate" },
+    step("1 File", make("p", { class: "row" }, labelled("CSV or Parquet: choose it, or drop it here", file), labelled("table", table), button("Read", () => read(), { id: "read", class: "main" })), notes),
+    step("2 Who is a person?", make("p", {}, "Who is a person here? All rows of a person are protected together."), make("p", { class: "row" }, unit, labelled("at most", most, " rows each"))),
+    step("3 Columns", columns),
+    step("4 Budget", make("p", { class: "row" }, labelled("ε of everything that is ever answered", epsilon), labelled("δ, far below 1 / rows", delta)),
+      labelled("SQL", sql), make("p", {}, button("Declare", () => run(sql.value, "the table is declared"), { id: "declare", class: "main" }))),
+    step("5 Releases", make("p", { class: "row" }, labelled("of", of), labelled("named", made)), by, labelled("How exact?", exact), means, labelled("SQL", release),
+      make("p", {}, button("Build", () => run(release.value, "the release is built"), { id: "build", class: "main" })), progress, releases));
+  unit.setAttribute("aria-label", "Who is a person?");
+
+  const show = async () => {
+    void describe();
+    const running = await c.client.call<{ id: string; sql: string; done: boolean }[]>("runs");
+    if (refused(running) || root.dataset.state === "answering") return;
+    const found = running.find((r) => !r.done);
+    if (found) void follow(c.client.lines("watch", { id: found.id }), found.sql).then((a) => a && describe());
+  };
+  return { element, show };
+}
