@@ -90,8 +90,7 @@ var (
 	errNoRows = sqlerr.New(sqlerr.Unsupported, "this page holds no rows: it answers SELECT and SET")
 	errAround = sqlerr.New(sqlerr.Unsupported, "this page answers one SELECT of aggregates at a time, and nothing around them").
 			WithHint("ask for the groups, and compute with the rows that come back")
-	errSold     = sqlerr.New(sqlerr.Unsupported, "this page sells no answers: SET accuracy means nothing to it")
-	errQuantile = sqlerr.New(sqlerr.Unsupported, "this page computes no quantiles").WithHint("ask for the counts of a column's values")
+	errSold = sqlerr.New(sqlerr.Unsupported, "this page sells no answers: SET accuracy means nothing to it")
 )
 
 // Ask answers a statement: a SELECT of one table's aggregates, or SET, which lasts until another SET. Every
@@ -319,9 +318,6 @@ func distinct(b *sqlfront.Bound, s released.Settings) (all []asked, index []int)
 
 // best chooses among the ways to answer a query.
 func (t *table) best(ctx context.Context, b *sqlfront.Bound, a asked) (*released.Candidate, error) {
-	if a.slot.Question == sqlfront.Order {
-		return nil, errQuantile
-	}
 	all, err := t.candidates(ctx, b, a)
 	if err != nil {
 		return nil, err
@@ -345,6 +341,11 @@ func (t *table) candidates(ctx context.Context, b *sqlfront.Bound, a asked) (all
 			c, err = r.Candidate(ctx, a.query, a.settings, false, statement)
 		case sqlfront.DistinctValues:
 			c, err = r.values(ctx, a, statement)
+		case sqlfront.Order:
+			order := released.Order{Query: a.query, Column: a.slot.Column, Settings: a.settings}
+			c, err = order.Candidate(ctx, func(ctx context.Context, q query.Query, s released.Settings) (released.Candidate, error) {
+				return r.Candidate(ctx, q, s, false, statement)
+			}, r.answers.Independent)
 		default:
 			c = released.Uncounted(a.slot.Question, r.Name, r.Kind.Name())
 		}

@@ -46,7 +46,7 @@ func TestAsk(t *testing.T) {
 		`SELECT COUNT(*) FROM visits`:                 sqlerr.Uncovered,
 		`SELECT COUNT(*) FROM stays`:                  sqlerr.Unknown,
 		`SELECT COUNT(*) FROM visits WHERE age = 200`: "",
-		`SELECT MEDIAN(age) FROM visits`:              sqlerr.Unsupported,
+		`SELECT MEDIAN(age) FROM visits`:              sqlerr.Uncovered,
 		`SELECT 1`:                                    sqlerr.Unsupported,
 		`SELECT COUNT(*)`:                             sqlerr.Unsupported,
 		`SELEC COUNT(*) FROM visits`:                  sqlerr.Malformed,
@@ -76,7 +76,7 @@ func TestOpen(t *testing.T) {
 		"no release":         {picture, nil, ""},
 		"a payload too many": {picture, [][]byte{nil}, sqlerr.Corrupt},
 		"no such table":      {`{"releases":[{"name":"r","table":"visits","using":"projection"}]}`, [][]byte{nil}, sqlerr.Corrupt},
-		"another kind":       {picture[:len(picture)-1] + `,"releases":[{"name":"r","table":"visits","using":"smw"}]}`, [][]byte{nil}, sqlerr.Unsupported},
+		"another kind":       {picture[:len(picture)-1] + `,"releases":[{"name":"r","table":"visits","using":"sketch"}]}`, [][]byte{nil}, sqlerr.Unsupported},
 		"a damaged payload":  {picture[:len(picture)-1] + `,"releases":[{"name":"r","table":"visits","using":"marginals"}]}`, [][]byte{{1, 2, 3}}, sqlerr.Corrupt},
 		"a damaged domain":   {`{"tables":[{"name":"t","columns":[{"name":"a","type":"DATE","domain":{"range":[1,2]}}]}]}`, nil, sqlerr.Corrupt},
 	} {

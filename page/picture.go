@@ -36,7 +36,7 @@ type Release struct {
 }
 
 // openers are the kinds of releases that a page has.
-var openers = []released.Opener{released.Projections{}, released.Marginals{}}
+var openers = []released.Opener{released.Projections{}, released.Marginals{}, released.Hypotheses{}}
 
 // opener returns the kind of a name.
 func opener(name string) (released.Opener, error) {

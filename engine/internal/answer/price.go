@@ -324,16 +324,8 @@ func (s scale) places() direct.Cumulative {
 
 // scaleOf returns the scale of a distribution that is bought for a request.
 func (r Request) scaleOf() scale {
-	first, values := r.places()
+	first, values := r.order().Places()
 	return scale{first, (values + direct.MaxPlaces - 1) / direct.MaxPlaces, first + values}
-}
-
-// places returns the scale of a distribution, as the first ordinal and their number: the places are the values that the column has in the query's
-// records, from the least to the greatest.
-func (r Request) places() (first, places uint64) {
-	ranges := r.Query.Values(r.column).Ranges()
-	first = ranges[0].First
-	return first, ranges[len(ranges)-1].Last - first + 1
 }
 
 // counts returns how many of queries there are, or would be if records could have every value.

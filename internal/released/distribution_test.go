@@ -1,11 +1,10 @@
-package answer
+package released
 
 import (
 	"math"
 	"math/big"
 	"testing"
 
-	"dpsql/internal/released"
 	"dpsql/mechanisms/projection"
 	"dpsql/noise"
 	"dpsql/noise/coin"
@@ -65,7 +64,7 @@ func TestGapsOfCells(t *testing.T) {
 				if !ok {
 					t.Fatalf("no query for %g", q)
 				}
-				e, err := released.Sketch{Release: release}.Evaluate(t.Context(), sum, 0.9)
+				e, err := Sketch{Release: release}.Evaluate(t.Context(), sum, 0.9)
 				if err != nil {
 					t.Fatal(err)
 				}
