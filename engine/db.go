@@ -462,12 +462,7 @@ func prepared(read *syntax.Reading) (*Prepared, error) {
 			return nil, err
 		}
 	}
-	if p.read.Why != nil {
-		if _, err := p.around(); err != nil {
-			return nil, p.refusal(err)
-		}
-	}
-	return p, nil
+	return p, p.query().Check()
 }
 
 // settings returns the settings under which the statement runs: those of the session, and
@@ -661,19 +656,22 @@ func (p *Prepared) literally(args []query.Value, run func(*Prepared) (*Result, e
 	return r, sqlerr.Move(err, read.Place)
 }
 
+// query returns the statement as a query.
+func (p *Prepared) query() released.Query { return released.Query{Read: p.read, Around: p.around} }
+
 // query runs a query as the private aggregate that it is, or else as one with surroundings.
 func (s *Session) query(ctx context.Context, p *Prepared, args []query.Value) (*Result, error) {
-	return either(p, func(sel *syntax.Select) (*Result, error) {
+	return released.Either(p.query(), func(sel *syntax.Select) (*Result, error) {
 		if p.read.Explain {
-			return s.explain(ctx, answer.Selection{Select: sel, Args: args}, p.read.Full)
+			return s.explain(ctx, released.Selection{Select: sel, Args: args}, p.read.Full)
 		}
 		return s.db.answers.Select(ctx, s.asker(), sel, args)
-	}, func(st surrounding) (*Result, error) { return s.surround(ctx, st, args) })
+	}, func(st released.Surrounded) (*Result, error) { return s.surround(ctx, st, args) })
 }
 
 // explain explains a private aggregate.
-func (s *Session) explain(ctx context.Context, sel answer.Selection, full bool) (*Result, error) {
-	st, err := s.db.answers.Explain(ctx, s.asker(), []answer.Selection{sel})
+func (s *Session) explain(ctx context.Context, sel released.Selection, full bool) (*Result, error) {
+	st, err := s.db.answers.Explain(ctx, s.asker(), []released.Selection{sel})
 	if err != nil {
 		return nil, err
 	}

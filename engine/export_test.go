@@ -10,6 +10,7 @@ import (
 	"dpsql/engine/internal/pay"
 	"dpsql/engine/internal/rows"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/noise"
 	"dpsql/noise/coin"
 	"dpsql/query"
@@ -52,7 +53,7 @@ func (s *Session) Declaration() *declare.Statement { return s.declaration() }
 
 // Bind binds a SELECT against a view.
 func (s *Session) Bind(ctx context.Context, v *view.View, sel *syntax.Select, args []query.Value) (*answer.Statement, error) {
-	return s.db.answers.Bind(ctx, s.asker(), v, []answer.Selection{{Select: sel, Args: args}})
+	return s.db.answers.Bind(ctx, s.asker(), v, []released.Selection{{Select: sel, Args: args}})
 }
 
 // Cores cuts a statement, and returns the private aggregates in it.
@@ -60,17 +61,16 @@ func (s *Session) Cores(ctx context.Context, p *Prepared) (cores []*syntax.Selec
 	if p.read.Query == nil {
 		return nil
 	}
-	var st surrounding
-	st.around, _ = p.around()
+	st, _ := p.around()
 	v, err := s.current(ctx)
-	if err != nil || st.around == nil {
+	if err != nil || st == nil {
 		return nil
 	}
-	c, err := s.db.cut(ctx, v, st, nil, nil)
+	c, err := s.surroundings(v).Cut(ctx, released.Surrounded{Statement: st}, nil, nil)
 	if err != nil {
 		return nil
 	}
-	for _, ask := range c.asks {
+	for _, ask := range c.Asks {
 		cores = append(cores, ask.Select)
 	}
 	return cores
@@ -78,5 +78,5 @@ func (s *Session) Cores(ctx context.Context, p *Prepared) (cores []*syntax.Selec
 
 // Plan plans a SELECT.
 func (s *Session) Plan(ctx context.Context, sel *syntax.Select, args []query.Value, how answer.Planning) (*answer.Statement, error) {
-	return s.db.answers.Plan(ctx, s.asker(), []answer.Selection{{Select: sel, Args: args}}, how)
+	return s.db.answers.Plan(ctx, s.asker(), []released.Selection{{Select: sel, Args: args}}, how)
 }

@@ -71,13 +71,17 @@ func outcomeText(r *engine.Result, err error) string {
 	case err != nil:
 		return err.Error()
 	case r.Answer == nil:
-		return fmt.Sprintf("%v %v", r.Columns, r.Rows)
+		brief := engine.Result{}
+		if r.Brief != nil {
+			brief = *r.Brief
+		}
+		return fmt.Sprintf("%v %v %v %v %v", r.Columns, r.Rows, brief.Columns, brief.Rows, r.Warnings)
 	}
 	return fmt.Sprintf("%#v %#v %#v %#v", r.Columns, r.Rows, *r.Answer, r.Warnings)
 }
 
 // left are the first words of what a page says to statements that it does not take.
-var left = regexp.MustCompile(`this page (answers one SELECT|sells no)`)
+var left = regexp.MustCompile(`this page sells no`)
 
 // pageReleases are the releases of each world that become pages.
 var pageReleases = map[string][]string{
@@ -129,6 +133,9 @@ func asksAlike(t *testing.T, what string, desk *page.Desk, db *engine.DB, refusa
 		}
 		r, err := desk.Ask(t.Context(), statement)
 		switch {
+		case err == nil && r.Answer == nil && !refusals: // an engine with rows has other ways, and other tables
+			others++
+			continue
 		case err == nil:
 			answered++
 		case left.MatchString(err.Error()) || !refusals:
@@ -149,4 +156,4 @@ func asksAlike(t *testing.T, what string, desk *page.Desk, db *engine.DB, refusa
 }
 
 // isQuery reports whether a statement is a query.
-var isQuery = regexp.MustCompile(`(?is)^(\s|\(|--[^\n]*\n|/\*.*?\*/)*(SELECT|WITH|VALUES)\b`)
+var isQuery = regexp.MustCompile(`(?is)^(\s|\(|--[^\n]*\n|/\*.*?\*/)*(EXPLAIN\s+(FULL\s+)?)?(\(\s*)?(SELECT|WITH|VALUES)\b`)

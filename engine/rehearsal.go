@@ -189,13 +189,13 @@ func afterOthers(err error) error {
 
 // query explains a query and buys its answers in the copy.
 func (r *Rehearsal) query(ctx context.Context, p *Prepared, args []query.Value) (*Result, error) {
-	return either(p, func(sel *syntax.Select) (*Result, error) {
-		return r.together(ctx, []answer.Selection{{Select: sel, Args: args}}, !p.read.Explain)
-	}, func(st surrounding) (*Result, error) { return r.surround(ctx, st, args) })
+	return released.Either(p.query(), func(sel *syntax.Select) (*Result, error) {
+		return r.together(ctx, []released.Selection{{Select: sel, Args: args}}, !p.read.Explain)
+	}, func(st released.Surrounded) (*Result, error) { return r.surround(ctx, st, args) })
 }
 
 // together explains SELECTs that are asked together and buys their answers in the copy.
-func (r *Rehearsal) together(ctx context.Context, all []answer.Selection, buys bool) (*Result, error) {
+func (r *Rehearsal) together(ctx context.Context, all []released.Selection, buys bool) (*Result, error) {
 	r.copy.begin()
 	st, err := r.copy.db.answers.Bind(ctx, r.copy.asker(), r.view, all)
 	if name, why := r.cannotBind(all, err); why != "" {
@@ -231,9 +231,10 @@ func (r *Rehearsal) together(ctx context.Context, all []answer.Selection, buys b
 // surround plans a statement with private aggregates in it, or with public tables only. It does
 // not run what surrounds the aggregates: the script may have declared the public tables, and
 // their rows are not in the copy.
-func (r *Rehearsal) surround(ctx context.Context, st surrounding, args []query.Value) (*Result, error) {
-	if namesPrivate(r.view, st.around.Tables) {
-		for _, t := range st.around.Tables {
+func (r *Rehearsal) surround(ctx context.Context, st released.Surrounded, args []query.Value) (*Result, error) {
+	around := r.copy.surroundings(r.view)
+	if around.NamePrivate(st.Tables) {
+		for _, t := range st.Tables {
 			if r.unread[query.FoldName(t.Text)] {
 				why := t.Text + " is declared public by this script, and its rows are not known yet"
 				r.leaves("what statements with %s cost: %s", t.Text, why)
@@ -241,19 +242,19 @@ func (r *Rehearsal) surround(ctx context.Context, st surrounding, args []query.V
 			}
 		}
 	}
-	c, err := r.copy.db.cut(ctx, r.view, st, args, nil)
+	c, err := around.Cut(ctx, st, args, nil)
 	if err != nil {
 		return nil, err
 	}
-	if c.waits != 0 {
+	if c.Waits != 0 {
 		const why = "an aggregate waits for the answer of another one"
 		r.leaves("what a statement costs in which %s", why)
 		return planned("unknown", "", "unknown", why), nil
 	}
-	if len(c.cores) == 0 {
+	if len(c.Asks) == 0 {
 		return planned("sqlite", "public", "0", "names no private table"), nil
 	}
-	out, err := r.together(ctx, c.asks, !c.around.Explain)
+	out, err := r.together(ctx, c.Asks, !c.Rest.Explain)
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +264,7 @@ func (r *Rehearsal) surround(ctx context.Context, st surrounding, args []query.V
 
 // cannotBind returns the reason why a SELECT cannot be bound, if that is a column with an
 // unknown domain or a table with unknown rows, and its name.
-func (r *Rehearsal) cannotBind(all []answer.Selection, err error) (name, why string) {
+func (r *Rehearsal) cannotBind(all []released.Selection, err error) (name, why string) {
 	var column *sqlfront.UndecidedError
 	var table *view.UnreadError
 	if errors.As(err, &column) {

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 
-	"dpsql/engine/internal/answer"
 	"dpsql/internal/released"
 	"dpsql/query"
 	"dpsql/sqlfront/around"
@@ -122,18 +121,18 @@ var plain = map[Type]Type{Int8: Int8, Bool: Int8, Float8: Float8, Numeric: Float
 
 // describeQuery binds a query: the private aggregate that it is, or those in it.
 func (s *Session) describeQuery(ctx context.Context, p *Prepared, args []query.Value, described bool) (description, error) {
-	return either(p, func(sel *syntax.Select) (description, error) {
-		return s.describeSelect(ctx, answer.Selection{Select: sel, Args: args, Described: described})
-	}, func(st surrounding) (description, error) { return s.describeAround(ctx, st, args, described) })
+	return released.Either(p.query(), func(sel *syntax.Select) (description, error) {
+		return s.describeSelect(ctx, released.Selection{Select: sel, Args: args, Described: described})
+	}, func(st released.Surrounded) (description, error) { return s.describeAround(ctx, st, args, described) })
 }
 
 // describeSelect binds a private aggregate.
-func (s *Session) describeSelect(ctx context.Context, sel answer.Selection) (description, error) {
+func (s *Session) describeSelect(ctx context.Context, sel released.Selection) (description, error) {
 	v, err := s.current(ctx)
 	if err != nil {
 		return description{}, err
 	}
-	bound, err := s.db.answers.Bind(ctx, s.asker(), v, []answer.Selection{sel})
+	bound, err := s.db.answers.Bind(ctx, s.asker(), v, []released.Selection{sel})
 	if err != nil {
 		return description{}, err
 	}
@@ -147,27 +146,27 @@ func (s *Session) describeSelect(ctx context.Context, sel answer.Selection) (des
 }
 
 // describeAround binds the private aggregates of a statement, and compiles what is around them.
-func (s *Session) describeAround(ctx context.Context, st surrounding, args []query.Value, described bool) (description, error) {
+func (s *Session) describeAround(ctx context.Context, st released.Surrounded, args []query.Value, described bool) (description, error) {
 	v, err := s.current(ctx)
 	if err != nil {
 		return description{}, err
 	}
 	d := description{parameters: make([]Type, len(args))}
 	inside := func(inner *around.Statement) (*around.Result, error) {
-		of, err := s.describeAround(ctx, surrounding{around: inner}, args, described)
+		of, err := s.describeAround(ctx, released.Surrounded{Statement: inner}, args, described)
 		d.learn(of.parameters)
 		return &around.Result{Columns: make([]around.ResultColumn, 1), Rows: [][]any{{nil}}}, err
 	}
-	c, err := s.db.cut(ctx, v, st, args, inside)
+	c, err := s.surroundings(v).Cut(ctx, st, args, inside)
 	if err != nil {
 		return description{}, err
 	}
 	var columns [][]Column
-	if len(c.cores) > 0 {
-		for i := range c.asks {
-			c.asks[i].Described = described
+	if len(c.Asks) > 0 {
+		for i := range c.Asks {
+			c.Asks[i].Described = described
 		}
-		bound, err := s.db.answers.Bind(ctx, s.asker(), v, c.asks)
+		bound, err := s.db.answers.Bind(ctx, s.asker(), v, c.Asks)
 		if err != nil {
 			return d, err
 		}
@@ -176,15 +175,15 @@ func (s *Session) describeAround(ctx context.Context, st surrounding, args []que
 			d.learn(types)
 		}
 	}
-	compiled, err := c.compiled(ctx, s.db, columns, args)
+	compiled, err := c.Compiled(ctx, columns, args)
 	if err != nil {
 		return d, err
 	}
-	d.columns = resultOf(&around.Result{Columns: compiled}).Columns
+	d.columns = released.ShownColumns(compiled)
 	if len(args) == 0 {
 		return d, nil
 	}
-	types, err := s.db.around.database.Parameters(ctx, c.around, c.from, len(args))
+	types, err := s.db.around.database.Parameters(ctx, c.Rest, c.From, len(args))
 	d.learn(types)
 	return d, err
 }

@@ -319,7 +319,7 @@ func TestDirectMarginsOfWeights(t *testing.T) {
 					answers[i] = drawn(t, st, p, i, counts[i], src)
 				}
 			}
-			r := st.Result(st.Answered(answers))
+			r := st.Joint(answers).Result()
 			if margin := r.Answer.Margins[0][0].(float64); math.Abs(r.Rows[0][0].(float64)-c.truth) > margin*(1+1e-12) {
 				n++
 			}

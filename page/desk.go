@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"dpsql/internal/released"
@@ -16,9 +17,11 @@ import (
 
 // Desk answers from the releases of a Picture. It is for one asker at a time.
 type Desk struct {
-	tables   []*table
-	settings released.Settings
-	public   around.Database // computes functions of domains
+	tables    []*table
+	settings  released.Settings
+	around    around.Database // runs what is around aggregates
+	functions around.Database // computes functions of domains, while a statement is bound
+	began     time.Time       // the statement
 }
 
 // table is a table with its releases, as package sqlfront binds against it.
@@ -27,7 +30,6 @@ type table struct {
 	desk     *Desk
 	universe *query.Universe
 	releases []opened
-	now      time.Time
 }
 
 // opened is a release in memory.
@@ -72,8 +74,11 @@ func Open(p Picture, payloads [][]byte) (*Desk, error) {
 	return d, nil
 }
 
-// Close gives the memory back that functions took.
-func (d *Desk) Close() { d.public.Close() }
+// Close gives the memory back that functions and statements around aggregates took.
+func (d *Desk) Close() {
+	d.around.Close()
+	d.functions.Close()
+}
 
 // named returns the table of a name, or nil.
 func (d *Desk) named(name string) *table {
@@ -87,15 +92,14 @@ func (d *Desk) named(name string) *table {
 
 // Errors of what a page does not do.
 var (
-	errNoRows = sqlerr.New(sqlerr.Unsupported, "this page holds no rows: it answers SELECT and SET")
-	errAround = sqlerr.New(sqlerr.Unsupported, "this page answers one SELECT of aggregates at a time, and nothing around them").
-			WithHint("ask for the groups, and compute with the rows that come back")
-	errSold = sqlerr.New(sqlerr.Unsupported, "this page sells no answers: SET accuracy means nothing to it")
+	errNoRows = sqlerr.New(sqlerr.Unsupported, "this page holds no rows: it answers SELECT, EXPLAIN, DESCRIBE, SHOW and SET")
+	errSold   = sqlerr.New(sqlerr.Unsupported, "this page sells no answers: SET accuracy means nothing to it")
 )
 
-// Ask answers a statement: a SELECT of one table's aggregates, or SET, which lasts until another SET. Every
-// error is a *sqlerr.Error, or that of the context.
+// Ask answers a statement: a query, or SET, which lasts until another SET. Every error is a *sqlerr.Error, or that
+// of the context.
 func (d *Desk) Ask(ctx context.Context, text string) (*released.Result, error) {
+	d.began = time.Now()
 	read, err := syntax.Read(text)
 	if err != nil {
 		return nil, err
@@ -103,7 +107,7 @@ func (d *Desk) Ask(ctx context.Context, text string) (*released.Result, error) {
 	if set, ok := read.Statement.(*syntax.Set); ok {
 		return &released.Result{}, d.set(set.Name, set.Value)
 	}
-	if read.Query == nil || read.Explain {
+	if read.Query == nil {
 		return nil, errNoRows
 	}
 	defer func(session released.Settings) { d.settings = session }(d.settings)
@@ -112,85 +116,11 @@ func (d *Desk) Ask(ctx context.Context, text string) (*released.Result, error) {
 			return nil, err
 		}
 	}
-	sel, ok := read.Statement.(*syntax.Select)
-	if !ok || sel.Composed() {
-		if st, err := around.Of(read); err == nil {
-			return nil, d.refusal(ctx, st, read.Why)
-		} else if !ok {
-			return nil, read.Why
-		}
+	out, err := d.query(ctx, released.Query{Read: read, Around: sync.OnceValues(func() (*around.Statement, error) { return around.Of(read) })})
+	if err == nil && out.Answer != nil {
+		out.Answer.Warnings = out.Warnings
 	}
-	t, b, err := d.bind(sel)
-	if err != nil {
-		if st, other := around.Of(read); other == nil {
-			return nil, d.refusal(ctx, st, err)
-		}
-		return nil, err
-	}
-	return t.answer(ctx, b)
-}
-
-// refusal returns the error of a statement with something around its aggregates, which is no aggregate itself
-// for the reason why: its own fault, as it would have it where such statements are answered, or errAround.
-func (d *Desk) refusal(ctx context.Context, st *around.Statement, why error) error {
-	said := func(err error) error {
-		if why != nil && !st.Nested() {
-			return why
-		}
-		return err
-	}
-	left := st.Tables
-	if slices.ContainsFunc(left, func(n syntax.Name) bool { return d.named(n.Text) != nil }) {
-		cores, rest, err := st.Cut(d.columns)
-		if err != nil {
-			return said(err)
-		}
-		if left = rest.Tables; len(left) == 0 && !slices.ContainsFunc(cores, around.Core.Waits) {
-			return d.unbound(ctx, cores, said)
-		}
-	}
-	for _, name := range left {
-		return unknown(name)
-	}
-	return errAround
-}
-
-// unbound returns the error of a core that cannot be bound, or errAround.
-func (d *Desk) unbound(ctx context.Context, cores []around.Core, said func(error) error) error {
-	cores, err := d.public.Resolve(ctx, cores, around.Source{Copy: func(_ context.Context, name syntax.Name) (*around.Table, error) {
-		return nil, sqlerr.New(sqlerr.Unknown, "there is no public table %s", name.Text).At(name.Position)
-	}}, nil, nil)
-	if err != nil {
-		return err
-	}
-	for i := range cores {
-		sel, err := cores[i].Select()
-		if err != nil {
-			return said(err)
-		}
-		if _, _, err := d.bind(sel); err != nil {
-			return err
-		}
-	}
-	return errAround
-}
-
-// columns returns the names of the columns of a private table.
-func (d *Desk) columns(name syntax.Name) (names []string, private bool) {
-	t := d.named(name.Text)
-	if t == nil {
-		return nil, false
-	}
-	for _, c := range t.Columns {
-		names = append(names, c.Name)
-	}
-	return names, true
-}
-
-// unknown is the error of a table that is not there.
-func unknown(name syntax.Name) error {
-	return sqlerr.New(sqlerr.Unknown, "there is no private table %s", name.Text).
-		WithHint("SHOW TABLES lists the private tables").At(name.Position)
+	return out, err
 }
 
 // set changes a setting.
@@ -206,27 +136,238 @@ func (d *Desk) set(name syntax.Name, value string) error {
 	return nil
 }
 
-// bind binds a SELECT to its table.
-func (d *Desk) bind(sel *syntax.Select) (*table, *sqlfront.Bound, error) {
+// query answers a query: the private aggregate that it is, or one with surroundings.
+func (d *Desk) query(ctx context.Context, q released.Query) (*released.Result, error) {
+	if err := q.Check(); err != nil {
+		return nil, err
+	}
+	return released.Either(q, func(sel *syntax.Select) (*released.Result, error) {
+		all := []released.Selection{{Select: sel}}
+		if q.Read.Explain {
+			out, _, err := d.Explain(ctx, all)
+			if err == nil && q.Read.Full {
+				out.Brief = nil
+			}
+			return out, err
+		}
+		joint, err := d.Together(ctx, all, nil)
+		if err != nil {
+			return nil, err
+		}
+		return joint.Result(), nil
+	}, func(st released.Surrounded) (*released.Result, error) {
+		from := around.Source{Copy: func(_ context.Context, name syntax.Name) (*around.Table, error) {
+			return nil, sqlerr.New(sqlerr.Unknown, "there is no public table %s", name.Text).At(name.Position)
+		}}
+		return released.Surroundings{Tables: d, Database: &d.around, From: from}.Run(ctx, st, nil)
+	})
+}
+
+// Columns implements released.Tables.
+func (d *Desk) Columns(name syntax.Name) (names []string, private bool) {
+	t := d.named(name.Text)
+	if t == nil {
+		return nil, false
+	}
+	for _, c := range t.Columns {
+		names = append(names, c.Name)
+	}
+	return names, true
+}
+
+// Public implements released.Tables.
+func (d *Desk) Public(name syntax.Name) error {
+	if d.named(name.Text) == nil {
+		return unknown(name)
+	}
+	return sqlerr.New(sqlerr.Unsupported, "%s is private", syntax.Excerpt(name.Text, 40)).At(name.Position)
+}
+
+// unknown is the error of a table that is not there.
+func unknown(name syntax.Name) error {
+	return sqlerr.New(sqlerr.Unknown, "there is no private table %s", name.Text).
+		WithHint("SHOW TABLES lists the private tables").At(name.Position)
+}
+
+// statement is several SELECTs that are bound together.
+type statement struct {
+	parts  []released.Part
+	tables []*table // of each part
+	asks   []asked  // the distinct queries of all parts
+}
+
+// asked is one of the queries of a statement.
+type asked struct {
+	released.Ask
+	table     *table
+	statement func() []int // the columns that queries of its part are on
+}
+
+// question tells queries apart.
+type question struct {
+	table  *table
+	digest [32]byte
+}
+
+// bind binds SELECTs. A query in several slots gets the confidence that the most demanding one needs.
+func (d *Desk) bind(all []released.Selection) (*statement, error) {
+	st := &statement{}
+	known := make(map[question]int)
+	numbers := 0
+	for _, s := range all {
+		t, err := d.selected(s.Select)
+		if err != nil {
+			return nil, released.Unbound(err)
+		}
+		b, err := s.Bind(t)
+		if err != nil {
+			return nil, released.Unbound(err)
+		}
+		if numbers += b.Numbers; numbers > sqlfront.MaxNumbers {
+			return nil, released.Unbound(released.ErrNumbers)
+		}
+		index, on := make([]int, len(b.Queries)), sync.OnceValue(func() []int { return released.Queried(b) })
+		for i, q := range b.Queries {
+			k := b.Slots[b.SlotOf(i)]
+			key := question{t, released.Digest(q, k.Question, k.Column)}
+			n, ok := known[key]
+			if !ok {
+				n = len(st.asks)
+				known[key] = n
+				st.asks = append(st.asks, asked{released.Ask{Query: q, Question: k.Question, Column: k.Column,
+					For: released.Asked{Settings: d.settings, Table: t.Table.Name}}, t, on})
+			}
+			index[i] = n
+			s := &st.asks[n].For.Settings
+			s.Confidence = max(s.Confidence, released.Shared(d.settings.Confidence, k.Split))
+		}
+		st.parts, st.tables = append(st.parts, released.Part{Bound: b, Index: index}), append(st.tables, t)
+	}
+	return st, nil
+}
+
+// selected returns the table that a SELECT is on.
+func (d *Desk) selected(sel *syntax.Select) (*table, error) {
 	for _, name := range sel.Tables {
 		if t := d.named(name.Text); t != nil {
-			asked := *t
-			asked.now = time.Now()
-			b, err := sqlfront.Bind(sel, &asked, nil)
-			return t, b, err
+			return t, nil
 		}
 	}
-	return nil, nil, unknown(sel.Table)
+	return nil, unknown(sel.Table)
+}
+
+// columns returns the columns of each SELECT.
+func (st *statement) columns() [][]released.Column {
+	all := make([][]released.Column, len(st.parts))
+	for i, p := range st.parts {
+		all[i] = released.ColumnsOf(p.Bound)
+	}
+	return all
+}
+
+// plan lists the ways to answer each query. Only EXPLAIN needs those that SET mechanism excludes.
+func (st *statement) plan(ctx context.Context, explaining bool) (err error) {
+	for i := range st.asks {
+		a := &st.asks[i]
+		if a.Candidates, err = a.candidates(ctx, a.Query, a.For.Settings, explaining); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// choose chooses the best candidate of every query. It returns the error of a statement of which one has none.
+func (st *statement) choose() error {
+	var first error
+	failed := 0
+	for i := range st.asks {
+		a := &st.asks[i]
+		var err error
+		if a.Best, err = released.Choose(a.Candidates, a.For); err != nil {
+			if failed++; first == nil {
+				first = err
+			}
+		}
+	}
+	var e *sqlerr.Error
+	if errors.As(first, &e) && len(st.asks) > 1 {
+		return released.Partly(e, len(st.asks), failed)
+	}
+	return first
+}
+
+// Bind implements released.Tables.
+func (d *Desk) Bind(_ context.Context, all []released.Selection) ([][]released.Column, error) {
+	st, err := d.bind(all)
+	if err != nil {
+		return nil, err
+	}
+	return st.columns(), nil
+}
+
+// Together implements released.Tables.
+func (d *Desk) Together(ctx context.Context, all []released.Selection, ready func([][]released.Column) error) (joint released.Joint, err error) {
+	st, err := d.bind(all)
+	if err != nil {
+		return joint, err
+	}
+	if ready != nil {
+		if err := ready(st.columns()); err != nil {
+			return joint, err
+		}
+	}
+	if err := st.plan(ctx, false); err != nil {
+		return joint, err
+	}
+	if err := st.choose(); err != nil {
+		return joint, err
+	}
+	joint = released.Joint{Parts: st.parts, Settings: d.settings, Answers: make([]released.Answered, len(st.asks))}
+	for i, a := range st.asks {
+		e, err := a.Best.Answer(ctx)
+		if err != nil {
+			return joint, err
+		}
+		joint.Answers[i] = released.Answered{Estimate: e, By: a.Best, Confidence: a.For.Settings.Confidence}
+	}
+	for _, t := range st.tables {
+		kept := released.Kept{Table: t.Table.Name, Unit: t.Table.Unit, MaxRows: t.MaxRows}
+		if t.Table.Unit != "" && !slices.Contains(joint.Kept, kept) {
+			joint.Kept = append(joint.Kept, kept)
+		}
+	}
+	return joint, nil
+}
+
+// Explain implements released.Tables.
+func (d *Desk) Explain(ctx context.Context, all []released.Selection) (*released.Result, [][]released.Column, error) {
+	st, err := d.bind(all)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := st.plan(ctx, true); err != nil {
+		return nil, nil, err
+	}
+	e := released.Explained{Refusal: st.choose()}
+	for i, p := range st.parts {
+		e.Parts = append(e.Parts, released.ExplainedPart{Part: p, Table: st.tables[i].Table.Name, Columns: st.tables[i].universe.Columns()})
+	}
+	for _, a := range st.asks {
+		e.Asks = append(e.Asks, a.Ask)
+	}
+	out := e.Result()
+	out.Warnings = slices.Clone(released.Joint{Parts: st.parts}.Warnings())
+	return out, st.columns(), nil
 }
 
 // Name, Universe, Unit, Now and Evaluate implement interfaces of package sqlfront.
 func (t *table) Name() string              { return t.Table.Name }
 func (t *table) Universe() *query.Universe { return t.universe }
 func (t *table) Unit() string              { return t.Table.Unit }
-func (t *table) Now() time.Time            { return t.now }
+func (t *table) Now() time.Time            { return t.desk.began }
 
 func (t *table) Evaluate(function string, rows [][]any) ([]any, error) {
-	return t.desk.public.Evaluate(context.Background(), 0, function, rows)
+	return t.desk.functions.Evaluate(context.Background(), 0, function, rows)
 }
 
 // Keys implements sqlfront.Listed by the texts that releases publish.
@@ -246,143 +387,45 @@ func (t *table) Keys(column int) (keys []query.Value, lists []string, err error)
 	return keys, lists, nil
 }
 
-// asked is one of the queries of a SELECT.
-type asked struct {
-	query    query.Query
-	slot     sqlfront.Slot
-	settings released.Settings
-}
-
-// answer answers a bound SELECT: each of its distinct queries by the best release.
-func (t *table) answer(ctx context.Context, b *sqlfront.Bound) (*released.Result, error) {
-	s := t.desk.settings
-	if b.Numbers > sqlfront.MaxNumbers {
-		return nil, released.ErrNumbers
-	}
-	all, index := distinct(b, s)
-	answers := make([]released.Answered, len(all))
-	var first *sqlerr.Error
-	failed := 0
-	for i, a := range all {
-		best, err := t.best(ctx, b, a)
-		var refused *sqlerr.Error
-		switch {
-		case errors.As(err, &refused) && refused.Code != sqlerr.Corrupt:
-			if failed++; first == nil {
-				first = refused
-			}
-			continue
-		case err != nil:
-			return nil, err
-		}
-		answers[i].By, answers[i].Confidence = best, a.settings.Confidence
-	}
-	switch {
-	case first != nil && len(all) > 1:
-		return nil, released.Partly(first, len(all), failed)
-	case first != nil:
-		return nil, first
-	}
-	for i := range answers {
-		var err error
-		if answers[i].Estimate, err = answers[i].By.Answer(ctx); err != nil {
-			return nil, err
-		}
-	}
-	out := released.Selected(b, index, answers, s)
-	if t.Table.Unit != "" {
-		out.Answer.Kept = []released.Kept{{Table: t.Table.Name, Unit: t.Table.Unit, MaxRows: t.MaxRows}}
-	}
-	out.Answer.Warnings = out.Warnings
-	return out, nil
-}
-
-// distinct returns the distinct queries of a SELECT, and for each of its queries the place among them. One in several
-// slots gets the confidence that the most demanding one needs.
-func distinct(b *sqlfront.Bound, s released.Settings) (all []asked, index []int) {
-	known := make(map[[32]byte]int, len(b.Queries))
-	index = make([]int, len(b.Queries))
-	for i, q := range b.Queries {
-		k := b.Slots[b.SlotOf(i)]
-		key := released.Digest(q, k.Question, k.Column)
-		n, ok := known[key]
-		if !ok {
-			n = len(all)
-			known[key], all = n, append(all, asked{q, k, s})
-		}
-		index[i] = n
-		all[n].settings.Confidence = max(all[n].settings.Confidence, released.Shared(s.Confidence, k.Split))
-	}
-	return all, index
-}
-
-// best chooses among the ways to answer a query.
-func (t *table) best(ctx context.Context, b *sqlfront.Bound, a asked) (*released.Candidate, error) {
-	all, err := t.candidates(ctx, b, a)
-	if err != nil {
-		return nil, err
-	}
-	return released.Choose(all, released.Asked{Settings: a.settings, Table: t.Table.Name})
-}
-
 // candidates lists the ways to answer a query.
-func (t *table) candidates(ctx context.Context, b *sqlfront.Bound, a asked) (all []released.Candidate, err error) {
-	if a.query.Equal(query.None(t.universe)) {
+func (a asked) candidates(ctx context.Context, q query.Query, s released.Settings, explaining bool) (all []released.Candidate, err error) {
+	if q.Equal(query.None(a.table.universe)) {
 		return []released.Candidate{released.Empty()}, nil
 	}
-	statement := func() []int { return released.Queried(b) }
-	for _, r := range t.releases {
+	for _, r := range a.table.releases {
 		c := released.Candidate{Kind: r.Kind.Name(), Name: r.Name}
-		if !c.Allowed(a.settings.Mechanism) {
+		if !explaining && !c.Allowed(s.Mechanism) {
 			continue
 		}
-		switch a.slot.Question {
+		count := func(ctx context.Context, q query.Query, s released.Settings) (released.Candidate, error) {
+			return r.Candidate(ctx, q, s, explaining, a.statement)
+		}
+		switch a.Question {
 		case sqlfront.Weight:
-			c, err = r.Candidate(ctx, a.query, a.settings, false, statement)
-		case sqlfront.DistinctValues:
-			c, err = r.values(ctx, a, statement)
+			c, err = count(ctx, q, s)
 		case sqlfront.Order:
-			order := released.Order{Query: a.query, Column: a.slot.Column, Settings: a.settings}
-			c, err = order.Candidate(ctx, func(ctx context.Context, q query.Query, s released.Settings) (released.Candidate, error) {
-				return r.Candidate(ctx, q, s, false, statement)
-			}, r.answers.Independent)
+			c, err = released.Order{Query: q, Column: a.Column, Settings: s}.Candidate(ctx, count, r.answers.Independent)
+		case sqlfront.DistinctValues:
+			c.Origin, c.Columns = released.FromRelease, r.Columns
+			c, err = released.Values(ctx, c, q, a.Column, s, count)
 		default:
-			c = released.Uncounted(a.slot.Question, r.Name, r.Kind.Name())
+			c = released.Uncounted(a.Question, r.Name, r.Kind.Name())
 		}
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, c)
 	}
-	column, ok := released.Unlisted(a.query)
-	if !ok || a.slot.Question != sqlfront.Weight {
+	column, ok := released.Unlisted(q)
+	if !ok || a.Question != sqlfront.Weight {
 		return all, nil
 	}
-	half := a
-	half.settings = a.settings.Halved()
-	c, ok, err := released.Rest(a.query, column, func(q query.Query) (*released.Candidate, error) {
-		half.query = q
-		parts, err := t.candidates(ctx, b, half)
-		return released.Tightest(parts, a.settings.Mechanism), err
+	c, ok, err := released.Rest(q, column, func(q query.Query) (*released.Candidate, error) {
+		parts, err := a.candidates(ctx, q, s.Halved(), explaining)
+		return released.Tightest(parts, s.Mechanism), err
 	})
 	if ok {
 		all = append(all, c)
 	}
 	return all, err
-}
-
-// values returns the candidate for the number of values of a column.
-func (r opened) values(ctx context.Context, a asked, statement func() []int) (released.Candidate, error) {
-	values, err := released.EachValue(a.query, a.slot.Column)
-	if err != nil {
-		return released.Candidate{}, err
-	}
-	s := a.settings
-	s.Accuracy, s.Margins = 0, released.Proven
-	c := released.Candidate{Origin: released.FromRelease, Name: r.Name, Kind: r.Kind.Name(), Columns: r.Columns}
-	return released.Values(ctx, c, values, s.Confidence, func(q query.Query, confidence float64) (released.Candidate, error) {
-		s := s
-		s.Confidence = confidence
-		return r.Candidate(ctx, q, s, false, statement)
-	})
 }

@@ -283,8 +283,8 @@ func (rs reasons) String() string {
 	return ": " + strings.Join(parts, "; ")
 }
 
-// Explained returns the candidate's row in EXPLAIN.
-func (c Candidate) Explained(columns string, support any, a Asked, best bool) []any {
+// explained returns the candidate's row in EXPLAIN.
+func (c Candidate) explained(columns string, support any, a Asked, best bool) []any {
 	note := c.Note
 	if best {
 		note = JoinNotes("chosen", note)

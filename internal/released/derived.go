@@ -67,19 +67,26 @@ func Tightest(candidates []Candidate, mechanism string) (best *Candidate) {
 }
 
 // Values returns the candidate of a release, of which c has the name, for the number of values of a
-// column. ask returns its candidate for the records with a value, at a confidence.
+// column in the records of a query. ask returns its candidate for the records with a value.
 //
 // The number of values follows from the counts of their records, each with an interval at
 // the confidence 1 − (1−c)/n for n values. By the union bound all n hold at once with the
 // confidence c. Then each value whose interval is above 0 is there, and one whose interval
 // ends below 1 is not. The estimate is the number of values that are there for certain, and
 // the interval goes from it to the number of those that can be.
-func Values(ctx context.Context, c Candidate, values []query.Query, confidence float64, ask func(q query.Query, confidence float64) (Candidate, error)) (Candidate, error) {
+func Values(ctx context.Context, c Candidate, of query.Query, column int, s Settings, ask Counter) (Candidate, error) {
+	values, err := EachValue(of, column)
+	if err != nil {
+		return Candidate{}, err
+	}
+	confidence := s.Confidence
+	s.Accuracy, s.Margins = 0, Proven
 	each := func(confidence float64) float64 { return 1 - (1-confidence)/float64(len(values)) }
 	c.Known, c.Note = true, "values above their thresholds"
-	of := make(presences, len(values))
+	found := make(presences, len(values))
 	for i, q := range values {
-		one, err := ask(q, each(confidence))
+		s.Confidence = each(confidence)
+		one, err := ask(ctx, q, s)
 		unbuilt := one.Origin == FromScript
 		if unbuilt {
 			one.Margin, one.Known = 0, false
@@ -87,23 +94,23 @@ func Values(ctx context.Context, c Candidate, values []query.Query, confidence f
 		if err != nil || one.Refusal != "" || unbuilt {
 			return one, err
 		}
-		if of[i], err = one.Answer(ctx); err != nil {
+		if found[i], err = one.Answer(ctx); err != nil {
 			return one.Failed(err)
 		}
-		if !of[i].Verified {
+		if !found[i].Verified {
 			one.Known, one.Refusal = false, "no error bar for the values"
 			return one, nil
 		}
 		c.Support = one.Support
 	}
-	value, most, err := of.count(each(confidence))
+	value, most, err := found.count(each(confidence))
 	if err != nil {
 		return c.Failed(err)
 	}
 	c.Margin = float64(most - value)
 	c.Answer = AnsweredBy(Estimate{Value: value, Error: post.Interval{High: c.Margin}, Verified: true,
 		At: func(confidence float64) (post.Interval, error) {
-			least, most, err := of.count(each(confidence))
+			least, most, err := found.count(each(confidence))
 			return post.Interval{Low: float64(least - value), High: float64(most - value)}, err
 		}})
 	return c, nil

@@ -32,9 +32,17 @@ func TestDerivedIntervals(t *testing.T) {
 		t.Errorf("at 0.9: %v, %v", by, err)
 	}
 	asked, counts := 0.0, []int64{41, 39, 0, -41}
-	v, err := Values(context.Background(), Candidate{}, make([]query.Query, len(counts)), 0.9, func(_ query.Query, confidence float64) (Candidate, error) {
+	d, err := query.NewRange(0, 3, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := query.NewUniverse([]query.Column{{Name: "a", Domain: d}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := Values(context.Background(), Candidate{}, query.All(u), 0, Settings{Confidence: 0.9}, func(_ context.Context, _ query.Query, s Settings) (Candidate, error) {
 		one := counts[0]
-		asked, counts = confidence, counts[1:]
+		asked, counts = s.Confidence, counts[1:]
 		return answering(one), nil
 	})
 	if err != nil || math.Abs(asked-0.975) > 1e-12 || v.Margin != 2 { // each ± 40: one is there, and three can be

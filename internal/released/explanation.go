@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"dpsql/query"
+	"dpsql/sqlfront"
 )
 
 // Explanation returns a result of EXPLAIN. Rows have a candidate, its kind, its columns, m, the
@@ -166,9 +169,9 @@ func (m *Way) add(i int, c Candidate, a Asked, chosen bool) {
 	}
 }
 
-// Explained returns the way's row in EXPLAIN of a number of queries. Its support is left out if it
+// explained returns the way's row in EXPLAIN of a number of queries. Its support is left out if it
 // is not known; planned says that all queries have a candidate.
-func (m *Way) Explained(columns string, known bool, cost any, queries int, planned bool) []any {
+func (m *Way) explained(columns string, known bool, cost any, queries int, planned bool) []any {
 	note := ""
 	if m.chosen > 0 && planned {
 		note = fmt.Sprintf("chosen for %d of %d queries", m.chosen, queries)
@@ -196,6 +199,170 @@ func (m *Way) Explained(columns string, known bool, cost any, queries int, plann
 		support = m.supports.String()
 	}
 	return []any{m.Name, m.Kind, columns, support, MarginRange(m.margins), cost, note}
+}
+
+// Ask is one of the distinct queries of a statement, with the ways to answer it.
+type Ask struct {
+	Query      query.Query
+	Question   sqlfront.Question
+	Column     int   // that an Order or DistinctValues is of
+	For        Asked // what a candidate is chosen for
+	Candidates []Candidate
+	Best       *Candidate // the chosen candidate, nil if there is none
+}
+
+// Explained is what EXPLAIN shows of SELECTs that are asked together.
+type Explained struct {
+	Parts   []ExplainedPart
+	Asks    []Ask                // the distinct queries of all parts
+	Refusal error                // why not all of them are answered
+	Cost    func(asks []int) any // of direct answers
+	First   []any                // a row for what is counted first, nil for none
+	Last    [][]any              // rows at the end
+}
+
+// ExplainedPart is a SELECT.
+type ExplainedPart struct {
+	Part
+	Table   string
+	Columns []query.Column
+	Unclear func(columns []int) bool // whether one of the table's columns, nil for all, has a domain that is not known yet
+	Rows    [][]any                  // how the rows are reached
+}
+
+// Result lists all the ways to answer, and the queries in canonical form. Of several queries it lists for each part each way
+// once, with the ranges of the supports and predicted margins, and the total cost.
+func (e Explained) Result() *Result {
+	if len(e.Asks) == 1 && len(e.Parts) == 1 {
+		return Explanation("REAL", e.one()...)
+	}
+	var rows [][]any
+	for i, p := range e.Parts {
+		if len(e.Parts) > 1 {
+			rows = append(rows, []any{fmt.Sprintf("core %d", i+1), "private", nil, nil, nil, nil, "an aggregate of " + p.Table})
+		}
+		asks := p.Asks()
+		for _, m := range e.ways(asks).All {
+			var cost any = "0"
+			if m.Buys() {
+				cost = e.Cost(m.Asks)
+			}
+			rows = append(rows, m.explained(ColumnNames(p.Columns, m.Columns), !p.unclear(m.Columns), cost, len(asks), e.Refusal == nil))
+		}
+		rows = append(append(rows, p.Rows...), p.slots()...)
+	}
+	if e.First == nil && e.Refusal != nil {
+		e.First = []any{"(none)", nil, nil, nil, nil, nil, e.Refusal.Error()}
+	}
+	if e.First != nil {
+		at := len(rows)
+		if len(e.Parts) == 1 { // before the queries
+			at -= len(e.Parts[0].Bound.Slots)
+		}
+		rows = slices.Insert(rows, at, e.First)
+	}
+	return Explanation("TEXT", append(rows, e.Last...)...)
+}
+
+// one returns the rows for a single query.
+func (e Explained) one() (rows [][]any) {
+	p, a := e.Parts[0], e.Asks[0]
+	for i := range a.Candidates {
+		c := &a.Candidates[i]
+		rows = append(rows, c.explained(ColumnNames(p.Columns, c.Columns), p.support(c.Columns, c.Support), a.For, e.Refusal == nil && c == a.Best))
+	}
+	if e.Refusal != nil {
+		rows = append(rows, []any{"(none)", nil, nil, nil, nil, nil, e.Refusal.Error()})
+	}
+	rows = append(append(rows, p.Rows...), []any{"query", nil, nil, p.support(nil, SupportOf(a.Query)), nil, nil, questionText(a.Question, a.Column, a.Query)})
+	return append(rows, e.Last...)
+}
+
+// ways groups the candidates of queries by name.
+func (e Explained) ways(asks []int) (all Ways) {
+	for _, i := range asks {
+		a := &e.Asks[i]
+		for j := range a.Candidates {
+			c := &a.Candidates[j]
+			all.Add(i, *c, a.For, c == a.Best)
+		}
+	}
+	return all
+}
+
+// Asks returns the queries of a part, those that it shares with others included, in order.
+func (p Part) Asks() []int {
+	asks := slices.Clone(p.Index)
+	slices.Sort(asks)
+	return slices.Compact(asks)
+}
+
+// unclear reports whether a column has a domain that is not known yet.
+func (p ExplainedPart) unclear(columns []int) bool { return p.Unclear != nil && p.Unclear(columns) }
+
+// support returns a support over some columns as EXPLAIN prints it: NULL if it is unknown.
+func (p ExplainedPart) support(columns []int, m SupportSize) any {
+	if !m.Known() || p.unclear(columns) {
+		return nil
+	}
+	return m.String()
+}
+
+// slots returns the rows for the queries of a part.
+func (p ExplainedPart) slots() (rows [][]any) {
+	for k, slot := range p.Bound.Slots {
+		name := "query"
+		if len(p.Bound.Slots) > 1 {
+			name += " " + strconv.Itoa(k+1)
+		}
+		note := questionText(slot.Question, slot.Column, slot.Base)
+		if n := p.Bound.Sets[k/p.Bound.Width()]; n > 1 {
+			note = fmt.Sprintf("in each of %d groups: %s", n, note)
+		}
+		rows = append(rows, []any{name, nil, nil, p.support(nil, SupportOf(slot.Base)), nil, nil, note})
+	}
+	return rows
+}
+
+// questionText returns what is asked about a canonical query.
+func questionText(of sqlfront.Question, column int, q query.Query) string {
+	name := func() string { return q.Universe().Columns()[column].Name }
+	switch of {
+	case sqlfront.Units:
+		return "units with a row in " + queryText(q)
+	case sqlfront.Order:
+		return "distribution of " + name() + " in " + queryText(q)
+	case sqlfront.DistinctValues:
+		return "values of " + name() + " in " + queryText(q)
+	}
+	return queryText(q)
+}
+
+// longest is the number of bytes of a canonical query that EXPLAIN prints.
+const longest = 2000
+
+// queryText returns a canonical query, cut after longest bytes.
+func queryText(q query.Query) string {
+	text := q.Shown(longest)
+	if len(text) > longest {
+		return strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	return text
+}
+
+// ColumnNames lists some columns, nil for all.
+func ColumnNames(all []query.Column, columns []int) string {
+	switch {
+	case columns == nil:
+		return "all"
+	case len(columns) == 0:
+		return "none"
+	}
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = all[c].Name
+	}
+	return strings.Join(names, ", ")
 }
 
 // Counts writes a half-width in counts.

@@ -398,10 +398,10 @@ func (st *Statement) agreed(confirm func(warning string) bool) error {
 	warning := st.caution()
 	switch {
 	case warning == "":
-	case confirm == nil && !slices.Contains(st.Parts[0].bound.Warnings, warning):
-		b := *st.Parts[0].bound
+	case confirm == nil && !slices.Contains(st.Parts[0].Bound.Warnings, warning):
+		b := *st.Parts[0].Bound
 		b.Warnings = append(slices.Clone(b.Warnings), warning)
-		st.Parts[0].bound = &b
+		st.Parts[0].Bound = &b
 	case confirm != nil && !confirm(warning):
 		return sqlerr.New(sqlerr.Cancelled, "the statement was not carried out")
 	}

@@ -39,15 +39,10 @@ func (db *Database) notLinear(ctx context.Context, r Request, rel *catalog.Relea
 	if r.Question != sqlfront.DistinctValues {
 		return released.Uncounted(r.Question, rel.Name, rel.Using), nil
 	}
-	values, err := released.EachValue(r.Query, r.column)
-	if err != nil {
-		return released.Candidate{}, err
-	}
-	r.Settings.Accuracy, r.Settings.Margins, r.Question = 0, released.Proven, sqlfront.Weight
 	c := released.Candidate{Origin: released.FromRelease, Name: rel.Name, Kind: rel.Using, Columns: rel.Columns}
-	return released.Values(ctx, c, values, r.Settings.Confidence, func(q query.Query, confidence float64) (released.Candidate, error) {
+	return released.Values(ctx, c, r.Query, r.column, r.Settings, func(ctx context.Context, q query.Query, s released.Settings) (released.Candidate, error) {
 		r := r
-		r.Query, r.Settings.Confidence = q, confidence
+		r.Query, r.Settings, r.Question = q, s, sqlfront.Weight
 		return db.ofRelease(ctx, r, rel)
 	})
 }

@@ -26,56 +26,17 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-// Selection is a SELECT with the values of its parameters.
-type Selection struct {
-	Select *syntax.Select
-	Args   []query.Value
-	// Described says that the SELECT is not to be answered, and that its arguments are not known.
-	Described bool
-}
-
-// bound binds a SELECT to its table.
-func (s Selection) bound(t sqlfront.Table) (*sqlfront.Bound, error) {
-	if s.Described {
-		return sqlfront.Describe(s.Select, t)
-	}
-	return sqlfront.Bind(s.Select, t, s.Args)
-}
-
-// NotBound is the error of a SELECT that cannot be bound, so that nothing was planned.
-type NotBound struct{ error }
-
-// Unwrap returns the reason.
-func (e NotBound) Unwrap() error { return e.error }
-
 // Select answers a SELECT. It binds it to linear queries, plans and chooses. The chosen
 // candidates charge, draw, store and return. Select then computes the rows from their
 // answers. Every private access of the module comes through Together or through a
 // declaration.
 func (db *Database) Select(ctx context.Context, who Asker, sel *syntax.Select, args []query.Value) (*released.Result, error) {
-	a, err := db.Together(ctx, who, []Selection{{Select: sel, Args: args}}, nil)
+	a, err := db.Together(ctx, who, []released.Selection{{Select: sel, Args: args}}, nil)
 	if err != nil {
 		return nil, err
 	}
-	return a.statement.Result(a.answers), nil
+	return a.Result(), nil
 }
-
-// Answers are the answers to the SELECTs of a statement.
-type Answers struct {
-	statement *Statement
-	answers   []released.Answered
-}
-
-// Rows returns the rows of SELECT i, with margins at a confidence.
-func (a Answers) Rows(i int, confidence float64) *released.Result {
-	return a.statement.rows(&a.statement.Parts[i], a.answers, confidence)
-}
-
-// How describes how all the answers came about. It has no margins.
-func (a Answers) How() *released.Answer { return a.statement.describe(a.answers) }
-
-// Warnings returns the warnings of all SELECTs.
-func (a Answers) Warnings() []string { return a.statement.bindingWarnings() }
 
 // Together answers several SELECTs: all of them, or none. They are planned in one view, and
 // what is bought for them is charged in one transaction. ready is called with the columns of
@@ -86,7 +47,7 @@ func (a Answers) Warnings() []string { return a.statement.bindingWarnings() }
 // its tables, and is planned again then. It is not compiled again, unless a curator changed its tables
 // meanwhile: then it is compiled without the turn, and waits for another. From there on it goes its way whether it is cancelled or
 // not: the context's end says nothing of the rows, and when a statement ends must not either.
-func (db *Database) Together(ctx context.Context, who Asker, all []Selection, ready func([][]released.Column) error) (Answers, error) {
+func (db *Database) Together(ctx context.Context, who Asker, all []released.Selection, ready func([][]released.Column) error) (released.Joint, error) {
 	var how Planning
 	var st *Statement
 	counted := false // the rows whose numbers prices wait for
@@ -99,7 +60,7 @@ func (db *Database) Together(ctx context.Context, who Asker, all []Selection, re
 	for {
 		v, err := db.Current(held, who.User)
 		if err != nil {
-			return Answers{}, err
+			return released.Joint{}, err
 		}
 		if st == nil || !st.under(v) {
 			if who.turn != nil { // compiling takes its time, and would make the slot late
@@ -107,17 +68,17 @@ func (db *Database) Together(ctx context.Context, who Asker, all []Selection, re
 				who.turn, held = nil, ctx
 			}
 			if st, err = db.Bind(ctx, who, v, all); err != nil {
-				return Answers{}, err
+				return released.Joint{}, err
 			}
 			if ready != nil {
 				if err := ready(st.Columns()); err != nil {
-					return Answers{}, err
+					return released.Joint{}, err
 				}
 			}
 		}
 		st.turn = who.turn
 		if err := st.Plan(held, how); err != nil {
-			return Answers{}, err
+			return released.Joint{}, err
 		}
 		asked := st
 		if st.First != nil && !counted {
@@ -126,11 +87,11 @@ func (db *Database) Together(ctx context.Context, who Asker, all []Selection, re
 		if err := asked.Choose(); err != nil {
 			if again, gone := asked.awaited(ctx); again || gone != nil {
 				if gone != nil {
-					return Answers{}, gone
+					return released.Joint{}, gone
 				}
 				continue
 			}
-			return Answers{}, err
+			return released.Joint{}, err
 		}
 		if st.held && !st.turn.Covers(asked.lanes()) {
 			if who.turn != nil {
@@ -138,18 +99,18 @@ func (db *Database) Together(ctx context.Context, who Asker, all []Selection, re
 				who.turn = nil
 			}
 			if who.turn, err = asked.takeTurn(ctx); err != nil {
-				return Answers{}, err
+				return released.Joint{}, err
 			}
 			held = context.WithoutCancel(ctx)
 			continue
 		}
 		if err := asked.agreed(who.Confirm); err != nil {
-			return Answers{}, err
+			return released.Joint{}, err
 		}
 		answers, stale, err := asked.answer(held)
 		switch {
 		case err != nil:
-			return Answers{}, err
+			return released.Joint{}, err
 		case stale == nil && asked != st:
 			counted, st.cost = true, asked.cost
 			if who.turn != nil { // the next reading has a slot of its own
@@ -157,9 +118,9 @@ func (db *Database) Together(ctx context.Context, who Asker, all []Selection, re
 				who.turn = nil
 			}
 		case stale == nil:
-			return Answers{st, st.Answered(answers)}, nil
+			return st.Joint(answers), nil
 		case !how.learn(stale):
-			return Answers{}, stale.err
+			return released.Joint{}, stale.err
 		}
 	}
 }
@@ -168,7 +129,7 @@ func (db *Database) Together(ctx context.Context, who Asker, all []Selection, re
 func (st *Statement) Columns() [][]released.Column {
 	all := make([][]released.Column, len(st.Parts))
 	for i := range st.Parts {
-		all[i] = released.ColumnsOf(st.Parts[i].bound)
+		all[i] = released.ColumnsOf(st.Parts[i].Bound)
 	}
 	return all
 }
@@ -178,14 +139,14 @@ func (st *Statement) Columns() [][]released.Column {
 func (st *Statement) Parameters() [][]query.SQLType {
 	all := make([][]query.SQLType, len(st.Parts))
 	for i := range st.Parts {
-		all[i] = st.Parts[i].bound.Parameters
+		all[i] = st.Parts[i].Bound.Parameters
 	}
 	return all
 }
 
 // Plan binds SELECTs against the present catalog and lists the ways to answer each of their
 // queries. It spends nothing and reads no private row.
-func (db *Database) Plan(ctx context.Context, who Asker, all []Selection, how Planning) (*Statement, error) {
+func (db *Database) Plan(ctx context.Context, who Asker, all []released.Selection, how Planning) (*Statement, error) {
 	v, err := db.Current(ctx, who.User)
 	if err != nil {
 		return nil, err
@@ -290,7 +251,7 @@ func (st *Statement) fresh(ctx context.Context) []bool {
 }
 
 // Bind resolves the names of SELECTs and compiles them to linear queries.
-func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, all []Selection) (*Statement, error) {
+func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, all []released.Selection) (*Statement, error) {
 	st := newStatement(db, who, v)
 	st.place = places.Place{Of: db.compiling, User: who.User}
 	defer st.place.Leave()
@@ -298,7 +259,7 @@ func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, all []Sel
 		t, err := v.Selected(s.Select)
 		if err == nil {
 			var b *sqlfront.Bound
-			if b, err = s.bound(schemas.Bindable(ctx, db.store, t, who.Now, db.textsOf(ctx, v, t), &st.place, db.Functions)); err == nil {
+			if b, err = s.Bind(schemas.Bindable(ctx, db.store, t, who.Now, db.textsOf(ctx, v, t), &st.place, db.Functions)); err == nil {
 				if t.HasPeriods() {
 					err = begun(t, b, who.Now)
 				}
@@ -308,7 +269,7 @@ func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, all []Sel
 			}
 		}
 		if err != nil {
-			return nil, NotBound{err}
+			return nil, released.Unbound(err)
 		}
 	}
 	return st, nil
@@ -425,35 +386,23 @@ func (st *Statement) answer(ctx context.Context) ([]released.Estimate, *stale, e
 	return answers, nil, st.buyApart(ctx, purchases, answers)
 }
 
-// Result computes the rows of a statement of one SELECT from the answers to its queries, and
-// describes how they came about.
-func (st *Statement) Result(answers []released.Answered) *released.Result {
-	out := released.Selected(st.Parts[0].bound, st.Parts[0].index, answers, st.settings)
-	out.Answer.Cost, out.Answer.Kept = st.charges(), st.kept()
-	return out
-}
-
-// rows computes the rows of a part with margins at a confidence. Of the Answer it sets what
-// has the shape of the rows.
-func (st *Statement) rows(p *Part, answers []released.Answered, confidence float64) *released.Result {
-	return released.Rows(p.bound, p.index, answers, st.settings, confidence)
-}
-
-// Answered returns what answered each query.
-func (st *Statement) Answered(estimates []released.Estimate) []released.Answered {
-	out := make([]released.Answered, len(estimates))
+// Joint returns what the answers to the distinct queries are for the SELECTs.
+func (st *Statement) Joint(estimates []released.Estimate) released.Joint {
+	out := released.Joint{Answers: make([]released.Answered, len(estimates)), Settings: st.settings, Cost: st.charges(), Kept: st.kept()}
 	for i, e := range estimates {
-		out[i] = released.Answered{Estimate: e, Confidence: st.Asks[i].Settings.Confidence, By: st.Asks[i].Best}
+		out.Answers[i] = released.Answered{Estimate: e, Confidence: st.Asks[i].Settings.Confidence, By: st.Asks[i].Best}
 	}
+	out.Parts = st.parts()
 	return out
 }
 
-// describe describes how the answers came about, whatever is computed from them. It leaves
-// what has the shape of rows.
-func (st *Statement) describe(answers []released.Answered) *released.Answer {
-	how := released.Describe(answers, st.settings)
-	how.Cost, how.Kept = st.charges(), st.kept()
-	return &how
+// parts returns the SELECTs.
+func (st *Statement) parts() []released.Part {
+	all := make([]released.Part, len(st.Parts))
+	for i := range st.Parts {
+		all[i] = st.Parts[i].Part
+	}
+	return all
 }
 
 // charges returns what was charged for the statement.
@@ -467,20 +416,6 @@ func (st *Statement) kept() (all []released.Kept) {
 		t := st.Parts[i].Table
 		if kept := (released.Kept{Table: t.Name, Unit: t.Unit, MaxRows: t.MaxRows, Period: t.PeriodWord()}); t.Unit != "" && !slices.Contains(all, kept) {
 			all = append(all, kept)
-		}
-	}
-	return all
-}
-
-// bindingWarnings returns the warnings of all parts.
-func (st *Statement) bindingWarnings() []string {
-	if len(st.Parts) == 1 {
-		return st.Parts[0].bound.Warnings
-	}
-	var all []string
-	for i := range st.Parts {
-		for _, w := range st.Parts[i].bound.Warnings {
-			all = released.AppendNew(all, w)
 		}
 	}
 	return all

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"math"
-	"slices"
 	"sync"
 	"time"
 
@@ -50,11 +49,10 @@ type Statement struct {
 
 // Part is one SELECT of a statement.
 type Part struct {
+	released.Part
 	Table *view.Table
-	bound *sqlfront.Bound
-	index []int // for each of bound.Queries, the index in Asks of the query that answers it
-	first int   // the number of slots of the parts before it
-	asks  int   // the number of asks of the parts before it
+	first int // the number of slots of the parts before it
+	asks  int // the number of asks of the parts before it
 
 	reached string // for EXPLAIN, how the rows that count are reached; "" if that is not to be said
 }
@@ -88,7 +86,7 @@ func (st *Statement) add(t *view.Table, b *sqlfront.Bound) error {
 		return released.ErrNumbers
 	}
 	s := st.settings
-	p := Part{Table: t, bound: b, index: make([]int, len(b.Queries)), first: st.slots, asks: len(st.Asks)}
+	p := Part{Part: released.Part{Bound: b, Index: make([]int, len(b.Queries))}, Table: t, first: st.slots, asks: len(st.Asks)}
 	columns := sync.OnceValue(func() []int { return released.Queried(b) })
 	var known map[[32]byte]int
 	if len(b.Queries) > 1 || p.asks > 0 {
@@ -111,7 +109,7 @@ func (st *Statement) add(t *view.Table, b *sqlfront.Bound) error {
 			st.Asks = append(st.Asks, linear{slot: p.first + k, Request: Request{Table: t, Query: q, Question: b.Slots[k].Question, column: b.Slots[k].Column,
 				Settings: s, now: st.now, statement: columns, asked: s.Accuracy}, most: math.Inf(1), rows: -1})
 		}
-		p.index[i] = n
+		p.Index[i] = n
 		st.Asks[n].need(s, b.Slots[k])
 	}
 	st.centre(p)
@@ -147,13 +145,6 @@ func (st *Statement) under(v *view.View) bool {
 	}
 	st.view, st.done = v, 0
 	return true
-}
-
-// asksOf returns the queries of a part, those that it shares with others included, in order.
-func (p *Part) asksOf() []int {
-	asks := slices.Clone(p.index)
-	slices.Sort(asks)
-	return slices.Compact(asks)
 }
 
 // need makes the query at least as precise as the slot needs.
@@ -203,16 +194,16 @@ func (a *linear) rescale(scale float64) {
 
 // centre joins the sums inside the means of a part with their numbers of rows.
 func (st *Statement) centre(p Part) {
-	width := p.bound.Width()
-	for i, n := range p.index {
-		k := p.bound.Slots[p.bound.SlotOf(i)]
+	width := p.Bound.Width()
+	for i, n := range p.Index {
+		k := p.Bound.Slots[p.Bound.SlotOf(i)]
 		a := &st.Asks[n]
 		if k.Rows > 0 {
 			of := i/width*width + k.Rows - 1
-			count := p.bound.Queries[of]
-			st.Asks[p.index[of]].divides = true
-			if a.plain = a.plain || p.index[of] == n || a.centre != nil && !a.centre.count.Equal(count); p.index[of] != n {
-				a.rows, a.Request.centre = p.index[of], &centre{count, k.Centre.Middle, k.Centre.Reach}
+			count := p.Bound.Queries[of]
+			st.Asks[p.Index[of]].divides = true
+			if a.plain = a.plain || p.Index[of] == n || a.centre != nil && !a.centre.count.Equal(count); p.Index[of] != n {
+				a.rows, a.Request.centre = p.Index[of], &centre{count, k.Centre.Middle, k.Centre.Reach}
 			}
 		}
 		if a.plain {

@@ -654,19 +654,7 @@ func (c *Cache) keep(at catalog.Version, v *View) {
 
 // ColumnNames lists the columns of a release, a mechanism or a candidate. Nil means
 // all.
-func ColumnNames(t *Table, columns []int) string {
-	switch {
-	case columns == nil:
-		return "all"
-	case len(columns) == 0:
-		return "none"
-	}
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = t.Columns[c].Name
-	}
-	return strings.Join(names, ", ")
-}
+func ColumnNames(t *Table, columns []int) string { return released.ColumnNames(t.Columns, columns) }
 
 // Over returns the universe of some of the table's columns.
 func (t *Table) Over(columns []int) *query.Universe {
