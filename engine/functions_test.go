@@ -84,7 +84,7 @@ func TestBins(t *testing.T) {
 		{"WIDTH_BUCKET(cost, 0, 1000, 2)", "1:435 2:405"},
 		{"FLOOR(minutes / 60.0) / 2", "0:420 0.5:420"},
 		{"minutes / 240.0 > 0.25", "0:427 1:413"},
-		{"EXTRACT(EPOCH FROM seen) / 1000000", "1672:171 1673:360 1674:309"},
+		{"FLOOR(EXTRACT(EPOCH FROM seen) / 1000000)", "1672:171 1673:360 1674:309"}, {"EXTRACT(YEAR FROM seen) / 2", "1011.5:840"},
 		{"CASE WHEN FLOOR(minutes / 30.0) IN (1, 2) THEN 'mid' ELSE 'end' END", "end:420 mid:420"},
 	} {
 		if got := groups(must(t, s, "SELECT "+c.key+" AS k, COUNT(*) FROM t GROUP BY 1 ORDER BY 1").Rows); got != c.want {
@@ -159,8 +159,8 @@ func TestFunctionsOfValues(t *testing.T) {
 		{"initcap(s)", "<nil>:1 :1  X :1 12:1 Ab:1 É é:1"}, {"reverse(s)", "<nil>:1 :1  x :1 21:1 ba:1 é É:1"}, {"left(s, 1)", "<nil>:1 :1  :1 1:1 a:1 É:1"},
 		{"right(s, 1)", "<nil>:1 :1  :1 2:1 b:1 é:1"}, {"split_part(s, ' ', 2)", "<nil>:1 :3 x:1 é:1"}, {"split_part(s, ' ', -1)", "<nil>:1 :2 12:1 ab:1 é:1"},
 		{"lpad(s, 3, '0')", "<nil>:1  x :1 000:1 012:1 0ab:1 É é:1"}, {"rpad(s, 1, '0')", "<nil>:1  :1 0:1 1:1 a:1 É:1"}, {"repeat(s, 2)", "<nil>:1 :1  x  x :1 1212:1 abab:1 É éÉ é:1"},
-		{"strpos(s, 'b')", "<nil>:1 0:4 2:1"}, {"btrim(s)", "<nil>:1 :1 12:1 ab:1 x:1 É é:1"}, {"greatest(n, 0)", "<nil>:1 0:3 3:1 5:1"},
-		{"coalesce(n, '0') = 0", "0:4 1:2"}, {"greatest(n, '4')", "<nil>:1 4:4 5:1"}, {"nvl(s, '1')", ":1  x :1 1:1 12:1 ab:1 É é:1"}, {"width_bucket(n, '-4', '4', '2')", "<nil>:1 0:1 1:1 2:2 3:1"},
+		{"strpos(s, 'b')", "<nil>:1 0:4 2:1"}, {"btrim(s)", "<nil>:1 :1 12:1 ab:1 x:1 É é:1"}, {"greatest(n, 0)", "0:4 3:1 5:1"}, {"max(n, 0)", "<nil>:1 0:3 3:1 5:1"},
+		{"coalesce(n, '0') = 0", "0:4 1:2"}, {"greatest(n, '4')", "4:5 5:1"}, {"nvl(s, '1')", ":1  x :1 1:1 12:1 ab:1 É é:1"}, {"width_bucket(n, '-4', '4', '2')", "<nil>:1 0:1 1:1 2:2 3:1"},
 		{"n = ANY (ARRAY['3', '5']::int[])", "<nil>:1 0:3 1:2"},
 	} {
 		if got := groups(must(t, s, "SELECT "+c.key+" AS k, COUNT(*) FROM t GROUP BY 1 ORDER BY 1").Rows); got != c.want {

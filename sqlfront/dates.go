@@ -250,16 +250,23 @@ func momentOf(args []scalar) (moment int64, other scalar, ok bool) {
 	if moment, _, ok = calendar.ReadAny(args[0].value.Str()); !ok || !args[0].isText() {
 		return 0, scalar{}, false
 	}
-	for _, x := range args[1:] {
+	for i := 1; i < len(args); i++ {
 		var valid bool
-		if moment, valid, ok = calendar.Modify(moment, x.value.Str()); !valid {
-			return 0, refused("the modifier " + query.Text(syntax.Excerpt(x.value.Str(), 40)).String()), false
+		text, floor := args[i].value.Str(), i+1 < len(args) && isFloor(args[i+1])
+		if floor {
+			i++
+		}
+		if moment, valid, ok = calendar.Modify(moment, text, floor); !valid {
+			return 0, refused("the modifier " + query.Text(syntax.Excerpt(text, 40)).String()), false
 		} else if !ok {
 			return 0, scalar{}, false
 		}
 	}
 	return moment, scalar{}, true
 }
+
+// isFloor reports whether a modifier says of the one before it that a month keeps its end.
+func isFloor(x scalar) bool { return x.isText() && strings.EqualFold(x.value.Str(), "floor") }
 
 // momentsBetween bounds what momentOf returns. It is false if it knows no bounds.
 //
@@ -273,13 +280,16 @@ func momentsBetween(args []bounds) (lo, hi int64, null, ok bool) {
 		return 0, 0, false, false
 	}
 	null = x.null
-	for _, m := range args[1:] {
-		if !m.known || !m.lo.isText() {
+	for i := 1; i < len(args); i++ {
+		if !args[i].known || !args[i].lo.isText() {
 			return 0, 0, false, false
 		}
-		text := m.lo.value.Str()
-		first, valid, ok1 := calendar.Modify(lo, text)
-		last, _, ok2 := calendar.Modify(hi, text)
+		text, floor := args[i].lo.value.Str(), i+1 < len(args) && args[i+1].known && isFloor(args[i+1].lo)
+		if floor {
+			i++
+		}
+		first, valid, ok1 := calendar.Modify(lo, text, floor)
+		last, _, ok2 := calendar.Modify(hi, text, floor)
 		if !valid {
 			return 0, 0, false, false
 		}

@@ -223,7 +223,8 @@ func TestDatesAgainstSQLite(t *testing.T) {
 	day := func() string { return "'" + calendar.Format(first+int64(c(int(last-first)+1))) + "'" }
 	modifier := func() string {
 		return c.of("", ", 'start of month'", ", 'start of year'", ", 'weekday 1'", ", '+1 months'", ", '-2 months'", ", '+1 year'", ", '-25 hours'",
-			", '+10 days'", ", 'start of month', '+1 months', '-1 day'", ", '-11 days', 'start of month'", ", '+90 minutes', 'weekday 5'")
+			", '+10 days'", ", 'start of month', '+1 months', '-1 day'", ", '-11 days', 'start of month'", ", '+90 minutes', 'weekday 5'",
+			", '+1 months', 'floor'", ", '-1 year', 'FLOOR', '+2 days'", ", '+2 months', 'floor', '-2 months', 'floor'")
 	}
 	field := func() string { return c.of("Y", "m", "d", "j", "w", "W", "H", "M", "u", "G", "V", "U") }
 	operand := func() (x, k string) {

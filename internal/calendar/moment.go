@@ -132,11 +132,17 @@ var steps = map[string]int64{"second": 1, "minute": 60, "hour": 3600, "day": sec
 // other text. ok is false if the result is not in the years 1 to 9999.
 //
 // A month is added to the number of the month, as SQLite does: a day that the month
-// does not have runs over into the next.
-func Modify(moment int64, modifier string) (result int64, valid, ok bool) {
+// does not have runs over into the next. With floor, which only months and years may have,
+// it is the last of the month.
+func Modify(moment int64, modifier string, floor bool) (result int64, valid, ok bool) {
 	modifier = strings.ToLower(strings.TrimRight(modifier, " "))
 	day, clock := DayOf(moment), floorMod(moment, secondsADay)
 	year, month, dayOfMonth := Date(day)
+	number, unit, found := strings.Cut(modifier, " ")
+	unit = strings.TrimSuffix(strings.TrimLeft(unit, " "), "s")
+	if floor && unit != "month" && unit != "year" {
+		return 0, false, false
+	}
 	switch modifier {
 	case "start of day":
 		return within(moment - clock)
@@ -151,24 +157,27 @@ func Modify(moment int64, modifier string) (result int64, valid, ok bool) {
 		}
 		return within(moment + floorMod(int64(n[0]-'0')-int64(at(moment).Weekday()), 7)*secondsADay)
 	}
-	number, unit, found := strings.Cut(modifier, " ")
 	n, err := strconv.ParseInt(number, 10, 64)
 	if !found || err != nil || n > 1e12 || n < -1e12 {
 		return 0, false, false
 	}
-	unit = strings.TrimSuffix(strings.TrimLeft(unit, " "), "s")
 	if step, known := steps[unit]; known {
 		return within(moment + n*step) // at most 1e12 days, which are 8.64e16 seconds
 	}
 	switch {
-	case (unit == "month" || unit == "year") && (n > 12*10_000 || n < -12*10_000):
+	case unit != "month" && unit != "year":
+		return 0, false, false
+	case n > 12*10_000 || n < -12*10_000:
 		return 0, true, false
 	case unit == "month":
-		return within(Day(year, month+int(n), dayOfMonth)*secondsADay + clock)
-	case unit == "year":
-		return within(Day(year+int(n), month, dayOfMonth)*secondsADay + clock)
+		day = Day(year, month+int(n), dayOfMonth)
+	default:
+		day = Day(year+int(n), month, dayOfMonth)
 	}
-	return 0, false, false
+	if _, _, reached := Date(day); floor && reached != dayOfMonth {
+		day -= int64(reached)
+	}
+	return within(day*secondsADay + clock)
 }
 
 func within(moment int64) (int64, bool, bool) {
@@ -176,13 +185,13 @@ func within(moment int64) (int64, bool, bool) {
 }
 
 // Disorder is how many seconds the later of two moments can come before the other after a
-// modifier. For most it is 0. The last days of a month run over into the next, and a
-// weekday keeps the time of day.
+// modifier, with floor or not. For most it is 0. The last days of a month run over into the
+// next, or fall together, and a weekday keeps the time of day.
 func Disorder(modifier string) int64 {
 	switch modifier = strings.ToLower(modifier); {
 	case strings.HasPrefix(modifier, "weekday"):
 		return secondsADay
-	case strings.Contains(modifier, "month") && !strings.HasPrefix(modifier, "start"):
+	case (strings.Contains(modifier, "month") || strings.Contains(modifier, "year")) && !strings.HasPrefix(modifier, "start"):
 		return 3 * secondsADay
 	}
 	return 0

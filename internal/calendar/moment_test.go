@@ -3,6 +3,7 @@ package calendar
 import (
 	"fmt"
 	"math/rand"
+	"strings"
 	"testing"
 	"time"
 
@@ -146,23 +147,33 @@ func TestModifiers(t *testing.T) {
 			"start of day":                       time.Date(y, m, d, 0, 0, 0, 0, time.UTC),
 			fmt.Sprintf("weekday %d", (n+100)%7): at.AddDate(0, 0, ((n+100)%7-int(at.Weekday())+7)%7),
 		}
+		for unit, months := range map[string]int{"months": n, "years": 12 * n} { // of PostgreSQL: the day, or the last of the month
+			last := time.Date(y, m+time.Month(months)+1, 0, 0, 0, 0, 0, time.UTC).Day()
+			wanted[fmt.Sprintf("%+d %s floor", n, unit)] = at.AddDate(0, 0, 1-d).AddDate(0, months, min(d, last)-1)
+		}
 		later := min(moment+r.Int63n(10_000_000), LastMoment)
 		for modifier, want := range wanted {
-			got, valid, ok := Modify(moment, modifier)
+			modifier, floor := strings.CutSuffix(modifier, " floor")
+			got, valid, ok := Modify(moment, modifier, floor)
 			if !valid || ok != (want.Year() >= 1 && want.Year() <= 9999) || ok && got != want.Unix() {
 				t.Fatalf("%v with %s: got %s, %v, %v, want %v", at, modifier, FormatMoment(got), valid, ok, want)
 			}
-			if other, _, also := Modify(later, modifier); ok && also && other < got-Disorder(modifier) {
+			if other, _, also := Modify(later, modifier, floor); ok && also && other < got-Disorder(modifier) {
 				t.Fatalf("%s and %s with %s are %s and %s", at, FormatMoment(later), modifier, FormatMoment(got), FormatMoment(other))
 			}
 		}
 	}
 	for _, modifier := range []string{"", "utc", "localtime", "unixepoch", "auto", "subsec", "+1 weeks", "1.5 days", "days", "+ 1 days", "weekday 7", "weekday", "+99999999999999999999 days", "start of week"} {
-		if _, valid, _ := Modify(0, modifier); valid {
+		if _, valid, _ := Modify(0, modifier, false); valid {
 			t.Errorf("%q is applied", modifier)
 		}
 	}
-	if _, valid, ok := Modify(0, "+1000000 months"); !valid || ok {
+	for _, modifier := range []string{"+1 days", "weekday 0", "start of month", "floor"} {
+		if _, valid, _ := Modify(0, modifier, true); valid {
+			t.Errorf("%q keeps the end of a month", modifier)
+		}
+	}
+	if _, valid, ok := Modify(0, "+1000000 months", true); !valid || ok {
 		t.Errorf("a million months: %v, %v", valid, ok)
 	}
 }

@@ -359,9 +359,12 @@ func (m maker) step(c *Call) (value, next func(x Expr) Expr, within string) {
 	if unit.day && !isMoment(c.Args[0]) && !isMoment(c.Args[1]) {
 		at = m.day
 	}
-	step := "+" + strconv.Itoa(count*unit.factor) + " " + unit.word
+	step := []Expr{m.text("+" + strconv.Itoa(count*unit.factor) + " " + unit.word)}
+	if unit.word == "months" {
+		step = append(step, m.text("floor"))
+	}
 	value = func(x Expr) Expr { return at(m.again(x)) }
-	return value, func(x Expr) Expr { return at(x, m.text(step)) }, "<="
+	return value, func(x Expr) Expr { return at(x, step...) }, "<="
 }
 
 // isMoment reports whether an expression makes a value that has a time of day.

@@ -107,14 +107,20 @@ func (m maker) truth(x Expr) Expr {
 
 // operation desugars an operator.
 func (m maker) operation(e *Binary) Expr {
+	if strings.Contains("+-*/%", e.Op) && (m.keepsFractions(e.X) || m.keepsFractions(e.Y)) {
+		m.extracted[e] = true
+	}
 	switch {
+	case e.Quantifier != "" && !strings.HasPrefix(e.Op, "~"):
+		e.Op = strings.TrimPrefix(e.Op, "I")
+		return m.anyOf(e)
 	case e.Op == "ILIKE":
 		e.Op = "LIKE"
 		m.replaces(e.Operator)
 	case e.Op == "~" || e.Op == "~*":
 		return m.pattern(e)
-	case e.Quantifier != "":
-		return m.anyOf(e)
+	case e.Op == "*" && (isInterval(e.X) || isInterval(e.Y)):
+		m.refuse(e.Operator, "a multiple of an interval", "write INTERVAL '3 days'; an argument is an interval itself: x - $1::interval, with '3 days'")
 	case e.Op == "+" || e.Op == "-":
 		if i, ok := m.interval(e.Y); ok {
 			return m.shifted(e, e.X, e.Y, i)
@@ -126,9 +132,21 @@ func (m maker) operation(e *Binary) Expr {
 			return m.shifted(e, e.Y, e.X, i)
 		}
 	case e.Op == "/":
+		if m.extracted[e] {
+			e.X = m.real(e.X)
+		}
 		return m.nullIfZero(e)
 	}
 	return e
+}
+
+// keepsFractions reports whether EXTRACT made an operand. Its quotients have fractions, as in PostgreSQL.
+func (m maker) keepsFractions(e Expr) bool {
+	e = Inside(e)
+	if u, ok := e.(*Unary); ok {
+		return m.keepsFractions(u.X)
+	}
+	return m.extracted[e]
 }
 
 // nullIfZero takes NULLIF out of x / NULLIF(y, 0). The result is the same, since a division by 0
@@ -199,35 +217,53 @@ func wildcards(pattern, any, one string) (string, bool) {
 // anyOf desugars x = ANY (ARRAY['a', 'b']) into x IN ('a', 'b'), and x <> ALL (ARRAY[…]) into
 // NOT IN. The array may be an argument.
 func (m maker) anyOf(e *Binary) Expr {
-	none := e.Quantifier == "ALL"
-	if !(e.Op == "=" && !none || (e.Op == "<>" || e.Op == "!=") && none) {
-		return e
+	in := In{span: e.span, X: e.X, Not: e.Quantifier == "ALL", Operator: e.Operator}
+	same := e.Op == "=" && !in.Not || (e.Op == "<>" || e.Op == "!=") && in.Not
+	if q, ok := Inside(e.Y).(*Subquery); ok && same {
+		in.Set = q
+		return counted(m, &in)
 	}
-	in := In{span: e.span, X: e.X, Not: none, Operator: e.Operator}
-	if p := parameterOf(e.Y); p != nil {
-		return m.among(in, p.span, m.values(p))
+	at, values := m.elements(e.Y)
+	if same || len(values) == 0 {
+		return m.among(in, at, values)
 	}
-	y := Inside(e.Y)
+	join, all := "OR", Expr(nil)
+	if in.Not {
+		join = "AND"
+	}
+	for i, v := range values {
+		if one := m.binary(m.again(e.X), e.Op, v); i == 0 {
+			all = one
+		} else {
+			all = m.binary(all, join, one)
+		}
+	}
+	return m.paren(all)
+}
+
+// elements returns the values of an array, and where they stand.
+func (m maker) elements(array Expr) (at span, values []Expr) {
+	if p := parameterOf(array); p != nil {
+		return p.span, m.values(p)
+	}
+	y := Inside(array)
 	if c, ok := y.(*Cast); ok { // '{a,b}'::text[]
 		y = Inside(c.X)
 	}
+	at = span{y.Pos(), y.End()}
 	if list, ok := y.(*Array); ok && list.Query == nil {
-		return m.among(in, list.span, list.Items)
+		return at, list.Items
 	}
 	text, ok := textOf(y)
-	if !ok {
-		return e
+	items, read := Elements(text)
+	if !ok || !read {
+		m.refuse(y.Pos(), "this array", "list the values: x IN ('a', 'b'), or x > ANY (ARRAY[3, 4])")
 	}
-	values, ok := Elements(text)
-	if !ok {
-		m.refuse(y.Pos(), "this array", "list the values: x IN ('a', 'b')")
-	}
-	list := make([]Expr, len(values))
-	for i, v := range values {
+	for _, v := range items {
 		v.span = m.at
-		list[i] = counted(m, &v)
+		values = append(values, counted(m, &v))
 	}
-	return m.among(in, span{y.Pos(), y.End()}, list)
+	return at, values
 }
 
 // Elements returns the items of an array in PostgreSQL's form, such as {a,"b c",NULL}: texts and NULLs. It is not ok where the

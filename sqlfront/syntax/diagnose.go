@@ -180,7 +180,7 @@ func (g *Tokens) refuseOperator(i int) error {
 		return t.Unsupported("the operator " + t.Text).WithHint("extract the value in a view and declare it as a column")
 	case "(":
 		if g.tokenAt(i-1).isName() && (g.tokenAt(i-2).Matches("FROM") && !g.tokenAt(i-3).Matches("DISTINCT") || g.tokenAt(i-2).Matches("JOIN")) {
-			return g.tokenAt(i - 1).Unsupported("a table-valued function")
+			return g.tokenAt(i - 1).Unsupported("a table-valued function").WithHint("list values: x IN (3, 4), or x = ANY ($1) with an array; numbers are generate_series(1, 3)")
 		}
 	}
 	return nil
@@ -284,6 +284,8 @@ func (g *Tokens) diagnose(i int) *sqlerr.Error {
 		return t.Unsupported("CAST")
 	case t.Matches(")") && g.tokenAt(i-1).Matches("(") && g.tokenAt(i-2).Matches("IN"):
 		return t.Malformed("the list of IN is empty").WithHint("write at least one value")
+	case t.Matches(">") && g.tokenAt(i-1).Matches("="):
+		return t.Unsupported("an argument by name").WithHint("give arguments in their order; a span of time is INTERVAL '3 days'")
 	case t.Kind == KindEnd && g.leavesOpen():
 		return t.Malformed("the statement ends too early").WithHint("a parenthesis is not closed")
 	case t.Kind == KindEnd, t.Matches(")") && g.closesQuery(i):

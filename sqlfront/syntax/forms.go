@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,8 +27,8 @@ var forms = sync.OnceValue(func() map[string]form {
 		"COUNT_IF":         maker.countIf,
 		"SAFE_DIVIDE":      maker.quotient,
 		"DIV0NULL":         maker.quotient,
-		"GREATEST":         renamed("max", 2),
-		"LEAST":            renamed("min", 2),
+		"GREATEST":         func(m maker, c *Call) Expr { return m.extreme(c, "max") },
+		"LEAST":            func(m maker, c *Call) Expr { return m.extreme(c, "min") },
 		"NVL":              renamed("ifnull", 2),
 		"ISNULL":           renamed("ifnull", 2),
 		"IF":               renamed("iif", 3),
@@ -50,6 +51,9 @@ var forms = sync.OnceValue(func() map[string]form {
 		"POSITION":         maker.found,
 		"SUBSTRING":        maker.substring,
 		"RATIO_TO_REPORT":  maker.ratio,
+		"TRIM":             maker.trimmed,
+		"MAKE_INTERVAL":    refusing("write INTERVAL '3 days'"),
+		"UNNEST":           refusing("list the values: x IN (3, 4), or x = ANY ($1) with an array"),
 	}
 	for _, unit := range []string{"YEAR", "QUARTER", "MONTH", "DAY"} {
 		table[unit] = func(m maker, c *Call) Expr {
@@ -121,6 +125,10 @@ func (m maker) part(c *Call, word string) Expr {
 		m.refuse(c.Args[0].Pos(), "the field "+m.written(c.Args[0])+" of a date",
 			"the fields are year, quarter, month, week, day, hour, minute, second, dow, isodow, doy, isoyear and epoch")
 	}
+	if m.extracted == nil {
+		m.extracted = make(map[Expr]bool)
+	}
+	m.extracted[Inside(x)] = true
 	return x
 }
 
@@ -250,6 +258,49 @@ func renamed(name string, n int) form {
 		}
 		return c
 	}
+}
+
+// refusing refuses a function, with what to write in its place.
+func refusing(hint string) form {
+	return func(m maker, c *Call) Expr {
+		m.refuse(c.Pos(), "the function "+LowerASCII(c.Path[0].Text)+"()", hint)
+		return nil
+	}
+}
+
+// trimmed desugars TRIM(BOTH 'x' FROM y), and LEADING and TRAILING.
+func (m maker) trimmed(c *Call) Expr {
+	if len(c.Args) == 0 || c.Words[0] == "" && (len(c.Args) < 2 || c.Words[1] != "FROM") {
+		return c
+	}
+	side, _, _ := strings.Cut(c.Words[0], " ")
+	if len(c.Args) == 2 && c.Words[1] == "FROM" {
+		slices.Reverse(c.Args)
+	}
+	return m.call(map[string]string{"LEADING": "ltrim", "TRAILING": "rtrim", "BOTH": "trim", "FROM": "trim", "": "trim"}[side], c.Args...)
+}
+
+// extreme desugars GREATEST and LEAST, which leave out NULL, as in PostgreSQL: an argument that is NULL stands for
+// the next that is not.
+func (m maker) extreme(c *Call, name string) Expr {
+	if len(c.Args) < 2 {
+		return c
+	}
+	args := make([]Expr, len(c.Args))
+	for i, x := range c.Args {
+		args[i] = x
+		if l, ok := Inside(x).(*Literal); ok && (l.Kind != KindWord || l.Value != "NULL") {
+			continue
+		}
+		each := []Expr{x}
+		for _, other := range slices.Concat(c.Args[i+1:], c.Args[:i]) {
+			each = append(each, m.again(other))
+		}
+		args[i] = m.call("coalesce", each...)
+	}
+	m.replaces(c.Pos())
+	c.Path, c.Args = []Ident{{c.Path[0].span, name, false}}, args
+	return c
 }
 
 // edge desugars LEFT(x, n) and RIGHT(x, n).

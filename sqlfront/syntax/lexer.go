@@ -270,6 +270,8 @@ func (l *lexer) operator() (Token, error) {
 	err := sqlerr.New(sqlerr.Malformed, "unexpected character %s", describeRune(r)).At(l.position)
 	if strings.ContainsRune("‘’“”«»", r) {
 		err = err.WithHint("quote texts with ' and names with \"")
+	} else if r == '^' {
+		err = err.WithHint("a power is POWER(x, 2)")
 	}
 	return Token{}, err
 }

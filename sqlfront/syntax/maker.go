@@ -13,6 +13,8 @@ type desugaring struct {
 	text   string
 	count  int // of the forms so far
 	made   int // of the nodes that were made for them
+	// extracted has what EXTRACT became, and arithmetic with it: numeric in PostgreSQL, and here INTEGER.
+	extracted map[Expr]bool
 	shapes
 }
 
@@ -160,7 +162,7 @@ var units = map[string]struct {
 	"SECOND": {"seconds", 1, false}, "MINUTE": {"minutes", 1, false}, "HOUR": {"hours", 1, false},
 	"SEC": {"seconds", 1, false}, "MIN": {"minutes", 1, false}, "MON": {"months", 1, true},
 	"DAY": {"days", 1, true}, "WEEK": {"days", 7, true},
-	"MONTH": {"months", 1, true}, "QUARTER": {"months", 3, true}, "YEAR": {"years", 1, true},
+	"MONTH": {"months", 1, true}, "QUARTER": {"months", 3, true}, "YEAR": {"months", 12, true},
 }
 
 // unitOf returns the singular of a unit in upper case.

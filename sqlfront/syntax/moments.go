@@ -222,8 +222,18 @@ func (m maker) interval(e Expr) (text string, ok bool) {
 	return strings.TrimSpace(l.Value + " " + i.Unit.Text), true
 }
 
-// shifted desugars e, which is x + INTERVAL '1 month', into datetime(x, '+1 months'), or date(…) where x is a
-// date and the interval is of days.
+// isInterval reports whether an expression is an interval by its type.
+func isInterval(e Expr) bool {
+	e = Inside(e)
+	if c, ok := e.(*Cast); ok {
+		return UpperASCII(c.Type.Path[len(c.Type.Path)-1].Text) == "INTERVAL"
+	}
+	_, ok := e.(*Interval)
+	return ok
+}
+
+// shifted desugars e, which is x + INTERVAL '1 month', into datetime(x, '+1 months', 'floor'), or date(…) where x
+// is a date and the interval is of days.
 func (m maker) shifted(e *Binary, x, of Expr, interval string) Expr {
 	parts, days, ok := modifiers(interval, e.Op == "-")
 	if !ok {
@@ -241,10 +251,11 @@ func (m maker) shifted(e *Binary, x, of Expr, interval string) Expr {
 }
 
 // modifiers returns what '1 month 2 days' and '1 day -00:30:00' are to SQLite, and whether all units are
-// days or longer. What is 0 is left out, and with it its unit, as in '3 days 0.000000 seconds'.
+// days or longer. What is 0 is left out, and with it its unit, as in '3 days 0.000000 seconds'. Months and years
+// are one number that is added first, and keep the end of a month, as PostgreSQL's do.
 func modifiers(interval string, back bool) (list []string, days, ok bool) {
 	words := strings.Fields(interval)
-	all := len(words)
+	all, months := len(words), 0
 	days = true
 	for len(words) > 0 {
 		count, word, used := 0, "second", 1
@@ -264,9 +275,17 @@ func modifiers(interval string, back bool) (list []string, days, ok bool) {
 		if back {
 			count = -count
 		}
-		if words = words[used:]; count != 0 {
+		words = words[used:]
+		switch {
+		case count == 0:
+		case unit.word == "months":
+			months += count * unit.factor
+		default:
 			list, days = append(list, fmt.Sprintf("%+d %s", count*unit.factor, unit.word)), days && unit.day
 		}
+	}
+	if months != 0 {
+		list = append([]string{fmt.Sprintf("%+d months", months), "floor"}, list...)
 	}
 	return list, days, all > 0
 }
