@@ -50,7 +50,8 @@ var arrows = map[string][]string{
 	"internal/mutate":         {}, // it changes sources, and runs go
 	"internal/sealed":         {"sqlerr"},
 	"internal/released":       {"internal/sealed", "accounting", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "sqlfront", "sqlfront/around", "sqlfront/post", "sqlfront/syntax", "query", "sqlerr"},
-	"page":                    {"internal/released", "query", "sqlerr", "sqlfront", "sqlfront/around", "sqlfront/syntax"}, // no catalog and no source: it has no file
+	"page":                    {"internal/complete", "internal/released", "query", "sqlerr", "sqlfront", "sqlfront/around", "sqlfront/syntax"}, // no catalog and no source: it has no file
+	"page/wasm":               {"internal/answerjson", "internal/complete", "page", "sqlerr"}, // the engine in a browser
 	"engine/internal/kind":    {"accounting", "catalog", "engine/internal/pay", "engine/internal/rows", "engine/internal/view", "internal/released", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"internal/seeds":          {}, // any test draws with them
 	"internal/typecheck":      {}, // it reads sources

@@ -1,22 +1,46 @@
 package dpsql_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"flag"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"testing"
 )
 
 var long = flag.Bool("long", false, "build for pages")
 
-// TestBuildsForPages builds for a browser what a page answers with: internal/released and sqlfront/around, too.
+// TestBuildsForPages builds the engine of pages as .ci/engine does, and holds the one that is committed to it: the same
+// sources give the same bytes by the same Go.
 func TestBuildsForPages(t *testing.T) {
 	if !*long {
 		t.Skip("compiles for a second machine: -long does")
 	}
-	build := exec.Command("go", "build", "./page")
+	wasm := filepath.Join(t.TempDir(), "wasm")
+	build := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", wasm, "./page/wasm")
 	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile("page/publish/engine/manifest.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var committed struct{ Go, SHA256 string }
+	if err := json.Unmarshal(text, &committed); err != nil {
+		t.Fatal(err)
+	}
+	if version := runtime.Version(); version != committed.Go {
+		t.Skipf("the engine was built by %s, and this is %s", committed.Go, version)
+	}
+	if text, err = os.ReadFile(wasm); err != nil {
+		t.Fatal(err)
+	}
+	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != committed.SHA256 {
+		t.Error("page/publish/engine is not what the sources give: run .ci/engine, and commit")
 	}
 }

@@ -29,7 +29,7 @@ func pageOf(t *testing.T, db *engine.DB) *page.Desk {
 			if err != nil {
 				t.Fatal(err)
 			}
-			public.Columns = append(public.Columns, stored)
+			public.Columns = append(public.Columns, page.Column{StoredColumn: stored})
 		}
 		if !of.HasPeriods() {
 			p.Tables = append(p.Tables, public)

@@ -19,10 +19,18 @@ type Picture struct {
 
 // Table is a private table as people ask it.
 type Table struct {
-	Name    string               `json:"name"`
-	Unit    string               `json:"unit,omitempty"`     // the column that identifies a unit; "" when a unit is a row
-	MaxRows int64                `json:"max_rows,omitempty"` // rows kept of each unit; 0 for all
-	Columns []query.StoredColumn `json:"columns"`
+	Name    string   `json:"name"`
+	Unit    string   `json:"unit,omitempty"`     // the column that identifies a unit; "" when a unit is a row
+	MaxRows int64    `json:"max_rows,omitempty"` // rows kept of each unit; 0 for all
+	Columns []Column `json:"columns"`
+	Epsilon string   `json:"epsilon,omitempty"` // what may be spent on it in all; "" if that is not known
+	Delta   string   `json:"delta,omitempty"`
+}
+
+// Column is a column of a private table.
+type Column struct {
+	query.StoredColumn
+	Shown string `json:"shown"` // its domain, for people
 }
 
 // Release is a release without its payload.
@@ -33,6 +41,12 @@ type Release struct {
 	Columns    []int           `json:"columns,omitempty"` // of the table, ascending; nil for all
 	MaxSupport uint64          `json:"max_support"`
 	About      json.RawMessage `json:"about"` // what is stored about it
+
+	// For people.
+	Method  string `json:"method"`
+	Epsilon string `json:"epsilon"`
+	Delta   string `json:"delta"`
+	Created string `json:"created"` // RFC 3339
 }
 
 // openers are the kinds of releases that a page has.

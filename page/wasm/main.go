@@ -1,0 +1,83 @@
+//go:build js
+
+// Command wasm is the engine of a page, which runs in a Worker: it opens the page, answers statements and completes
+// words. Each function returns one JSON text, and none throws.
+package main
+
+import (
+	"context"
+	"syscall/js"
+	"unicode/utf8"
+
+	"dpsql/internal/answerjson"
+	"dpsql/internal/complete"
+	"dpsql/page"
+	"dpsql/sqlerr"
+)
+
+func main() {
+	var desk *page.Desk
+	var words complete.Vocabulary
+	function("dpsqlOpen", func(args []js.Value) (any, error) {
+		payloads := make([][]byte, args[1].Length())
+		for i := range payloads {
+			payloads[i] = make([]byte, args[1].Index(i).Length())
+			js.CopyBytesToGo(payloads[i], args[1].Index(i))
+		}
+		opened, card, err := page.Read([]byte(args[0].String()), payloads)
+		if err != nil {
+			f := answerjson.FailureOf(err)
+			f.Error.Code = page.Damaged
+			return f, nil
+		}
+		desk, words = opened, card.Vocabulary()
+		return struct{}{}, nil
+	})
+	function("dpsqlAsk", func(args []js.Value) (any, error) {
+		r, err := desk.Ask(context.Background(), args[0].String())
+		if err != nil {
+			return nil, err
+		}
+		return answerjson.Of(r), nil
+	})
+	function("dpsqlComplete", func(args []js.Value) (any, error) {
+		return completions(&words, []rune(args[0].String()), args[1].Int()), nil
+	})
+	select {}
+}
+
+// function makes a function of the Worker. Its result is an object of -json.
+func function(name string, call func(args []js.Value) (any, error)) {
+	js.Global().Set(name, js.FuncOf(func(_ js.Value, args []js.Value) any {
+		var out any
+		err := sqlerr.Guard(func() (err error) {
+			out, err = call(args)
+			return err
+		})
+		if err != nil {
+			out = answerjson.FailureOf(err)
+		}
+		text, err := answerjson.Marshal(out)
+		if err != nil {
+			text, _ = answerjson.Marshal(answerjson.FailureOf(err))
+		}
+		return string(text)
+	}))
+}
+
+// completion is what the word before the cursor can be completed to, and where that begins, in characters.
+type completion struct {
+	Text string `json:"text"`
+	Kind string `json:"kind"`
+	From int    `json:"from"`
+}
+
+func completions(v *complete.Vocabulary, text []rune, at int) []completion {
+	before := string(text[:min(max(at, 0), len(text))])
+	start, words := v.Complete(before)
+	all := make([]completion, len(words))
+	for i, w := range words {
+		all[i] = completion{w.Text, w.Kind, utf8.RuneCountInString(before[:start])}
+	}
+	return all
+}
