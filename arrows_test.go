@@ -24,7 +24,7 @@ var arrows = map[string][]string{
 	"driver":                  {"engine", "query", "sqlerr"},
 	"server":                  {"engine", "query", "internal/places", "internal/scram", "server/pgcatalog", "sqlerr", "sqlfront/syntax"}, // tokens and trees: a text is read once
 	"server/pgcatalog":        {"sqlerr", "sqlfront/syntax"},                                                                             // plain data comes in: it cannot reach the file
-	"engine":                  {"accounting", "catalog", "engine/internal/answer", "engine/internal/declare", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/complete", "internal/draft", "internal/exporter", "internal/importer", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise/coin", "internal/period", "query", "internal/scram", "source", "sqlerr", "sqlfront", "sqlfront/around", "sqlfront/syntax"},
+	"engine":                  {"accounting", "catalog", "engine/internal/answer", "engine/internal/declare", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/complete", "internal/draft", "internal/exporter", "internal/importer", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise/coin", "internal/period", "page", "page/publish", "query", "internal/scram", "source", "sqlerr", "sqlfront", "sqlfront/around", "sqlfront/syntax"},
 	"engine/internal/answer":  {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/slots", "engine/internal/view", "internal/places", "internal/released", "mechanisms/direct", "mechanisms/smw", "noise/law", "internal/period", "sqlfront/post", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"engine/internal/declare": {"accounting", "catalog", "engine/internal/kind", "engine/internal/pay", "engine/internal/rows", "engine/internal/schemas", "engine/internal/view", "internal/released", "mechanisms/direct", "mechanisms/projection", "mechanisms/smw", "noise/law", "internal/period", "query", "internal/scram", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"engine/internal/pay":     {"accounting", "catalog", "engine/internal/view", "mechanisms/direct", "noise", "noise/law", "internal/period", "source", "sqlerr"},
@@ -51,6 +51,7 @@ var arrows = map[string][]string{
 	"internal/sealed":         {"sqlerr"},
 	"internal/released":       {"internal/sealed", "accounting", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "sqlfront", "sqlfront/around", "sqlfront/post", "sqlfront/syntax", "query", "sqlerr"},
 	"page":                    {"internal/complete", "internal/released", "query", "sqlerr", "sqlfront", "sqlfront/around", "sqlfront/syntax"}, // no catalog and no source: it has no file
+	"page/publish":            {"page", "sqlerr", "web/dist"},
 	"page/wasm":               {"internal/answerjson", "internal/complete", "page", "sqlerr"}, // the engine in a browser
 	"engine/internal/kind":    {"accounting", "catalog", "engine/internal/pay", "engine/internal/rows", "engine/internal/view", "internal/released", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"internal/seeds":          {}, // any test draws with them
@@ -112,6 +113,7 @@ var testArrows = map[string][]string{
 	"cmd/dpsql":     {"noise", "internal/admissions", "internal/pgtest", "internal/scratch"}, // an audited mechanism draws from a source
 
 	"catalog":          {"internal/scratch"},
+	"page/publish":     {"query"},
 	"driver":           {"internal/pgtest"},
 	"engine":           {"internal/sealed", "internal/pgtest", "internal/scratch", "mechanisms/marginals", "mechanisms/projection", "noise", "noise/law", "page", "sqlfront/post", "server"}, // a server's clock is what a user has
 	"server":           {"internal/pgtest", "internal/scratch"},

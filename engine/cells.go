@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"math/big"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,19 +19,32 @@ import (
 )
 
 // export runs EXPORT RELEASE. The end of the file's name says what is written: the release
-// itself, or its cells.
+// itself, its cells, or a page.
 func (s *Session) export(ctx context.Context, d *declare.Statement, st *syntax.Export) error {
+	if strings.EqualFold(filepath.Ext(st.Path), ".html") {
+		return s.exportPage(ctx, d, st)
+	}
+	if len(st.Releases) > 1 {
+		return errOnePage.At(st.Releases[1].Position)
+	}
+	if st.Options != nil {
+		return errOnePage.At(st.Options[0].Name.Position)
+	}
+	v, err := d.Exports(ctx)
+	if err != nil {
+		return err
+	}
+	r, t, err := declare.Exported(v, st.Releases[0])
+	if err != nil {
+		return err
+	}
 	format := exporter.For(st.Path)
 	if format == nil {
 		return d.Export(ctx, st)
 	}
-	r, t, err := d.Exported(ctx, st)
-	if err != nil {
-		return err
-	}
 	cells, err := s.cellsOf(ctx, r, t)
 	if err != nil {
-		return sqlerr.Locate(err, st.Release.Position)
+		return sqlerr.Locate(err, st.Releases[0].Position)
 	}
 	err = s.db.store.Export(ctx, s.path(st.Path), func(w io.Writer) error {
 		out, err := format(w, cells.columns)

@@ -383,8 +383,11 @@ func (r *Rehearsal) declare(ctx context.Context, text string, statement syntax.S
 		name, kind = st.Table, "private table"
 		note, err = d.Retire(ctx, st)
 	case *syntax.Export:
-		if name, kind, note = st.Release, "release", "is exported"; r.view.Release(name.Text) == nil {
-			err = sqlerr.New(sqlerr.Unknown, "there is no release %s", name.Text).At(name.Position)
+		name, kind, note = st.Releases[0], "release", "is exported"
+		for _, each := range st.Releases {
+			if _, _, failed := declare.Exported(r.view, each); err == nil {
+				err = failed
+			}
 		}
 	case *syntax.CreateView:
 		name, kind, note = st.Name, "view", "is created"

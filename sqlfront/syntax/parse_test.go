@@ -96,7 +96,9 @@ func TestStatements(t *testing.T) {
 		{"SET Accuracy = 25", &syntax.Set{option("accuracy", 5, "25", syntax.Number, 16)}},
 		{"SET mechanism = auto", &syntax.Set{option("mechanism", 5, "auto", syntax.Word, 17)}},
 		{"SET clamp = on -- now", &syntax.Set{option("clamp", 5, "on", syntax.Word, 13)}},
-		{"EXPORT RELEASE r TO 'a''b.db'", &syntax.Export{Release: syntax.Name{"r", 16}, Path: "a'b.db", PathPosition: 21}},
+		{"EXPORT RELEASE r TO 'a''b.db'", &syntax.Export{Releases: []syntax.Name{{"r", 16}}, Path: "a'b.db", PathPosition: 21}},
+		{"EXPORT RELEASE r, s TO 'x.html' WITH (title = 'T')", &syntax.Export{Releases: []syntax.Name{{"r", 16}, {"s", 19}}, Path: "x.html", PathPosition: 24,
+			Options: []syntax.Option{option("title", 39, "T", syntax.String, 47)}}},
 		{"/* é */ SHOW /*! TABLES */ LEDGER", &syntax.Show{What: syntax.Ledger}},
 	}
 	for _, c := range cases {

@@ -327,7 +327,7 @@ func (p *parser) export() (Statement, error) {
 	if err := p.expect("RELEASE"); err != nil {
 		return nil, err
 	}
-	name, err := p.name("the name of a release")
+	names, err := p.list("the name of a release")
 	if err != nil {
 		return nil, err
 	}
@@ -339,5 +339,6 @@ func (p *parser) export() (Statement, error) {
 		return nil, p.unexpected("the path of a new file in single quotes")
 	}
 	p.next()
-	return &Export{Release: name, Path: t.Value, PathPosition: t.Position}, nil
+	options, err := p.withOptions()
+	return &Export{Releases: names, Path: t.Value, PathPosition: t.Position, Options: options}, err
 }

@@ -243,11 +243,12 @@ type ExplainCreate struct {
 // Set is SET name = value.
 type Set struct{ Option }
 
-// Export is EXPORT RELEASE name TO 'path'.
+// Export is EXPORT RELEASE name, … TO 'path' WITH (…).
 type Export struct {
-	Release      Name
+	Releases     []Name // at least one; they differ
 	Path         string
 	PathPosition int
+	Options      []Option
 }
 
 // Advise is ADVISE 'workload' WITH (…). Full lists everything, and not what fits a terminal.

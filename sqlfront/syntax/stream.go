@@ -184,10 +184,10 @@ func (p *parser) option(what string) (Option, error) {
 		return Option{}, p.unexpected("=")
 	}
 	o := Option{Name: name, Position: p.peek().Position}
-	if name.Text == "keys" && p.peek().Matches("(") {
+	if (name.Text == "keys" || name.Text == "public") && p.peek().Matches("(") {
 		var err error
 		o.Kind = List
-		o.Names, err = p.names("the name of a release")
+		o.Names, err = p.names(map[string]string{"keys": "the name of a release", "public": "the name of a public table"}[name.Text])
 		return o, err
 	}
 	return o, p.value(&o)

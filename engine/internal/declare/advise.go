@@ -85,14 +85,14 @@ func (s *Statement) Advise(ctx context.Context, st *syntax.Advise, v *view.View,
 	}
 	var all []*Advice
 	number := 0
-	err := s.eachStatement(st.Workload, func(in syntax.Input) error {
+	err := s.EachStatement("workload", st.Workload, func(in syntax.Input) error {
 		if number++; number > maxAdvised {
 			return sqlerr.New(sqlerr.Unsupported, "a workload of more than %d statements is outside the dialect", maxAdvised).
 				WithHint("leave those out that are alike")
 		}
 		now, t, asked, err := s.asks(ctx, in, v)
 		if err != nil {
-			return inWorkload(err, st.Workload, in)
+			return InFile(err, st.Workload, in)
 		}
 		v = now
 		asked.Number = number

@@ -806,19 +806,18 @@ func dropMechanism(tx *catalog.Tx, name string) error {
 	return tx.DropMechanism(name)
 }
 
-// Exported returns the release that a statement exports, and its table.
-func (s *Statement) Exported(ctx context.Context, st *syntax.Export) (*catalog.Release, *view.Table, error) {
-	v, err := s.view(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	r := v.Release(st.Release.Text)
-	if m := v.Template(st.Release.Text); m != nil {
+// Exports returns the picture from which a statement exports.
+func (s *Statement) Exports(ctx context.Context) (*view.View, error) { return s.view(ctx) }
+
+// Exported returns a release that a statement exports, and its table.
+func Exported(v *view.View, name syntax.Name) (*catalog.Release, *view.Table, error) {
+	r := v.Release(name.Text)
+	if m := v.Template(name.Text); m != nil {
 		return nil, nil, sqlerr.New(sqlerr.Invalid, "%s has a part for each period, and one part is exported", m.Name).
-			WithHint("%s", v.HintPart(m, "EXPORT RELEASE %s TO …")).At(st.Release.Position)
+			WithHint("%s", v.HintPart(m, "EXPORT RELEASE %s TO …")).At(name.Position)
 	}
 	if r == nil {
-		return nil, nil, sqlerr.New(sqlerr.Unknown, "there is no release %s", st.Release.Text).At(st.Release.Position)
+		return nil, nil, sqlerr.New(sqlerr.Unknown, "there is no release %s", name.Text).At(name.Position)
 	}
 	t := v.TableByID(r.TableID)
 	if t == nil {
@@ -830,7 +829,7 @@ func (s *Statement) Exported(ctx context.Context, st *syntax.Export) (*catalog.R
 			finish = view.RefreshPart(&v.Templates[i], t.Partition, r.Span.First)
 		}
 		return nil, nil, sqlerr.New(sqlerr.Invalid, "the build of release %s was interrupted", r.Name).
-			WithHint("%s goes on with it, and costs nothing", finish).At(st.Release.Position)
+			WithHint("%s goes on with it, and costs nothing", finish).At(name.Position)
 	}
 	return r, t, nil
 }
@@ -838,9 +837,6 @@ func (s *Statement) Exported(ctx context.Context, st *syntax.Export) (*catalog.R
 // Export writes a release into a new file. The file answers the release's queries
 // anywhere and holds nothing else of the database.
 func (s *Statement) Export(ctx context.Context, st *syntax.Export) error {
-	if _, _, err := s.Exported(ctx, st); err != nil {
-		return err
-	}
-	err := s.Store.ExportRelease(ctx, st.Release.Text, s.Path(st.Path))
+	err := s.Store.ExportRelease(ctx, st.Releases[0].Text, s.Path(st.Path))
 	return sqlerr.Locate(err, st.PathPosition)
 }

@@ -285,12 +285,12 @@ func (o *Outlook) cover(q query.Query) released.Coverage {
 // counts and sums.
 func (s *Statement) foreseeWorkload(ctx context.Context, st *syntax.ExplainCreate, o *Outlook, confidence float64) error {
 	number := 0
-	return s.eachStatement(st.Workload, func(in syntax.Input) error {
+	return s.EachStatement("workload", st.Workload, func(in syntax.Input) error {
 		number++
 		f := Foreseen{What: fmt.Sprintf("statement %d", number)}
 		queries, err := s.workloadQueries(ctx, in, o.Table, o.cover)
 		if e := sqlerr.CodeOf(err); err != nil && e != sqlerr.Invalid && e != sqlerr.Unsupported {
-			return inWorkload(err, st.Workload, in)
+			return InFile(err, st.Workload, in)
 		}
 		if err != nil {
 			f.Note = "refused: " + err.Error()

@@ -22,10 +22,10 @@ import (
 // Workload implements kind.Public.
 func (s *Statement) Workload(ctx context.Context, name string, t *view.Table, cover func(query.Query) released.Coverage) ([]query.Query, error) {
 	var queries []query.Query
-	err := s.eachStatement(name, func(in syntax.Input) error {
+	err := s.EachStatement("workload", name, func(in syntax.Input) error {
 		asked, err := s.workloadQueries(ctx, in, t, cover)
 		queries = append(queries, asked...)
-		return inWorkload(err, name, in)
+		return InFile(err, name, in)
 	})
 	if err != nil {
 		return nil, err
@@ -36,11 +36,11 @@ func (s *Statement) Workload(ctx context.Context, name string, t *view.Table, co
 	return queries, nil
 }
 
-// eachStatement calls f with each statement of a file.
-func (s *Statement) eachStatement(name string, f func(syntax.Input) error) error {
+// EachStatement calls f with each statement of a file, and says what that is where it cannot be read.
+func (s *Statement) EachStatement(what, name string, f func(syntax.Input) error) error {
 	file, err := os.Open(s.Path(name))
 	if err != nil {
-		return sqlerr.New(sqlerr.IO, "cannot read the workload %s", name).WithHint("file names are relative to the script")
+		return sqlerr.New(sqlerr.IO, "cannot read the %s %s", what, name).WithHint("file names are relative to the script")
 	}
 	defer file.Close()
 	scanner := syntax.NewScanner(file)
@@ -100,8 +100,8 @@ func (s *Statement) bind(ctx context.Context, sel *syntax.Select, t *view.Table)
 	return sqlfront.Bind(sel, schemas.Bindable(ctx, s.Store, t, s.Now(), s.textsOf(ctx, t), nil, s.Functions), nil)
 }
 
-// inWorkload adds the place in the file to an error.
-func inWorkload(err error, name string, in syntax.Input) error {
+// InFile adds the place in the file to an error.
+func InFile(err error, name string, in syntax.Input) error {
 	var e *sqlerr.Error
 	if !errors.As(err, &e) {
 		return err

@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"context"
+	"io"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"dpsql/catalog"
+	"dpsql/engine/internal/declare"
+	"dpsql/engine/internal/kind"
+	"dpsql/engine/internal/view"
+	"dpsql/page"
+	"dpsql/page/publish"
+	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
+)
+
+// errOnePage refuses to write several releases, or a card, into a file of another format.
+var errOnePage = sqlerr.New(sqlerr.Invalid, "several releases, and WITH, are for a page").WithHint("name a file that ends in .html")
+
+// pageOptions are the options of a page, as its card has them.
+var pageOptions = []string{"title", "about", "cite", "doi", "publisher", "contact", "licence", "examples"}
+
+// exportPage writes releases as one page.
+func (s *Session) exportPage(ctx context.Context, d *declare.Statement, st *syntax.Export) error {
+	o := kind.NewOptions(st.Options, pageOptions...)
+	card := page.Card{Title: text(o, "title"), About: text(o, "about"), Cite: text(o, "cite"), DOI: text(o, "doi"), Publisher: text(o, "publisher"),
+		Contact: text(o, "contact"), Licence: text(o, "licence"), Version: buildVersion(), Made: s.db.now().UTC().Format(time.DateOnly)}
+	name := o.File("examples")
+	if err := o.Done(); err != nil {
+		return err
+	}
+	v, err := d.Exports(ctx)
+	if err != nil {
+		return err
+	}
+	var payloads [][]byte
+	if card.Picture, payloads, err = s.pictured(ctx, v, st.Releases); err != nil {
+		return err
+	}
+	desk, err := page.Open(card.Picture, payloads) // a page that cannot be read is not written
+	if err != nil {
+		return sqlerr.Locate(err, st.Releases[0].Position)
+	}
+	defer desk.Close()
+	if card.Title == "" {
+		card.Title = st.Releases[0].Text
+	}
+	if card.Examples, err = examples(ctx, d, desk, card.Picture, name); err != nil {
+		return sqlerr.Locate(err, o.Find("examples").Position)
+	}
+	err = s.db.store.Export(ctx, s.path(st.Path), func(w io.Writer) error { return publish.Write(w, card, payloads) })
+	return sqlerr.Locate(err, st.PathPosition)
+}
+
+// text returns an option that is a text, or "" if it is not given.
+func text(o *kind.Options, name string) string {
+	option := o.Find(name)
+	if option == nil {
+		return ""
+	}
+	if option.Kind != syntax.String {
+		o.Fail(sqlerr.New(sqlerr.Invalid, "%s must be a text in quotes", name), option.Position)
+	}
+	return option.Value
+}
+
+// buildVersion returns the version of the program's main module, or of dpsql in it.
+func buildVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "(devel)"
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == "dpsql" && m.Version != "" {
+			return m.Version
+		}
+	}
+	return "(devel)"
+}
+
+// pictured returns what a page has of releases, and their payloads. Of a table it has the columns that they cover.
+func (s *Session) pictured(ctx context.Context, v *view.View, names []syntax.Name) (p page.Picture, payloads [][]byte, err error) {
+	var releases []*catalog.Release
+	covered := make(map[int64][]int)
+	var tables []*view.Table
+	for _, name := range names {
+		r, t, err := declare.Exported(v, name)
+		if err != nil {
+			return p, nil, err
+		}
+		if t.HasPeriods() {
+			return p, nil, sqlerr.New(sqlerr.Unsupported, "a page of %s, which has periods, is outside the dialect", t.Name).
+				WithHint("export the release itself: TO '%s.db'", r.Name).At(name.Position)
+		}
+		if !slices.Contains(tables, t) {
+			tables = append(tables, t)
+		}
+		releases, covered[t.ID] = append(releases, r), append(covered[t.ID], places(t, r)...)
+	}
+	for _, t := range tables {
+		slices.Sort(covered[t.ID])
+		covered[t.ID] = slices.Compact(covered[t.ID])
+		public, err := publicTable(v, t, covered[t.ID])
+		if err != nil {
+			return p, nil, err
+		}
+		p.Tables = append(p.Tables, public)
+	}
+	err = s.db.store.Read(ctx, func(tx *catalog.Tx) error {
+		for _, r := range releases {
+			payload, err := tx.ReleasePayload(r)
+			if err != nil {
+				return err
+			}
+			payloads, p.Releases = append(payloads, payload), append(p.Releases, publicRelease(v, r, covered[r.TableID]))
+		}
+		return nil
+	})
+	return p, payloads, err
+}
+
+// places returns the places of the columns that a release covers.
+func places(t *view.Table, r *catalog.Release) []int {
+	if r.Columns != nil {
+		return r.Columns
+	}
+	all := make([]int, len(t.Columns))
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// publicTable returns a table as a page has it, with some of its columns.
+func publicTable(v *view.View, t *view.Table, columns []int) (page.Table, error) {
+	public := page.Table{Name: t.Name, Unit: t.Unit, MaxRows: t.MaxRows}
+	if a, ok := v.Accounts[t.Account]; ok {
+		public.Epsilon, public.Delta = a.Epsilon, a.Delta
+	}
+	for _, i := range columns {
+		c := t.Columns[i]
+		stored, err := c.Stored()
+		if err != nil {
+			return public, err
+		}
+		shown := c.DomainText()
+		if !c.Domain.Finite() {
+			shown = strings.TrimSpace("any text or NULL " + shown)
+		}
+		public.Columns = append(public.Columns, page.Column{StoredColumn: stored, Shown: shown})
+	}
+	return public, nil
+}
+
+// publicRelease returns a release as a page has it, over some columns of its table.
+func publicRelease(v *view.View, r *catalog.Release, columns []int) page.Release {
+	t := v.TableByID(r.TableID)
+	out := page.Release{Name: r.Name, Table: t.Name, Using: r.Using, MaxSupport: r.MaxSupport, About: r.Params,
+		Method: kind.Of(r.Using).Describe(r.Params).Whole, Epsilon: r.Epsilon.String(), Delta: r.Delta.String(), Created: r.CreatedAt.Format(time.RFC3339)}
+	if over := places(t, r); len(over) < len(columns) {
+		for _, i := range over {
+			out.Columns = append(out.Columns, slices.Index(columns, i))
+		}
+	}
+	return out
+}
+
+// maxExamples bounds the statements that a page offers.
+const maxExamples = 50
+
+// examples returns the statements of a file, which the page must answer; without a file, counts by each column that has few values.
+func examples(ctx context.Context, d *declare.Statement, desk *page.Desk, p page.Picture, file string) (all []string, err error) {
+	if file == "" {
+		for _, t := range p.Tables {
+			for _, c := range t.Columns {
+				name := syntax.WriteName(c.Name)
+				text := "SELECT " + name + ", COUNT(*) AS n FROM " + syntax.WriteName(t.Name) + " GROUP BY " + name
+				if column, ok := c.Column(); ok && column.Domain.Finite() && column.Domain.Size() <= maxExamples && len(all) < 3 {
+					if _, err := desk.Ask(ctx, text); err == nil {
+						all = append(all, text)
+					}
+				}
+			}
+		}
+		return all, nil
+	}
+	err = d.EachStatement("examples", file, func(in syntax.Input) error {
+		if all = append(all, strings.TrimSpace(in.Text)); len(all) > maxExamples {
+			return sqlerr.New(sqlerr.Invalid, "the file has more than %d examples", maxExamples)
+		}
+		_, err := desk.Ask(ctx, in.Text)
+		return declare.InFile(err, file, in)
+	})
+	return all, err
+}

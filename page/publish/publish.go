@@ -1,0 +1,128 @@
+// Package publish writes releases as one page: a file that answers SQL in any browser, without a server. It has the
+// card as HTML, the releases, dpsql's engine for js/wasm and SQLite for what stands around answers.
+package publish
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html"
+	"io"
+
+	"dpsql/page"
+	"dpsql/web/dist"
+)
+
+// built has the engine, which .ci/engine builds of page/wasm: wasm.gz, Go's wasm_exec.js for it, and the licences of
+// what is in it. manifest.json says of what it was built.
+//
+//go:embed engine
+var built embed.FS
+
+// Write writes a page of payloads. The card's format, digest and payloads are filled in.
+func Write(w io.Writer, c page.Card, payloads [][]byte) error {
+	text, err := page.Sealed(c, payloads)
+	if err != nil {
+		return err
+	}
+	if c, err = page.ReadCard(text, payloads); err != nil {
+		return err
+	}
+	engine, err := parts(built, "engine/wasm.gz", "engine/wasm_exec.js", "engine/LICENCES.txt")
+	if err != nil {
+		return err
+	}
+	web, err := parts(dist.Files, "page.js", "page.css", "worker.js", "sqlite.wasm", "LICENCES.txt")
+	if err != nil {
+		return err
+	}
+	script, style := web[0], web[1]
+	p := &printer{w: w}
+	p.text(`<!doctype html>
+<html lang="en" data-state="loading"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="` + policy(script, style) + `">
+<title>` + html.EscapeString(c.Title) + `</title><style>` + string(style) + `</style></head><body>
+<header id="top"><h1>` + html.EscapeString(c.Title) + `</h1>`)
+	if c.About != "" {
+		p.text(`<p>` + html.EscapeString(c.About) + `</p>`)
+	}
+	p.text("</header>\n<main>\n<section id=\"app\"><noscript><p>With scripts this page answers SQL.</p></noscript></section>\n")
+	p.card(c)
+	p.text(`<details id="licences"><summary>Licences</summary><pre tabindex="0">` + html.EscapeString(string(engine[2])+string(web[4])) + "</pre></details>\n</main>\n")
+	p.element("application/json", "dpsql-card", func() { p.text(string(text)) })
+	for i, payload := range payloads {
+		p.element(packed, "dpsql-"+c.Payloads[i].Name, func() { p.pack(payload) })
+	}
+	p.element(packed, "dpsql-engine", func() { p.base64(engine[0]) })
+	p.element(packed, "dpsql-sqlite", func() { p.pack(web[3]) })
+	p.element("text/plain", "dpsql-worker", func() { p.text(string(engine[1]) + "\n" + string(web[2])) })
+	p.text("<script>" + string(script) + "</script>\n</body></html>\n")
+	return p.err
+}
+
+// packed is the type of base64 of gzip.
+const packed = "application/gzip;base64"
+
+// policy returns the Content-Security-Policy of a page. It lets nothing be asked of the network.
+func policy(script, style []byte) string {
+	source := func(text []byte) string {
+		sum := sha256.Sum256(text)
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return "default-src 'none'; script-src " + source(script) + " 'wasm-unsafe-eval'; style-src " + source(style) +
+		"; img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'"
+}
+
+// parts reads files.
+func parts(from embed.FS, names ...string) (all [][]byte, err error) {
+	for _, name := range names {
+		text, err := from.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, text)
+	}
+	return all, nil
+}
+
+// printer writes a page, and keeps the first error.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) text(s string) {
+	if p.err == nil {
+		_, p.err = io.WriteString(p.w, s)
+	}
+}
+
+// element writes a script that the browser does not run.
+func (p *printer) element(kind, id string, inner func()) {
+	p.text(open(kind, id))
+	inner()
+	p.text("</script>\n")
+}
+
+// open is the tag of such a script.
+func open(kind, id string) string { return fmt.Sprintf(`<script type="%s" id="%s">`, kind, id) }
+
+func (p *printer) base64(b []byte) { p.text(base64.StdEncoding.EncodeToString(b)) }
+
+// pack writes bytes as base64 of gzip.
+func (p *printer) pack(b []byte) {
+	var out bytes.Buffer
+	z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err == nil {
+		if _, err = z.Write(b); err == nil {
+			err = z.Close()
+		}
+	}
+	if p.err == nil {
+		p.err = err
+	}
+	p.base64(out.Bytes())
+}
