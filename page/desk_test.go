@@ -3,6 +3,7 @@ package page_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 
 	"dpsql/page"
@@ -87,6 +88,48 @@ func TestOpen(t *testing.T) {
 		}
 		if d != nil {
 			d.Close()
+		}
+	}
+}
+
+// TestSurroundings asks for what SQLite computes: that of the program, or of a page (see web/build).
+func TestSurroundings(t *testing.T) {
+	const none = `(SELECT COUNT(*) AS n FROM visits WHERE age = 200), (SELECT 'F' AS sex UNION ALL SELECT 'M')`
+	for text, want := range map[string]string{
+		`SELECT n + 1 AS more FROM (SELECT COUNT(*) AS n FROM visits WHERE age = 200)`:                                              `[[1]] [[{1 1}]]`,
+		`SELECT sex, n, SUM(n) OVER (ORDER BY sex) FROM ` + none:                                                                    `[[F 0 0] [M 0 0]] [[<nil> {0 0} <nil>] [<nil> {0 0} <nil>]]`,
+		`SELECT "sex" || '?' AS "it's ""x"" ?", n / 2.0 FROM ` + none + ` ORDER BY 1 DESC LIMIT 1`:                                  `[[M? 0]] [[<nil> {0 0}]]`,
+		`WITH a AS (SELECT 9007199254740993 AS n, 0.1 AS x, 2.0 AS y, 'it''s' AS s, NULL AS z) SELECT n + 1, x * 3, y, s, z FROM a`: `[[9007199254740994 0.30000000000000004 2 it's <nil>]] []`,
+		`SELECT typeof(2.0), typeof(5000000000), 7 / 2, 7 / 2.0, round(2.5), 'a' || 1`:                                              `[[real integer 3 3.5 3 a1]] []`,
+		`SELECT sqrt(2), floor(2.5), upper('a'), substr('abc', 2), coalesce(NULL, 1), log(100), ln(1), power(2, 10)`:                `[[1.4142135623730951 2 A bc 1 2 0 1024]] []`,
+		`SELECT strftime('%Y-%m', '2024-02-29'), date('2024-01-31', '+1 month'), julianday('2024-01-01')`:                           `[[2024-02 2024-03-02 2.4603105e+06]] []`,
+		`SELECT 9223372036854775807 + 1`:       `[[9.223372036854776e+18]] []`,
+		`SELECT "nosuch" FROM ` + none:         `unknown: no such column: nosuch`,
+		`SELECT nosuch`:                        `unknown: no such column: nosuch`,
+		`SELECT random()`:                      `unsupported: the function random in a statement about public tables is outside the dialect`,
+		`SELECT n FROM (VALUES (1), (2)) AS a`: `unknown: no such column: n`,
+		`SELECT abs(-9223372036854775807 - 1)`: `invalid: integer overflow`,
+		`SELECT COUNT(*) FROM visits WHERE sex IN (SELECT upper('x')) AND upper(sex) = 'F'`: `[[0]] [[{0 0}]]`,
+	} {
+		d, err := page.Open(read(t, picture), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		r, err := d.Ask(t.Context(), text)
+		var got string
+		if err != nil {
+			got = err.Error()
+		} else {
+			got = fmt.Sprint(r.Rows, " ")
+			if r.Answer != nil {
+				got += fmt.Sprint(r.Answer.Intervals)
+			} else {
+				got += "[]"
+			}
+		}
+		if got != want {
+			t.Errorf("%s\n%s\nwant\n%s", text, got, want)
 		}
 	}
 }

@@ -1,3 +1,3 @@
 declare module "sql.js" {
-  export default function initSqlJs(config: { wasmBinary: Uint8Array<ArrayBuffer> }): Promise<unknown>;
+  export default function initSqlJs(config: { wasmBinary: Uint8Array<ArrayBuffer>; useOldExtensionFunctions: boolean }): Promise<unknown>;
 }

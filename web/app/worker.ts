@@ -22,7 +22,7 @@ async function unpack(base64: string): Promise<Uint8Array<ArrayBuffer>> {
 
 const functions: Record<string, (...args: never[]) => string | Promise<string>> = {
   async open(page: { engine: string; sqlite: string; card: string; payloads: string[] }) {
-    const sqlite = page.sqlite && unpack(page.sqlite).then((wasmBinary) => initSqlJs({ wasmBinary }));
+    const sqlite = page.sqlite && unpack(page.sqlite).then((wasmBinary) => initSqlJs({ wasmBinary, useOldExtensionFunctions: false }));
     const go = new scope.Go();
     const { instance } = await WebAssembly.instantiate(await unpack(page.engine), go.importObject);
     const payloads = await Promise.all(page.payloads.map(unpack));
