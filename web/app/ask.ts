@@ -2,7 +2,7 @@
 import type { Answer } from "./answer";
 import type { Completion } from "./api";
 import { short } from "./budget";
-import { refused, type Candidate, type Column, type Failure, type Plan, type Price, type Schema, type Table } from "./client";
+import { listed, refused, type Candidate, type Column, type Failure, type Plan, type Price, type Schema, type Table } from "./client";
 import type { Console, Page } from "./console";
 import { button, make, question, quoted, root, state } from "./dom";
 import { editor } from "./editor";
@@ -117,7 +117,7 @@ export function askPage(c: Console): Page {
       field.focus();
     };
     tables.replaceChildren(...s.tables.map((t, i) => tableOf(t, i === 0, put)));
-    if (s.tables.length === 0) tables.replaceChildren(make("p", {}, c.session.role === "curator" ? "There is no table yet: Curate makes one." : "No table is granted to you: ask the curator for GRANT SELECT"));
+    if (own.length === 0) tables.prepend(make("p", {}, c.session.role === "curator" ? "There is no table yet: Curate makes one." : "No table is granted to you: ask the curator for GRANT SELECT"));
     if (field.text() !== "" || result.childNodes.length) return;
     const sql = example(s);
     if (sql) field.set(sql), void ask();
@@ -138,7 +138,7 @@ function agree(p: Price): Promise<boolean> {
 
 function tableOf(t: Table, open: boolean, put: (text: string) => void): HTMLElement {
   const column = (col: Column) => {
-    const range = /^BETWEEN (\S+) AND (\S+)/.exec(col.domain), values = col.values ?? [];
+    const range = /^BETWEEN (\S+) AND (\S+)/.exec(col.domain), values = listed(col);
     const size = values.length ? String(values.length) : range ? `${range[1]} … ${range[2]}` : "";
     return make("details", {}, make("summary", {}, col.name, " ", make("span", { class: "mute" }, size)),
       make("p", { class: "values" }, button(col.name, () => put(quoted(col.name)), { class: "link" }), make("span", { class: "mute" }, `${col.type} ${values.length ? "" : col.domain}`), ...values.slice(0, 200).map((v) => button(v, () => put(v), { class: "link value" }))));
@@ -150,7 +150,7 @@ function tableOf(t: Table, open: boolean, put: (text: string) => void): HTMLElem
 function example(s: Schema): string {
   for (const r of s.releases) {
     const known = s.tables.find((t) => t.name === r.table)?.columns ?? [];
-    const by = r.columns.split(", ").map((name) => known.find((col) => col.name === name)).find((col) => col?.values?.length);
+    const by = r.columns.split(", ").map((name) => known.find((col) => col.name === name)).find((col) => col && listed(col).length);
     if (by) return `SELECT ${quoted(by.name)}, COUNT(*) AS n FROM ${quoted(r.table)} GROUP BY ${quoted(by.name)}`;
   }
   return "";

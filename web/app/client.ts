@@ -17,6 +17,9 @@ export interface Column {
   values: string[] | null; // as SQL has them
 }
 
+// listed returns the values of a column whose declaration lists them.
+export const listed = (c: Column): string[] => (c.domain.startsWith("BETWEEN") ? [] : c.values ?? []);
+
 export interface Table {
   name: string;
   kind: "private" | "public";
@@ -121,7 +124,8 @@ export class Client {
     if (body !== undefined) headers["Content-Type"] = file ? "application/octet-stream" : "application/json";
     try {
       const reply = await fetch(`/api/v1/${route}`, { method: body === undefined ? "GET" : "POST", headers, body: body === undefined || file ? body as Blob : JSON.stringify(body), signal });
-      if (reply.status !== 401 || route === "login") return reply;
+      const lost = reply.status === 401 || (reply.status === 403 && parse<Failure>(await reply.clone().text()).error.code === "token");
+      if (!lost || route === "login") return reply;
     } catch (fault) {
       if (signal?.aborted) return { error: { code: "cancelled", message: "stopped" } };
       return { error: { code: "closed", message: "the server cannot be reached", hint: `is it running? (${fault})` } };

@@ -29,6 +29,16 @@ const client = new Client(() => (logging ??= login().finally(() => (logging = nu
 let logging: Promise<void> | null = null;
 let shared: Console;
 
+// Tabs have one cookie, so they have one token: a new tab asks the others for it, and a login tells them.
+const tabs = new BroadcastChannel("dpsql");
+const others = () => new Promise<void>((done) => (tabs.postMessage("token?"), tabs.addEventListener("message", () => done(), { once: true }), setTimeout(done, 200)));
+tabs.addEventListener("message", ({ data }: MessageEvent<"token?" | { token: string; user: string }>) => {
+  const token = sessionStorage.getItem("token");
+  if (data === "token?") return token && shared && tabs.postMessage({ token, user: shared.session.user });
+  sessionStorage.setItem("token", data.token);
+  if (shared && shared.session.user !== data.user) location.reload(); // what stands here is another one's
+});
+
 // login asks for a password over the page, or takes the key of the curator's link.
 async function login() {
   const before = (root.dataset.state ?? "loading") as State, key = new URLSearchParams(location.hash.slice(1)).get("key");
@@ -36,7 +46,8 @@ async function login() {
     const reply = await client.call<Session & { token: string }>("login", body);
     if (refused(reply)) return reply.error.message;
     sessionStorage.setItem("token", reply.token);
-    if (shared && shared.session.user !== reply.user) location.reload(); // what stands here is another one's
+    tabs.postMessage({ token: reply.token, user: reply.user });
+    if (shared && shared.session.user !== reply.user) location.reload();
     return "";
   };
   let fault = "";
@@ -44,7 +55,11 @@ async function login() {
     history.replaceState(null, "", location.pathname);
     fault = await enter({ key });
     if (!fault) return;
+  } else if (!sessionStorage.getItem("token")) {
+    await others();
+    if (sessionStorage.getItem("token")) return;
   }
+  sessionStorage.removeItem("token");
   const user = make("input", { id: "user", autocomplete: "username", required: "", value: shared?.session.user ?? "" });
   const password = make("input", { id: "password", type: "password", autocomplete: "current-password", required: "" });
   const message = make("p", { class: "message", role: "alert" }, fault);

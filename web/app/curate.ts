@@ -2,7 +2,7 @@
 // clause of it, and what is typed into the SQL is read back into the fields.
 import type { Answer } from "./answer";
 import { short } from "./budget";
-import { refused, type Failure, type Schema, type Step } from "./client";
+import { listed, refused, type Failure, type Schema, type Step } from "./client";
 import type { Console, Page } from "./console";
 import { button, make, question, quoted, root, state } from "./dom";
 
@@ -40,7 +40,7 @@ export function curatePage(c: Console): Page {
   const unit = make("select", { id: "unit" }), most = number("max_rows"), epsilon = number("epsilon"), delta = number("delta");
   const columns = make("div", { id: "declared" }), sql = make("textarea", { id: "declaration", rows: "14", spellcheck: "false" });
   const of = make("select", { id: "of" }), by = make("div", { class: "row", role: "group", "aria-label": "columns of the release" }), exact = make("input", { id: "exact", type: "range", min: "0", max: "3", step: "0.05", value: "1.1" });
-  const means = make("p", { id: "means", role: "status" }), release = make("textarea", { id: "release", rows: "3", spellcheck: "false" }), made = make("input", { id: "made", value: "by_group" });
+  const means = make("p", { id: "means", role: "status" }), release = make("textarea", { id: "release", rows: "3", spellcheck: "false" }), made = make("input", { id: "made", value: "mine" });
   const progress = make("div", { id: "progress" }), releases = make("ul", { id: "releases" });
   let rows = 0, others: string[] = [], lost = new Map<string, number>(), schema: Schema = { tables: [], releases: [] };
 
@@ -71,6 +71,7 @@ export function curatePage(c: Console): Page {
   // fields shows the clauses of the declaration.
   function fields() {
     const { lines } = columnsOf(sql.value), chosen = optionOf(sql.value, "unit"), names = new Set([...others, ...lines.map((l) => l.name), ...(chosen ? [chosen] : [])]);
+    for (const later of element.querySelectorAll<HTMLElement>(".drafted")) later.hidden = sql.value === "";
     say(unit, make("option", { value: "" }, "each row is a person"), ...[...names].map((n) => make("option", { value: n }, n)));
     [unit.value, most.value, epsilon.value, delta.value] = [chosen, optionOf(sql.value, "max_rows"), optionOf(sql.value, "epsilon"), optionOf(sql.value, "delta")];
     say(columns, ...lines.map((l, i) => {
@@ -105,31 +106,31 @@ export function curatePage(c: Console): Page {
       if (step.id) cancel.onclick = () => c.client.call("cancel", { id: step.id });
       if (step.progress !== undefined) bar.value = step.progress;
       if (step.error) fault(progress, step as Failure);
-      if (step.result) say(progress, make("p", { role: "status" }, step.result.note || `Done: ${what}`));
+      if (step.result) say(progress, make("p", { role: "status" }, step.result.note || `Done: ${what}`), ...(step.result.warnings ?? []).map((w) => make("p", { class: "message" }, `warning: ${w}`)));
       if (step.error || step.result) state(step.error ? "refused" : "answered");
       if (step.result) return (void c.left(), step.result);
     }
     if (root.dataset.state === "answering") state("ready"); // the connection ended: a reload finds it
     return null;
   }
-  const run = (text: string, what: string) => follow(c.client.lines("run", { sql: text }), what).then((a) => (a && describe(), a));
+  const run = (from: HTMLElement, text: string, what: string, table = of.value) => (from.after(progress), follow(c.client.lines("run", { sql: text }), what).then((a) => a && describe(table)));
 
   // describe shows what can be released, and what is.
-  async function describe() {
+  async function describe(table = of.value) {
     const s = await c.client.call<Schema>("schema");
     if (refused(s)) return;
     schema = s;
-    const before = of.value, tables = s.tables.filter((t) => t.kind === "private");
+    const tables = s.tables.filter((t) => t.kind === "private");
     say(of, ...tables.map((t) => make("option", {}, t.name)));
-    of.value = tables.some((t) => t.name === before) ? before : tables.at(-1)?.name ?? "";
+    of.value = tables.some((t) => t.name === table) ? table : tables.at(-1)?.name ?? "";
     say(releases, ...s.releases.map((r) => make("li", {}, `${r.name} ON ${r.table} (${r.columns}), ε ${short(r.epsilon)} `, button("Drop", async () => {
-      if (await question(`DROP RELEASE ${r.name}?`, ["What was paid for it does not come back. Type its name:"], "Drop", r.name)) void run(`DROP RELEASE ${quoted(r.name)}`, `${r.name} is dropped`);
+      if (await question(`DROP RELEASE ${r.name}?`, ["What was paid for it does not come back. Type its name:"], "Drop", r.name)) void run(releases, `DROP RELEASE ${quoted(r.name)}`, `${r.name} is dropped`);
     }, { class: "link", "aria-label": `Drop ${r.name}` }))));
     choose();
   }
   function choose() {
     const table = schema.tables.find((t) => t.name === of.value);
-    say(by, ...(table?.columns ?? []).map((col) => make("label", {}, make("input", { type: "checkbox", value: col.name, ...(col.values?.length ? { checked: "" } : {}) }), ` ${col.name}`)));
+    say(by, ...(table?.columns ?? []).map((col) => make("label", {}, make("input", { type: "checkbox", value: col.name, ...(listed(col).length ? { checked: "" } : {}) }), ` ${col.name}`)));
     void price();
   }
 
@@ -145,7 +146,7 @@ export function curatePage(c: Console): Page {
       const cells = last.result?.rows ?? [], at = (col: string) => last.result?.columns.indexOf(col) ?? -1;
       return { error: last.error, note: String(cells[0]?.[at("note")] ?? ""), margin: Number(cells.find((r) => r[at("margin")] !== null)?.[at("margin")] ?? NaN) };
     };
-    const first = await explained(1), e = +Math.min(Math.max(first.margin / wish, 0.001), 100).toPrecision(2), then = first.error ? first : await explained(e);
+    const first = await explained(0.01), e = +Math.min(Math.max((0.01 * first.margin) / wish, 0.001), 100).toPrecision(2), then = first.error ? first : await explained(e);
     if (mine !== turn) return;
     if (then.error) return fault(means, then as Failure);
     release.value = `${create(e)};`;
@@ -158,15 +159,15 @@ export function curatePage(c: Console): Page {
   for (const [x, key] of [[epsilon, "epsilon"], [delta, "delta"]] as const) x.addEventListener("change", () => ((sql.value = sql.value.replace(new RegExp(`(\\n *${key} = )[\\d.e-]+`), `$1${x.value}`)), fields()));
   of.addEventListener("change", choose);
   for (const x of [by, exact, made]) x.addEventListener("change", () => void price());
-  const step = (title: string, ...inner: (Node | string)[]) => make("section", {}, make("h2", {}, title), ...inner);
+  const step = (title: string, ...inner: (Node | string)[]) => make("section", /^[234]/.test(title) ? { class: "drafted", hidden: "" } : {}, make("h2", {}, title), ...inner);
   const element = make("div", { id: "curate" },
     step("1 File", make("p", { class: "row" }, labelled("CSV or Parquet: choose it, or drop it here", file), labelled("table", table), button("Read", () => read(), { id: "read", class: "main" })), notes),
     step("2 Who is a person?", make("p", {}, "Who is a person here? All rows of a person are protected together."), make("p", { class: "row" }, unit, labelled("at most", most, " rows each"))),
     step("3 Columns", columns),
     step("4 Budget", make("p", { class: "row" }, labelled("ε of everything that is ever answered", epsilon), labelled("δ, far below 1 / rows", delta)),
-      labelled("SQL", sql), make("p", {}, button("Declare", () => run(sql.value, "the table is declared"), { id: "declare", class: "main" }))),
+      labelled("SQL", sql), button("Declare", () => run(sql.parentElement!, sql.value, "the table is declared", new RegExp(`CREATE PRIVATE TABLE (${name})`, "u").exec(sql.value)?.[1].replace(/^"|"$/g, "")), { id: "declare", class: "main" })),
     step("5 Releases", make("p", { class: "row" }, labelled("of", of), labelled("named", made)), by, labelled("How exact?", exact), means, labelled("SQL", release),
-      make("p", {}, button("Build", () => run(release.value, "the release is built"), { id: "build", class: "main" })), progress, releases));
+      button("Build", () => run(release.parentElement!, release.value, "the release is built"), { id: "build", class: "main" }), progress, releases));
   unit.setAttribute("aria-label", "Who is a person?");
 
   const show = async () => {

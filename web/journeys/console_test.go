@@ -146,7 +146,7 @@ func (s *stub) curator(route, sql string) (int, string) {
 	case "export":
 		return 200, "<!doctype html>" + strings.Repeat(" ", 4_100_000)
 	case "run":
-		if e, ok := strings.CutPrefix(sql, "EXPLAIN CREATE RELEASE by_group ON visits (sex) WITH (epsilon = "); ok {
+		if e, ok := strings.CutPrefix(sql, "EXPLAIN CREATE RELEASE mine ON visits (sex) WITH (epsilon = "); ok {
 			var epsilon float64
 			_, _ = fmt.Sscanf(e, "%g", &epsilon)
 			return 200, fmt.Sprintf(`{"result":{"columns":["candidate","margin","note"],"rows":[["by_group",null,"would leave ε %g of 2"],["count of 1 cell",%.0f,""]]}}`+"\n", 2-epsilon, 5/epsilon)
@@ -325,7 +325,7 @@ func TestCurates(t *testing.T) {
 	p.js(`document.querySelector("#build").click()`)
 	p.until(`document.querySelector("#releases li")`)
 	p.is(`document.querySelector("#progress").textContent`, "done")
-	if want := "CREATE RELEASE by_group ON visits (sex) WITH (epsilon = 0.4);"; len(s.ran) != 2 || s.ran[1] != want {
+	if want := "CREATE RELEASE mine ON visits (sex) WITH (epsilon = 0.4);"; len(s.ran) != 2 || s.ran[1] != want {
 		t.Errorf("ran %q, want %q", s.ran, want)
 	}
 
