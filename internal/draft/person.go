@@ -60,7 +60,11 @@ func (d *drafter) asPerson(name, at string, f facts) (p person, named bool, err 
 	if err != nil {
 		return person{}, named, d.failure(err)
 	}
-	few := f.values > mostListed && p.rows <= mostOfOne && present <= f.values*mostOfOne/2
+	most := int64(mostOfOne)
+	if f.texts == present {
+		most *= 2 // few numbers that are no persons are texts
+	}
+	few := f.values > mostListed && p.rows <= most && present <= f.values*most/2
 	if p.rows == 1 || number(f.most) <= 150 && f.integers == present {
 		few = false // ages, scores, percentages
 	}

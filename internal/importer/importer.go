@@ -79,7 +79,7 @@ func Import(ctx context.Context, db DB, o Options) (Report, error) {
 		return report, nil
 	case existing != nil && !o.Append:
 		return report, sqlerr.New(sqlerr.Exists, "table %s exists", o.Table).
-			WithHint("add to it with .import --append, or leave it with .import --if-missing")
+			WithHint("import it under another name, add to it with .import --append, or leave it with .import --if-missing")
 	}
 	f, err := openInput(o)
 	if err != nil {

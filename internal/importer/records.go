@@ -23,9 +23,10 @@ type records struct {
 	first []string // the first record after the header, if it was not returned yet
 	err   error    // in its place
 
-	comments, below int    // records that were left out: lines with #, and below the rows
-	totals, last    int    // rows that may be sums of others: all, and those at the end
-	word            string // what the last of them is named, of totalWords
+	comments, below, empty int    // records that were left out: lines with #, below the rows, and hollow ones
+	totals, last           int    // rows that may be sums of others: all, and those at the end
+	among                  int    // hollow records among and behind those at the end
+	word                   string // what the last of them is named, of totalWords
 }
 
 // records starts over and returns the names of the fields.
@@ -81,7 +82,7 @@ func (r *records) next(ctx context.Context) ([]string, error) {
 		return fields, err
 	}
 	fields, err := r.csv.Read()
-	for err == nil && r.width > 0 && len(fields) != r.width {
+	for err == nil && r.width > 0 && (len(fields) != r.width || r.hollow(fields)) {
 		if err = r.aside(fields); err == nil {
 			fields, err = r.csv.Read()
 		}
@@ -99,21 +100,31 @@ func (r *records) next(ctx context.Context) ([]string, error) {
 			return nil, r.notText(r.file.dialect.Skip + line)
 		}
 	}
-	if r.last++; isTotal(fields[0]) {
-		r.totals++
-		r.word = strings.TrimSpace(fields[0])
+	if word := totalOf(fields); word != "" {
+		r.totals, r.last, r.word = r.totals+1, r.last+1, word
 	} else {
-		r.last = 0
+		r.last, r.among = 0, 0
 	}
 	r.end, _ = r.csv.FieldPos(len(fields) - 1)
 	r.end += strings.Count(fields[len(fields)-1], "\n")
 	return fields, nil
 }
 
-// aside leaves out a record that is no row: a comment, or one below the rows. Below them all
+// hollow reports whether a record of several fields has none that is filled, as below the rows of a sheet.
+func (r *records) hollow(fields []string) bool {
+	return r.width > 1 && !slices.ContainsFunc(fields, func(field string) bool { return strings.TrimSpace(field) != "" })
+}
+
+// aside leaves out a record that is no row: a hollow one, a comment, or one below the rows. Below them all
 // have too few fields, and the first stands below a blank line or is one field of several words.
 func (r *records) aside(fields []string) error {
-	if strings.HasPrefix(fields[0], "#") {
+	switch {
+	case r.hollow(fields):
+		if r.empty++; r.last > 0 {
+			r.among++
+		}
+		return nil
+	case strings.HasPrefix(fields[0], "#"):
 		r.comments++
 		return nil
 	}
@@ -205,16 +216,40 @@ func (r *records) note() {
 	if r.comments > 0 {
 		r.file.notes = append(r.file.notes, plural(r.comments, "line")+" with # left out among the rows")
 	}
+	if r.empty > 0 {
+		r.file.notes = append(r.file.notes, plural(r.empty, "row")+" without a value left out")
+	}
 	if r.below > 0 {
 		r.file.notes = append(r.file.notes, plural(r.below, "line")+" left out below the rows")
 	}
 	if r.totals > 0 {
 		text := plural(r.totals, "row") + " of `" + r.word + "`, which may add up others"
 		if r.last > 0 {
-			text += fmt.Sprintf(": --skip-last %d leaves out what is at the end", r.last+r.below)
+			text += fmt.Sprintf(": --skip-last %d leaves out what is at the end", r.last+r.among+r.below)
+		}
+		if r.totals > r.last {
+			text += "; CREATE VIEW … WHERE leaves out the others"
 		}
 		r.file.notes = append(r.file.notes, text)
 	}
+}
+
+// totalOf returns the word by which a row may be one of sums: its first field that is not empty, or the first word
+// of that field if an empty field stands beside it.
+func totalOf(fields []string) string {
+	for i, field := range fields {
+		if field = strings.TrimSpace(field); field == "" {
+			continue
+		}
+		if isTotal(field) {
+			return field
+		}
+		if word, _, _ := strings.Cut(field, " "); isTotal(word) && (i > 0 || len(fields) > 1 && strings.TrimSpace(fields[1]) == "") {
+			return word
+		}
+		break
+	}
+	return ""
 }
 
 // totalWords name rows of sums, as Excel, SAS, R and others write them.

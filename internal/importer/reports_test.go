@@ -89,7 +89,7 @@ func TestOtherFiles(t *testing.T) {
 		{"a row of sums", "a,b\nx,2\nTotal,2\n", "a TEXT, b INTEGER", []string{"'x' 2", "'Total' 2"}, 1},
 		{"comments among rows", "\ufeff# x\n# y\na,b\n# first\n1,2\n# some, more, words\n3,4\n#\n", "a INTEGER, b INTEGER", []string{"1 2", "3 4"}, 2},
 		{"# in a row", "a,b\n#1,2\n", "a TEXT, b INTEGER", []string{"'#1' 2"}, 0},
-		{"blanks behind numbers", "a,b\n1 , 2.5 \n , \n", "a INTEGER, b REAL", []string{"1 2.5", "NULL NULL"}, 0},
+		{"blanks behind numbers", "a,b\n1 , 2.5 \n , 3 \n", "a INTEGER, b REAL", []string{"1 2.5", "NULL 3.0"}, 0},
 	}
 	for _, test := range tests {
 		db := memory(t)
@@ -125,7 +125,10 @@ func TestSkipLast(t *testing.T) {
 		{"blank lines among them", rows + "Total,85\n\nSource: an \"office\n", 2, "", 2},
 		{"in other languages", rows + "Summe:,85\nGesamt,85\n", 0, "2 rows of `Gesamt`, which may add up others: --skip-last 2 leaves out what is at the end", 4},
 		{"of two kinds", rows + "Grand Total,85\n\nSource: x\n", 0, "1 line left out below the rows; 1 row of `Grand Total`, which may add up others: --skip-last 2 leaves out what is at the end", 3},
-		{"among rows", "ward,age\nnorth,34\nTotal,34\nsouth,51\n", 0, "1 row of `Total`, which may add up others", 3},
+		{"among rows", "ward,age\nnorth,34\nTotal,34\nsouth,51\n", 0, "1 row of `Total`, which may add up others; CREATE VIEW … WHERE leaves out the others", 3},
+		{"subtotals behind a number", "no,ward,age\n1,north,34\n,Subtotal north,34\n2,Sum Ltd,51\n,Total,85\n, ,\n", 0, "1 row without a value left out; 2 rows of `Total`, which may add up others: --skip-last 2 leaves out what is at the end; CREATE VIEW … WHERE leaves out the others", 4},
+		{"a word before others", "ward,no,age\nAll Saints,5,34\nSumme Nord,,34\nSum,7,5\n", 1, "1 row of `Summe`, which may add up others: --skip-last 1 leaves out what is at the end", 2},
+		{"hollow rows", "ward,age\nnorth,34\n,\nsouth,51\n  ,\n,\n", 0, "3 rows without a value left out", 2},
 		{"a column of that name", "Total,age\n1,34\n2,51\n", 0, "", 2},
 		{"CR", strings.ReplaceAll(rows+"Sum,85\n", "\n", "\r"), 1, "lines end in CR", 2},
 		{"other quotes", "'ward','age'\n'north',34\n'south',51\n'Total',85\n", 1, "", 2},
@@ -219,6 +222,8 @@ func TestDress(t *testing.T) {
 		notes   string
 	}{
 		{"1.250,00 €|12,50 €", importer.Dialect{}, "TEXT", "`v`: numbers but for signs of money, percent or thousands in 2 rows: --numbers --decimal ,"},
+		{"4\u202f095,00\u00a0€|12,5\u00a0%|NSP|-7\u2009000\u00a0€", importer.Dialect{}, "TEXT", "`v`: numbers but for `NSP` in 1 row, signs of money, percent or thousands in 3 rows: --null NSP --numbers --decimal ,"},
+		{"4\u202f095,00\u00a0€|12,5\u00a0%|NSP|-7\u2009000\u00a0€", importer.Dialect{Numbers: true, Decimal: ',', Nulls: []string{"NSP"}}, "REAL 4095.0 12.5 NULL -7000.0", ""},
 		{"1.250,00 €|12,50 €", numbers, "TEXT", "`v`: numbers but for signs of money, percent or thousands in 2 rows: --numbers --decimal ,"},
 		{"1.250,00 €|12,50 €|- 3 250,5 zł|7%|1’000,5 Kč", commas, "REAL 1250.0 12.5 -3250.5 7.0 1000.5", ""},
 		{"1,25,000|₹12,34,567|Rs. 5|R$ 6|7円|SEK 8|9 NOK", numbers, "INTEGER 125000 1234567 5 6 7 8 9", ""},

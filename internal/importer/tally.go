@@ -10,7 +10,7 @@ import (
 
 // markers are words that programs write for a value that is not there. No other word of
 // a file is quoted in what is said about it.
-var markers = []string{"na", "n/a", "#n/a", "<na>", "nan", "null", "nil", "none", "-", "--", "---", ".", "..", "?", "*", "missing", "unknown", "refused", "n.a.", "k.a.", "n.d.", "nd", "n/d", "s/d", `\n`,
+var markers = []string{"na", "n/a", "#n/a", "<na>", "nan", "null", "nil", "none", "-", "--", "---", ".", "..", "?", "*", "missing", "unknown", "refused", "n.a.", "k.a.", "n.d.", "nd", "nsp", "nc", "n.c.", "k. a.", "n. a.", "n/d", "s/d", `\n`,
 	"—", "–", "...", "…", ":", "(null)", "#null!", "#div/0!", "#value!", "#ref!", "#num!", "н/д", "不明"}
 
 // tally counts what the fields of a column are, and what keeps a TEXT column from being
@@ -78,13 +78,13 @@ var (
 	dress     = sync.OnceValue(func() map[byte]*regexp.Regexp { // by the decimal mark
 		return map[byte]*regexp.Regexp{'.': dressOf(`,`, `\.`), ',': dressOf(`\.`, `,`)}
 	})
-	groups = strings.NewReplacer(",", "", ".", "", "'", "", "’", "", " ", "", "\u00a0", "", "\u202f", "")
+	groups = strings.NewReplacer(",", "", ".", "", "'", "", "’", "", " ", "", "\u00a0", "", "\u2009", "", "\u202f", "")
 )
 
 // dressOf matches a number with signs of money, a percent sign or groups of thousands.
 func dressOf(group, mark string) *regexp.Regexp {
-	const money = `\s*(?:\p{Sc}|%|EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|BRL|CAD|AUD|R\$|Rs\.?|kr\.?|zł|Kč|Ft|円|元)?\s*`
-	return regexp.MustCompile(`^(\(|[-+−])?` + money + `([-+−])?(\d{1,3}(?:(?:` + group + `|['’ \x{a0}\x{202f}])\d{3})+|\d{1,2}(?:` + group + `\d\d)+` + group + `\d{3}|\d+)(` +
+	const money = `[\s\p{Zs}]*(?:\p{Sc}|%|EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|BRL|CAD|AUD|R\$|Rs\.?|kr\.?|zł|Kč|Ft|円|元)?[\s\p{Zs}]*`
+	return regexp.MustCompile(`^(\(|[-+−])?` + money + `([-+−])?(\d{1,3}(?:(?:` + group + `|['’ \x{a0}\x{2009}\x{202f}])\d{3})+|\d{1,2}(?:` + group + `\d\d)+` + group + `\d{3}|\d+)(` +
 		mark + `\d+)?` + money + `([-)])?$`)
 }
 
