@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"dpsql/engine"
+	"dpsql/internal/scram"
 )
 
 // Config says what a server serves, and to whom.
@@ -33,7 +34,9 @@ type Config struct {
 	// Curator reports whether a connection belongs to the curator, who has no password. It is
 	// asked before the password of a user is. nil is never.
 	Curator func(c net.Conn, user string) bool
-	Limits  Limits
+	// Failures are the logins that failed, which the server shares with what else serves the database. nil makes its own.
+	Failures *scram.Failures
+	Limits   Limits
 }
 
 // Limits bound what clients may use. A field that is 0 has its default.
@@ -59,7 +62,7 @@ type Server struct {
 	config   Config
 	log      *slog.Logger
 	counts   Counts
-	failures failures
+	failures *scram.Failures
 	catalogs catalogs
 	accounts accounts
 	turns    *turns
@@ -85,7 +88,7 @@ func New(c Config) *Server {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Server{config: c, log: log, failures: newFailures(), turns: newTurns(),
+	return &Server{config: c, log: log, failures: cmp.Or(c.Failures, scram.NewFailures()), turns: newTurns(),
 		entering: seats{most: c.Limits.Connections, older: true}, users: seats{most: c.Limits.Connections},
 		conns: make(map[uint32]*conn)}
 }

@@ -313,22 +313,22 @@ func (c *conn) authenticate() error {
 		if !ok {
 			return fatal("08P01", "a message of the login was expected")
 		}
-		try, ok := s.failures.begin(c.folded, c.network)
+		try, ok := s.failures.Begin(c.folded, c.network)
 		if !ok {
 			return fatal("57P03", "too many logins of user %q failed or wait: try again in a few seconds", c.user)
 		}
-		if try.wait > 0 {
-			c.log.Warn("a login waits, after others that failed", "wait", try.wait)
+		if try.Wait > 0 {
+			c.log.Warn("a login waits, after others that failed", "wait", try.Wait)
 			select {
-			case <-time.After(try.wait):
+			case <-time.After(try.Wait):
 			case <-c.ctx.Done(): // it made room, or the time of a login is over: the proof was not looked at
-				s.failures.takeBack(try)
+				s.failures.TakeBack(try)
 				return c.ctx.Err()
 			}
 		}
 		var done bool
 		if reply, done, err = talk.Step(string(last.Data)); err == nil && done && known {
-			s.failures.succeeded(try)
+			s.failures.Succeeded(try)
 			c.send(&pgproto3.AuthenticationSASLFinal{Data: []byte(reply)})
 			return nil
 		}

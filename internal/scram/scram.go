@@ -125,6 +125,21 @@ func Mock(secret []byte, user string) string {
 	return text(salt, code(secret, "stored "+user), code(secret, "server "+user))
 }
 
+// Matches reports whether a password is the one that a verifier was made of. It takes as long for every password
+// of a length, and is for clients that cannot prove that they know theirs without sending it.
+func Matches(verifier, password string) bool {
+	c, err := parse(verifier)
+	if err != nil || len(password) > maxPassword {
+		return false
+	}
+	salted, err := pbkdf2.Key(sha256.New, prepared(password), []byte(c.Salt), c.Iters, sha256.Size)
+	if err != nil {
+		return false
+	}
+	stored := sha256.Sum256(code(salted, "Client Key"))
+	return hmac.Equal(stored[:], c.StoredKey)
+}
+
 // Conversation is the server's side of one login. It takes two messages of the client.
 type Conversation struct {
 	mechanism string

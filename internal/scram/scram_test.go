@@ -194,3 +194,22 @@ func TestBinding(t *testing.T) {
 		}
 	}
 }
+
+// TestMatches: a password that is sent fits the verifier that it proves itself to.
+func TestMatches(t *testing.T) {
+	for _, password := range []string{"s3cret", "пароль", "a\u00adb", strings.Repeat("x", 1024)} {
+		verifier, err := scram.New(password)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, sent := range []string{password, password + " ", strings.ToUpper(password), ""} {
+			want := login(t, scram.Plain, verifier, sent, nil, nil) == nil
+			if got := scram.Matches(verifier, sent); got != want || want != (sent == password || sent == "пароль") {
+				t.Errorf("%q for %q: %v, by SCRAM %v", sent, password, got, want)
+			}
+		}
+	}
+	if scram.Matches(scram.Mock([]byte("secret"), "nobody"), "") || scram.Matches("", "") {
+		t.Error("a password fits where there is none")
+	}
+}

@@ -1,15 +1,16 @@
-package server
+package scram
 
 import (
 	"sync"
 	"time"
 )
 
-// failures slows down who guesses passwords. A proof of a password is counted as a failure before it is looked
+// Failures slows down who guesses passwords. A proof of a password is counted as a failure before it is looked
 // at, whether there is such a user or not, and taken back if it is none. Those of a name are looked at one
 // after another, each some time after the one before; those from where its last login came are
-// apart, so that nobody elsewhere makes her wait. Those of an address only wait, and less.
-type failures struct {
+// apart, so that nobody elsewhere makes her wait. Those of an address only wait, and less. All doors of a
+// database have one Failures. It is safe for concurrent use.
+type Failures struct {
 	mu    sync.Mutex
 	all   map[string]misses
 	homes map[string]string // the network of the last login of each name that had one
@@ -38,31 +39,32 @@ func named(user string) string { return "user " + user[:min(len(user), 64)] }
 
 func placed(network string) string { return "from " + network }
 
-func newFailures() failures {
-	return failures{all: make(map[string]misses), homes: make(map[string]string), now: time.Now}
+// NewFailures returns Failures without any.
+func NewFailures() *Failures {
+	return &Failures{all: make(map[string]misses), homes: make(map[string]string), now: time.Now}
 }
 
-// attempt is the proof of a login, of a name from a network.
-type attempt struct {
+// Attempt is the proof of a login, of a name from a network.
+type Attempt struct {
 	name, network string
-	counted       []string // what it was counted for
-	wait          time.Duration
+	counted       []string      // what it was counted for
+	Wait          time.Duration // before the proof may be looked at
 }
 
-// begin counts a login as one that failed, and says how long it has to wait. It refuses, and counts nothing,
+// Begin counts a login as one that failed, and says how long it has to wait. It refuses, and counts nothing,
 // where that would be too long.
-func (f *failures) begin(user, network string) (a attempt, ok bool) {
+func (f *Failures) Begin(user, network string) (a Attempt, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.now()
-	a = attempt{name: named(user), network: network, counted: []string{named(user), placed(network)}}
+	a = Attempt{name: named(user), network: network, counted: []string{named(user), placed(network)}}
 	if f.homes[a.name] == network {
 		a.counted = []string{"home of " + a.name}
 	}
-	if a.wait = max(0, f.at(a.counted[0]).next.Sub(now)); a.wait > longestDelay {
+	if a.Wait = max(0, f.at(a.counted[0]).next.Sub(now)); a.Wait > longestDelay {
 		return a, false
 	}
-	own := a.wait
+	own := a.Wait
 	for i, of := range a.counted {
 		if len(f.all) >= mostFailures {
 			f.clean()
@@ -72,7 +74,7 @@ func (f *failures) begin(user, network string) (a attempt, ok bool) {
 		if i == 0 {
 			m.next = now.Add(own + delay(m.count))
 		} else {
-			a.wait = max(own, min(delay(m.count/lighter), addressDelay))
+			a.Wait = max(own, min(delay(m.count/lighter), addressDelay))
 		}
 		f.all[of] = m
 	}
@@ -87,7 +89,7 @@ func delay(count int) time.Duration {
 	return min(firstDelay<<min(count-freeFailures-1, 10), longestDelay)
 }
 
-func (f *failures) at(of string) misses {
+func (f *Failures) at(of string) misses {
 	if m := f.all[of]; f.now().Sub(m.last) <= forgetFailures {
 		return m
 	}
@@ -95,7 +97,7 @@ func (f *failures) at(of string) misses {
 }
 
 // clean forgets what is old, and then what failed least, until a tenth is free.
-func (f *failures) clean() {
+func (f *Failures) clean() {
 	for count := 0; len(f.all) > mostFailures*9/10; count++ {
 		for of := range f.all {
 			if f.at(of).count <= count {
@@ -105,8 +107,8 @@ func (f *failures) clean() {
 	}
 }
 
-// takeBack takes back what was counted for a login whose proof was not looked at, or is right.
-func (f *failures) takeBack(a attempt) {
+// TakeBack takes back what was counted for a login whose proof was not looked at, or is right.
+func (f *Failures) TakeBack(a Attempt) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, of := range a.counted {
@@ -118,9 +120,9 @@ func (f *failures) takeBack(a attempt) {
 	}
 }
 
-// succeeded forgets the failures of a name.
-func (f *failures) succeeded(a attempt) {
-	f.takeBack(a)
+// Succeeded forgets the failures of a name.
+func (f *Failures) Succeeded(a Attempt) {
+	f.TakeBack(a)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.all, a.counted[0])

@@ -1,11 +1,8 @@
-package server
+package scram
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,11 +10,11 @@ import (
 )
 
 // clock returns failures at a time that the test moves.
-func clock() (*failures, func(time.Duration)) {
+func clock() (*Failures, func(time.Duration)) {
 	now := time.Unix(1e9, 0)
-	f := newFailures()
+	f := NewFailures()
 	f.now = func() time.Time { return now }
-	return &f, func(d time.Duration) { now = now.Add(d) }
+	return f, func(d time.Duration) { now = now.Add(d) }
 }
 
 // TestFailures: logins of a name that come one after another begin later and later, as do those that
@@ -27,24 +24,24 @@ func TestFailures(t *testing.T) {
 		f, pass := clock()
 		var waits []time.Duration
 		for range 12 {
-			a, ok := f.begin(user, "10.0.0.1")
+			a, ok := f.Begin(user, "10.0.0.1")
 			if !ok {
 				t.Fatal("refused")
 			}
-			waits = append(waits, a.wait)
-			pass(a.wait)
+			waits = append(waits, a.Wait)
+			pass(a.Wait)
 		}
 		if got, want := fmt.Sprint(waits), "[0s 0s 0s 0s 250ms 500ms 1s 2s 4s 8s 8s 8s]"; got != want {
 			t.Errorf("waits %s, want %s", got, want)
 		}
 		pass(forgetFailures + time.Second)
-		if a, ok := f.begin(user, "10.0.0.1"); !ok || a.wait != 0 {
-			t.Errorf("after %v: %v", forgetFailures, a.wait)
+		if a, ok := f.Begin(user, "10.0.0.1"); !ok || a.Wait != 0 {
+			t.Errorf("after %v: %v", forgetFailures, a.Wait)
 		}
 		f, _ = clock()
 		begun := 0
 		for i := range 40 {
-			if _, ok := f.begin(user, fmt.Sprint("10.0.1.", i)); ok {
+			if _, ok := f.Begin(user, fmt.Sprint("10.0.1.", i)); ok {
 				begun++
 			}
 		}
@@ -58,21 +55,21 @@ func TestFailures(t *testing.T) {
 // before waits for neither, and somebody new at that address at most a second.
 func TestFailuresOfOthers(t *testing.T) {
 	f, pass := clock()
-	a, _ := f.begin("ana", "10.0.0.1")
-	f.succeeded(a)
+	a, _ := f.Begin("ana", "10.0.0.1")
+	f.Succeeded(a)
 	for range 50 {
 		for i := range 40 {
-			f.begin("ana", "10.0.0.2")
-			f.begin(fmt.Sprint("user", i), "10.0.0.1")
+			f.Begin("ana", "10.0.0.2")
+			f.Begin(fmt.Sprint("user", i), "10.0.0.1")
 		}
 		pass(time.Second)
 	}
 	for who, most := range map[[2]string]time.Duration{{"ana", "10.0.0.1"}: 0, {"bob", "10.0.0.1"}: addressDelay, {"bob", "10.0.0.3"}: 0} {
-		if a, ok := f.begin(who[0], who[1]); !ok || a.wait > most {
-			t.Errorf("%v waits %v (%v), want at most %v", who, a.wait, ok, most)
+		if a, ok := f.Begin(who[0], who[1]); !ok || a.Wait > most {
+			t.Errorf("%v waits %v (%v), want at most %v", who, a.Wait, ok, most)
 		}
 	}
-	if a, _ := f.begin("carl", "10.0.0.1"); a.wait == 0 {
+	if a, _ := f.Begin("carl", "10.0.0.1"); a.Wait == 0 {
 		t.Error("an address of 2000 failures does not wait")
 	}
 }
@@ -81,10 +78,10 @@ func TestFailuresOfOthers(t *testing.T) {
 func TestLoginForgetsFailures(t *testing.T) {
 	f, _ := clock()
 	for range 3 {
-		f.begin("ana", "10.0.0.1")
+		f.Begin("ana", "10.0.0.1")
 	}
-	a, _ := f.begin("ana", "10.0.0.1")
-	f.succeeded(a)
+	a, _ := f.Begin("ana", "10.0.0.1")
+	f.Succeeded(a)
 	if got := f.all[placed("10.0.0.1")].count; got != 3 || f.all[named("ana")].count != 0 {
 		t.Errorf("%d failures of the address, %d of the name", got, f.all[named("ana")].count)
 	}
@@ -103,15 +100,15 @@ func TestTakenBack(t *testing.T) {
 		case 0:
 			pass(time.Duration(random.IntN(5000)) * time.Millisecond)
 		case 1:
-			a, ok := f.begin(name, network)
-			b, _ := g.begin(name, network)
+			a, ok := f.Begin(name, network)
+			b, _ := g.Begin(name, network)
 			if ok && random.IntN(4) == 0 {
-				f.succeeded(a)
-				g.succeeded(b)
+				f.Succeeded(a)
+				g.Succeeded(b)
 			}
 		default:
-			if a, ok := f.begin(name, network); ok {
-				f.takeBack(a)
+			if a, ok := f.Begin(name, network); ok {
+				f.TakeBack(a)
 			}
 		}
 		for _, of := range []string{named(name), "home of " + named(name), placed(network)} {
@@ -123,36 +120,20 @@ func TestTakenBack(t *testing.T) {
 	}
 }
 
-// TestFaultOfAStatement: a fault ends the statement that has it, with XX000, and is counted. Nothing of it is told.
-func TestFaultOfAStatement(t *testing.T) {
-	var log strings.Builder
-	s := New(Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
-	c := &conn{server: s, log: s.log}
-	for n := range 3 {
-		err := c.work(func(context.Context) error { panic("private") })
-		if r := response(err, nil); r.Code != "XX000" || r.Severity != "ERROR" || s.Counts().Panics.Load() != int64(n+1) || c.running.Load() != nil {
-			t.Errorf("%v, %d faults", r, s.Counts().Panics.Load())
-		}
-	}
-	if !strings.Contains(log.String(), "failures_test.go") || strings.Contains(log.String()+fmt.Sprint(response(c.work(func(context.Context) error { panic("private") }), nil)), "private") {
-		t.Errorf("the log has %s", log.String())
-	}
-}
-
 // TestManyNames: what is remembered is bounded, and other names do not make the server forget one that is attacked.
 func TestManyNames(t *testing.T) {
 	f, pass := clock()
 	for range 12 {
-		a, _ := f.begin("ana", "10.0.0.1")
-		pass(a.wait)
+		a, _ := f.Begin("ana", "10.0.0.1")
+		pass(a.Wait)
 	}
 	for i := range 3 * mostFailures {
-		f.begin(fmt.Sprint(i), fmt.Sprint("net", i))
+		f.Begin(fmt.Sprint(i), fmt.Sprint("net", i))
 	}
 	if len(f.all) > mostFailures+1 {
 		t.Errorf("%d names are remembered", len(f.all))
 	}
-	if a, _ := f.begin("ana", "10.0.0.1"); a.wait != longestDelay {
-		t.Errorf("ana's failures were forgotten: she waits %v", a.wait)
+	if a, _ := f.Begin("ana", "10.0.0.1"); a.Wait != longestDelay {
+		t.Errorf("ana's failures were forgotten: she waits %v", a.Wait)
 	}
 }
