@@ -242,6 +242,42 @@ type Buyer struct {
 	Principal Principal
 	User      int64          // the user who pays from her quota too; 0 for none
 	Taken     accounting.Rho // what it took before, mechanisms' reserves included
+	Agreed    *Agreement     // of all buyers of one statement; nil for none
+}
+
+// Agreement is what somebody agreed to pay for a statement, over all accounts that it buys from.
+type Agreement struct {
+	Most  accounting.Rho
+	taken map[int64]accounting.Rho // from each account
+}
+
+// Check refuses a purchase with which a statement has taken more from all accounts than was agreed, in all from this
+// one. A nil Agreement refuses nothing.
+func (a *Agreement) Check(account int64, all accounting.Rho) error {
+	if a == nil {
+		return nil
+	}
+	sum, ok := accounting.Amount{Rho: all}, true
+	for other, rho := range a.taken {
+		if other != account && ok {
+			sum, ok = sum.Add(accounting.Amount{Rho: rho})
+		}
+	}
+	if ok && sum.Rho <= a.Most {
+		return nil
+	}
+	return sqlerr.New(sqlerr.Budget, "it takes ρ = %s in all, and ρ = %s was agreed", shortDecimal(int64(sum.Rho), 15, true), shortDecimal(int64(a.Most), 15, false)).
+		WithHint("what is stored and released stays free")
+}
+
+// note notes what was taken from an account.
+func (a *Agreement) note(account int64, all accounting.Rho) {
+	if a != nil && a.taken == nil {
+		a.taken = make(map[int64]accounting.Rho, 1)
+	}
+	if a != nil {
+		a.taken[account] = all
+	}
 }
 
 // Check refuses a purchase that the limits do not allow, with code forbidden or
@@ -354,7 +390,7 @@ func PerPeriod(shares []Share) ([]Share, error) {
 // Cost returns Rho + Prepaid.
 func (p Payment) Cost() accounting.Rho { return p.Rho + p.Prepaid }
 
-// Buy charges a SELECT. It is the one gate for every purchase: the limits, the quota of a
+// Buy charges a SELECT. It is the one gate for every purchase: the limits, what was agreed, the quota of a
 // user, the cap and the ledger's line are parts of this transaction. Errors: those of
 // Limits.Check, Grant.Check and Charge. A user is not told what is left of the account,
 // which others spend from.
@@ -364,6 +400,9 @@ func (tx *Tx) Buy(by Buyer, p Payment) error {
 		return err
 	}
 	if err := a.Limits.Check(by, p.Cost()); err != nil {
+		return err
+	}
+	if err := by.Agreed.Check(p.Account, by.Taken+p.Cost()); err != nil {
 		return err
 	}
 	shares, err := p.perPeriod()
@@ -387,6 +426,7 @@ func (tx *Tx) Buy(by Buyer, p Payment) error {
 			return err
 		}
 	}
+	by.Agreed.note(p.Account, by.Taken+p.Cost())
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"dpsql/accounting"
 	"dpsql/catalog"
 	"dpsql/engine/internal/answer"
 	"dpsql/engine/internal/declare"
@@ -127,6 +128,7 @@ type (
 	//	Elapsed  time.Duration // how long the statement took; 0 for the analyst role, which is not told times
 	//	// Total is what a rehearsal would spend over all accounts, as epsilon, delta and rho; nil for other rows.
 	//	Total map[string]float64
+	//	Price *Price // of EXPLAIN, what the statement would take now; nil if nothing answers it
 	Result = released.Result
 	// Column is a column of a result:
 	//
@@ -174,6 +176,12 @@ type (
 	//	Epsilon float64 // nats, releases account
 	//	Rho     float64 // zero-concentrated divergence, interactive account
 	Cost = released.Cost
+	// Price is what a statement would take from budgets and quotas:
+	//
+	//	Known bool           // false if it follows from answers that are bought first
+	//	Rho   accounting.Rho // 0 if it is free
+	//	Left  accounting.Rho // of the purse that it takes the largest part of, before it takes it; 0 if it is free
+	Price = released.Price
 	// Settings are the values of SET:
 	//
 	//	Mechanism  string  // auto, smw, projection, marginals, direct, or the name of one release or mechanism
@@ -349,6 +357,7 @@ type Session struct {
 	waits    func()                    // the same, see SetWaits
 	confirm  func(warning string) bool // may be nil
 	free     bool
+	most     *accounting.Rho // that a statement may take; nil for no bound
 
 	// Of the running statement.
 	bill   pay.Bill
@@ -365,7 +374,11 @@ func (db *DB) NewSession() *Session {
 
 // begin begins a statement, which has taken nothing yet.
 func (s *Session) begin() {
-	s.bill, s.buyers, s.began = pay.Bill{Quota: s.by.id != 0}, pay.NewBuyers(catalog.Buyer{Principal: catalog.Principal(s.by.role), User: s.by.id}), s.db.now()
+	who := catalog.Buyer{Principal: catalog.Principal(s.by.role), User: s.by.id}
+	if s.most != nil {
+		who.Agreed = &catalog.Agreement{Most: *s.most}
+	}
+	s.bill, s.buyers, s.began = pay.Bill{Quota: s.by.id != 0}, pay.NewBuyers(who), s.db.now()
 }
 
 // Reset restores the settings of a new session.
@@ -410,6 +423,24 @@ func (s *Session) SetWaits(waits func()) { s.waits = waits }
 // and stored answers still answer, and what would need a charge is refused with the code
 // readonly.
 func (s *Session) SetFree(free bool) { s.free = free }
+
+// SetMost bounds what each statement may take from budgets and quotas: all of its aggregates and the runs of mechanisms
+// that it begins, together. Whatever it was planned for, the transaction that charges refuses more, with the code
+// budget. rho is a decimal, "0" for free answers alone; "" lifts the bound.
+func (s *Session) SetMost(rho string) error {
+	s.most = nil
+	if rho == "" {
+		return nil
+	}
+	most, err := accounting.Rho(0), error(nil)
+	if rho != "0" {
+		most, err = accounting.ParseRho("the agreed price", rho)
+	}
+	if err == nil {
+		s.most = &most
+	}
+	return err
+}
 
 // asker returns the session as package answer needs it.
 func (s *Session) asker() answer.Asker {
@@ -496,6 +527,13 @@ func (p *Prepared) Setting() (name, value string, ok bool) {
 		name, value = strings.ToLower(set.Name.Text), set.Value
 	}
 	return name, value, ok
+}
+
+// Query reports whether the statement is one that EXPLAIN may stand before.
+func (p *Prepared) Query() bool {
+	_, declares := p.read.Statement.(*syntax.CreateRelease)
+	_, builds := p.read.Statement.(*syntax.CreateMechanism)
+	return p.read.Query != nil && !p.read.Explain || declares || builds
 }
 
 // Shapes returns what the parameters stand for; nil if each is a value.

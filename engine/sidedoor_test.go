@@ -339,6 +339,7 @@ func exportedTypes(t *testing.T) {
 		"Kept",                 // part of a declaration
 		"Prepared",             // a text
 		"Type",                 // a name
+		"Price",                // of a plan, from public data
 		"Unknown",              // a reason, from the form of a statement
 		"Shape", "ShapeColumn", // declared names, types and domains
 		"Rehearsal"} // the public catalog; see TestRehearsalReadsNoRows

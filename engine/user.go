@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"dpsql/catalog"
@@ -179,6 +181,37 @@ func listGrants(users []catalog.User, grants []catalog.Grant, tables []catalog.T
 		}
 	}
 	return r
+}
+
+// mostPurchases is how many purchases are listed: the last ones.
+const mostPurchases = 500
+
+// Purchases lists what the session's user bought, the last first: when, about which table or by which mechanism, what, and
+// for how much. Others' purchases are the curator's to see. Nobody has any but a user.
+func (s *Session) Purchases(ctx context.Context) (*Result, error) {
+	r := &Result{Columns: columns("at", "TEXT", "object", "TEXT", "action", "TEXT", "rho", "DECIMAL")}
+	if s.by.err != nil || s.by.id == 0 {
+		return r, s.by.err
+	}
+	bought := regexp.MustCompile(`^(\d+ direct answers|direct answer|run \d+ of \d+)$`) // no other line that has a name in it
+	err := s.db.store.Read(ctx, func(tx *catalog.Tx) error {
+		u, err := tx.User(s.by.name)
+		if err != nil || u == nil || u.ID != s.by.id {
+			return err
+		}
+		entries, err := tx.Ledger()
+		for _, e := range slices.Backward(entries) {
+			action, buyer, _ := strings.Cut(e.Action, " for ")
+			if bought.MatchString(action) && buyer == u.Name && !e.At.Before(u.CreatedAt) && len(r.Rows) < mostPurchases {
+				r.Rows = append(r.Rows, []any{e.At.Format(time.RFC3339), e.Object, action, amountText(e.Amount.Rho)})
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, public(ctx, err)
+	}
+	return r, nil
 }
 
 // userNames returns the names of all users, to a curator.

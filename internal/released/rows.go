@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"dpsql/accounting"
 	"dpsql/query"
 	"dpsql/sqlfront"
 	"dpsql/sqlfront/around"
@@ -28,6 +29,14 @@ type Result struct {
 	Elapsed  time.Duration // how long the statement took; 0 for the analyst role, which is not told times
 	// Total is what a rehearsal would spend over all accounts, as epsilon, delta and rho; nil for other rows.
 	Total map[string]float64
+	Price *Price // of EXPLAIN, what the statement would take now; nil if nothing answers it
+}
+
+// Price is what a statement takes from budgets and quotas.
+type Price struct {
+	Known bool           // false if it follows from answers that are bought first
+	Rho   accounting.Rho // 0 if it is free
+	Left  accounting.Rho // of the purse that it takes the largest part of, before it takes it; 0 if it is free
 }
 
 // Column is a column of a result.

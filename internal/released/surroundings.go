@@ -164,6 +164,7 @@ func (s Surroundings) bindable(ctx context.Context, c *Divided, args []query.Val
 // explain explains a statement: the ways to answer its private aggregates, and what SQLite runs.
 func (s Surroundings) explain(ctx context.Context, c *Divided, args []query.Value) (*Result, error) {
 	out := Explanation("REAL")
+	out.Price = &Price{Known: true}
 	var columns [][]Column
 	if len(c.cores) > 0 {
 		var err error

@@ -78,7 +78,7 @@ func (st *Statement) Explained() *released.Result {
 	}
 	e.Cost = st.costOf
 	out := e.Result()
-	out.Warnings = st.warnings(why)
+	out.Warnings, out.Price = st.warnings(why), st.price(why)
 	return out
 }
 
@@ -95,6 +95,31 @@ func (st *Statement) chosen() error {
 		}
 	}
 	return nil
+}
+
+// price returns what the statement would take from all of its purses, the first runs of mechanisms included.
+func (st *Statement) price(chosen error) *released.Price {
+	if chosen != nil {
+		return nil
+	}
+	p := &released.Price{Known: st.First == nil}
+	if !p.Known {
+		return p
+	}
+	most := 0.0 // the largest part that is taken of a purse
+	for t, due := range st.Due {
+		cost, _ := Total(due)
+		takes := cost.Rho + st.starts(t)
+		if takes == 0 {
+			continue
+		}
+		p.Rho += takes
+		left := purseOf(st.view, t, st.touched(st.bought()), st.Buyers.Of(t.Account), 0).left
+		if part := takes.Float() / max(left, 1).Float(); part >= most {
+			most, p.Left = part, left
+		}
+	}
+	return p
 }
 
 // warnings returns the warnings that the statement would give, and the assumptions that its

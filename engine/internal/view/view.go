@@ -502,9 +502,12 @@ func AnswerTime(d time.Duration) string {
 }
 
 // Allows refuses a purchase about a table that the limits of its account or the quota of a
-// user do not allow. Errors: those of Limits.Check and Grant.Check.
+// user do not allow, or more than was agreed. Errors: those of Limits.Check, Agreement.Check and Grant.Check.
 func (v *View) Allows(t *Table, by catalog.Buyer, cost accounting.Rho) error {
-	if err := v.Accounts[t.Account].Limits.Check(by, cost); err != nil || t.Grant == nil {
+	if err := v.Accounts[t.Account].Limits.Check(by, cost); err != nil {
+		return err
+	}
+	if err := by.Agreed.Check(t.Account, by.Taken+cost); err != nil || t.Grant == nil {
 		return err
 	}
 	return t.Grant.Check(by, cost)
