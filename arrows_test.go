@@ -19,7 +19,7 @@ import (
 // package may import, its tests included. ARCHITECTURE.md draws it. A new package needs a line here.
 var arrows = map[string][]string{
 	".":                       {"driver", "engine", "sqlerr"},
-	"cmd/dpsql":               {"cmd/dpsql/internal/host", "cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/answerjson", "internal/audit", "internal/complete", "internal/exporter", "query", "server", "sqlerr", "sqlfront/syntax"},
+	"cmd/dpsql":               {"cmd/dpsql/internal/host", "cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/answerjson", "internal/audit", "internal/complete", "internal/exporter", "internal/scram", "query", "server", "sqlerr", "sqlfront/syntax", "web"},
 	"internal/audit":          {"accounting", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "internal/period", "query", "source", "sqlerr"},
 	"driver":                  {"engine", "query", "sqlerr"},
 	"server":                  {"engine", "query", "internal/places", "internal/scram", "server/pgcatalog", "sqlerr", "sqlfront/syntax"}, // tokens and trees: a text is read once
@@ -68,7 +68,8 @@ var arrows = map[string][]string{
 	"examples/nightly":        {".", "sqlerr"},
 	"examples/office":         {"internal/admissions"},
 	"examples/plot":           {".", "sqlerr"},
-	"web/build":               {}, // it bundles scripts
+	"web":                     {"engine", "internal/answerjson", "internal/complete", "internal/scram", "query", "sqlerr", "web/dist"}, // no catalog: what it may, the engine says
+	"web/build":               {},                                                                                                      // it bundles scripts
 	"web/dist":                {},
 	"web/journeys":            {"web/dist"},
 	"bench":                   {"accounting", "bench/baseline", "bench/report", "bench/workload", "engine", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "sqlfront/post", "query", "internal/pgtest"},
@@ -114,6 +115,7 @@ var testArrows = map[string][]string{
 
 	"catalog":          {"internal/scratch"},
 	"page/publish":     {"query"},
+	"web":              {"internal/scratch"},
 	"driver":           {"internal/pgtest"},
 	"engine":           {"internal/sealed", "internal/pgtest", "internal/scratch", "mechanisms/marginals", "mechanisms/projection", "noise", "noise/law", "page", "sqlfront/post", "server"}, // a server's clock is what a user has
 	"server":           {"internal/pgtest", "internal/scratch"},
@@ -137,9 +139,9 @@ var testArrows = map[string][]string{
 // kept says which packages may use an import from outside the module, or one
 // below it, in code that is shipped. None means tests only.
 var kept = map[string][]string{
-	"log":                                    {"driver", "examples/ask", "examples/dashboard", "server", "cmd/dpsql", "sqlerr"}, // what is logged is read by others than who asked: server logs no value, and sqlerr says what a log has of an error
-	"math/rand":                              {"bench/workload", "internal/admissions", "internal/seeds"},                       // draw data, never noise
-	"crypto/rand":                            {"noise", "internal/scram", "server", "cmd/dpsql/internal/host"},                  // noise, salts, keys to cancel by, certificates
+	"log":                                    {"driver", "examples/ask", "examples/dashboard", "server", "web", "cmd/dpsql", "sqlerr"}, // what is logged is read by others than who asked: server logs no value, and sqlerr says what a log has of an error
+	"math/rand":                              {"bench/workload", "internal/admissions", "internal/seeds"},                              // draw data, never noise
+	"crypto/rand":                            {"noise", "internal/scram", "server", "web", "cmd/dpsql/internal/host"},                  // noise, salts, keys to cancel by and to log in with, certificates
 	"github.com/xdg-go":                      {"internal/scram"},
 	"gonum.org/v1/gonum":                     {"bench/report"},
 	"gonum.org/v1/plot":                      {"examples/plot"}, // heavy: the product's go.mod is without it

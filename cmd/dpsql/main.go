@@ -51,6 +51,10 @@ func run(args []string, s streams) int {
 			return runAudit(args[1:], s)
 		case args[0] == "serve":
 			return runServe(args[1:], s)
+		case args[0] == "web":
+			return runWeb(args[1:], s)
+		case args[0] == "help" && len(args) > 1 && args[1] == "web":
+			return show(s, webHelp)
 		case args[0] == "help" && len(args) > 1 && args[1] == "audit":
 			return show(s, auditHelp)
 		case args[0] == "help" && len(args) > 1 && args[1] == "serve":
@@ -544,8 +548,9 @@ const usage = `dpsql asks differentially private questions of an SQLite database
 usage: dpsql [flags] DB [SQL]     run SQL, or the script on standard input; on a terminal, open a shell
        dpsql [flags] -f FILE DB   run a script, or several, in order
        dpsql serve [flags] DB     answer clients of PostgreSQL, such as psql: see dpsql help serve
+       dpsql web [flags] DB       open the console in a browser of this machine: see dpsql help web
        dpsql audit [flags]        test the privacy that dpsql claims: see dpsql help audit
-       dpsql help [serve | audit] | version
+       dpsql help [serve | web | audit] | version
 
 Flags may stand before or after DB.
 

@@ -23,8 +23,10 @@ import (
 	"dpsql/cmd/dpsql/internal/host"
 	"dpsql/engine"
 	"dpsql/internal/answerjson"
+	"dpsql/internal/scram"
 	"dpsql/server"
 	"dpsql/sqlerr"
+	"dpsql/web"
 )
 
 // defaultPort is the port of a server and of its Unix sockets. It is not PostgreSQL's, which
@@ -46,6 +48,7 @@ type serveOptions struct {
 	certificate, key     string // files
 	selfSigned           bool
 	metrics              string
+	web                  webOptions
 	logFormat            string
 	logLevel             slog.Level
 	socketMode           fs.FileMode
@@ -91,6 +94,8 @@ func (o *serveOptions) flagSet() *flag.FlagSet {
 	fs.StringVar(&o.key, "tls-key", "", "")
 	fs.BoolVar(&o.selfSigned, "self-signed", false, "")
 	fs.StringVar(&o.metrics, "metrics", "", "")
+	fs.StringVar(&o.web.address, "web", "", "")
+	o.web.flags(fs)
 	fs.StringVar(&o.logFormat, "log-format", "text", "")
 	fs.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "")
 	o.socketMode = 0o777
@@ -148,6 +153,8 @@ func (o *serveOptions) check(words []string) error {
 		return invalid("-self-signed makes a certificate, and -tls-cert names another")
 	case o.logFormat != "text" && o.logFormat != "json":
 		return invalid("there is no format %q of a log: it is text or json", o.logFormat)
+	case o.web.upload < 1:
+		return invalid("a file has at least 1 byte")
 	case o.connections < 1 || o.message < 1<<10:
 		return invalid("a server needs at least 1 connection, and messages of 1024 bytes")
 	}
@@ -182,6 +189,9 @@ func (o *serveOptions) run(errs io.Writer) error {
 	defer closeAll(listeners)
 	watched, err := o.openMetrics()
 	if err != nil {
+		return err
+	}
+	if o.web.listener, err = o.web.open(o.tls()); err != nil {
 		return err
 	}
 	db, err := engine.Open(o.file, engine.Options{ReadOnly: o.readonly})
@@ -339,7 +349,8 @@ func (r *running) check() error {
 // everything has ended.
 func (r *running) until(signals <-chan os.Signal, watched net.Listener) (ended bool) {
 	o := r.options
-	config := server.Config{Database: r.db, Name: o.name, Log: r.log, Curator: r.curator,
+	failures := scram.NewFailures()
+	config := server.Config{Database: r.db, Name: o.name, Log: r.log, Curator: r.curator, Failures: failures,
 		Limits: server.Limits{Connections: o.connections, Idle: o.idle, Message: o.message}}
 	if r.certificates != nil {
 		config.Certificate = r.certificates.Current
@@ -355,11 +366,12 @@ func (r *running) until(signals <-chan os.Signal, watched net.Listener) (ended b
 		serving.Go(func() { r.server.Serve(ctx, l) })
 	}
 	if watched != nil {
-		web := &http.Server{Handler: r.watch(ctx), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(r.log.Handler(), slog.LevelDebug)}
-		go web.Serve(watched)
-		defer web.Close()
+		counters := &http.Server{Handler: r.watch(ctx), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(r.log.Handler(), slog.LevelDebug)}
+		go counters.Serve(watched)
+		defer counters.Close()
 		r.log.Info("counting", "address", "http://"+watched.Addr().String()+"/metrics")
 	}
+	console := o.web.serve(web.Config{Database: r.db, Name: o.name, File: o.file, Log: r.log, Failures: failures, Certificate: config.Certificate})
 	r.announce()
 	r.notify(host.Ready)
 	why := r.wait(signals)
@@ -367,7 +379,7 @@ func (r *running) until(signals <-chan os.Signal, watched net.Listener) (ended b
 	r.log.Info("stopping", "signal", why.String(), "connections", r.server.Counts().Open.Load(), "drain", o.drain)
 	stop()
 	serving.Wait() // nothing listens, and sockets are removed
-	return r.end(signals)
+	return r.end(signals, console)
 }
 
 // announce says where the server listens, and how to connect.
@@ -437,12 +449,15 @@ const afterDrain = 5 * time.Second
 
 // end lets connections end their statements, as long as they may. A second signal ends the
 // wait. It reports whether all have ended.
-func (r *running) end(signals <-chan os.Signal) bool {
+func (r *running) end(signals <-chan os.Signal, console *shownConsole) bool {
 	limit, cancel := context.WithTimeout(context.Background(), r.options.drain)
 	defer cancel()
 	done := make(chan struct{})
 	go func() {
+		var web sync.WaitGroup
+		web.Go(func() { console.shutdown(limit) })
 		r.server.Shutdown(limit)
+		web.Wait()
 		close(done)
 	}()
 	late := time.NewTimer(r.options.drain + afterDrain)
@@ -504,6 +519,9 @@ them in a shell, also while the server runs: CREATE USER ana PASSWORD '…'; GRA
   -idle TIME                     end a connection that is silent for so long (default 0: never)
   -drain TIME                    when the server ends, how long statements may go on (default 30s)
   -readonly                      refuse every write to the file: nothing is bought
+  -web ADDRESS                   serve the console, for browsers; FILE-key has the curator's link: see dpsql help web
+  -web-host NAME                 a name by which browsers reach it, beside the certificate's; may be repeated
+  -upload BYTES                  the longest file that the curator may send (default 1073741824)
   -metrics ADDRESS               serve /metrics, /healthz and /readyz on a loopback address, such as 127.0.0.1:9187
   -log-format FORMAT             text (default) or json
   -log-level LEVEL               debug, info (default), warn or error; info has a line for each statement

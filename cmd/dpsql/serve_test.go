@@ -556,3 +556,47 @@ func TestServeWithoutUsers(t *testing.T) {
 	next.start(command())
 	next.wait("serving")
 }
+
+// TestServeWeb: the console beside a server takes its users, and writes the curator's next link when one was used.
+func TestServeWeb(t *testing.T) {
+	s := serve(t, "--web", "127.0.0.1:0")
+	url := s.wait("showing")["url"].(string)
+	login := func(body string) int {
+		r, err := http.Post(url+"api/v1/login", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body.Close()
+		return r.StatusCode
+	}
+	link := func() string {
+		text, err := os.ReadFile(s.file() + "-key")
+		if info, failed := os.Stat(s.file() + "-key"); err != nil || failed != nil || info.Mode().Perm() != 0o600 {
+			t.Fatalf("the link: %v, %v, %v", err, failed, info)
+		}
+		return strings.TrimSpace(string(text))
+	}
+	first := link()
+	key, ok := strings.CutPrefix(first, url+"#key=")
+	if !ok {
+		t.Fatalf("the link is %s", first)
+	}
+	for body, want := range map[string]int{`{"user": "ana", "password": "s3cretive"}`: 200, `{"user": "ana", "password": "x"}`: 401, `{"key": "` + key + `"}`: 200} {
+		if got := login(body); got != want {
+			t.Errorf("%s: %d, want %d", body, got, want)
+		}
+	}
+	for link() == first { // it is written at once
+	}
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	s.wait("stopped")
+	if err := s.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(s.file() + "-key"); err == nil {
+		t.Error("the link is there after the end")
+	}
+	if strings.Contains(s.raw.String(), "key=") {
+		t.Error("the log has a link")
+	}
+}

@@ -1,0 +1,125 @@
+// Package web serves the console: pages that hold no data, and an API in JSON that the pages ask. Each request
+// runs in a session of package engine, so what somebody may ask, see and spend is decided there. This package
+// keeps to HTTP: who asks, from where, and in which form.
+//
+// Analysts log in with the password that they have over the wire, the curator with a key that is good once. For an
+// analyst nothing depends on private rows but answers, which the engine holds: she gets no progress, no times
+// and no byte of a reply before its statement has ended.
+package web
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"dpsql/engine"
+	"dpsql/internal/scram"
+)
+
+// Config says what a console serves, and to whom.
+type Config struct {
+	Database *engine.DB
+	Name     string       // of the database, as pages have it
+	File     string       // of the database: uploads are kept beside it
+	Log      *slog.Logger // nil logs nothing
+	// Certificate returns the certificate to show to the next client. nil offers no TLS.
+	Certificate func() (*tls.Certificate, error)
+	Hosts       []string        // names by which pages may be asked for, beside localhost, the certificate's and any address
+	Failures    *scram.Failures // of logins, those of the wire too; nil makes its own
+	Upload      int64           // bytes that a file may have; 1 GiB if 0
+	KeyUsed     func()          // called when the key was used, or has expired; may be nil
+}
+
+const (
+	longestHeader = 16 << 10
+	longestBody   = 1 << 20
+	sendTime      = 10 * time.Second // for headers, and for a body that is not uploaded
+	takeTime      = 30 * time.Second // to take a reply
+	idleTime      = time.Minute      // of a connection between requests
+	connections   = 1000             // the most at a time
+)
+
+// Server is a console. It serves any number of listeners.
+type Server struct {
+	config      Config
+	log         *slog.Logger
+	pages       http.Handler
+	http        http.Server
+	sessions    sessions
+	key         key
+	derivations chan struct{} // holds a token for each password that is made into a key
+	draining    atomic.Bool
+	crowd       crowd
+	runs        runs
+}
+
+// New returns a console. It listens nowhere until Serve is called.
+func New(c Config) *Server {
+	s := &Server{config: c, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), derivations: make(chan struct{}, 2)}
+	s.config.Failures = cmp.Or(c.Failures, scram.NewFailures())
+	s.config.Upload = cmp.Or(c.Upload, 1<<30)
+	s.sessions = sessions{by: make(map[digest]*session), now: time.Now}
+	s.runs.ctx, s.runs.end = context.WithCancel(context.Background())
+	s.pages = s.handler()
+	quiet := slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)
+	s.http = http.Server{Handler: s.pages, MaxHeaderBytes: longestHeader, ReadHeaderTimeout: sendTime, IdleTimeout: idleTime,
+		ErrorLog: quiet, ConnState: s.crowd.note, Protocols: new(http.Protocols)}
+	s.http.Protocols.SetHTTP1(true)
+	if c.Certificate != nil {
+		s.http.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12,
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.Certificate() }}
+	}
+	s.removeUploads()
+	return s
+}
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.pages.ServeHTTP(w, r) }
+
+// Serve accepts connections until Shutdown, over TLS if there is a certificate. It closes the listener.
+func (s *Server) Serve(l net.Listener, overTLS bool) error {
+	if overTLS {
+		return s.http.ServeTLS(l, "", "")
+	}
+	return s.http.Serve(l)
+}
+
+// Shutdown ends the console. Requests may end until ctx does; then their statements are cancelled.
+func (s *Server) Shutdown(ctx context.Context) {
+	s.draining.Store(true)
+	if s.http.Shutdown(ctx) != nil {
+		s.http.Close()
+	}
+	s.runs.end()
+}
+
+// crowd holds the number of connections to connections: those that ask nothing make room, the longest first.
+type crowd struct {
+	mu    sync.Mutex
+	all   int
+	quiet []net.Conn
+}
+
+func (c *crowd) note(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.quiet = slices.DeleteFunc(c.quiet, func(other net.Conn) bool { return other == conn })
+	switch state {
+	case http.StateNew:
+		if c.all++; c.all > connections && len(c.quiet) > 0 {
+			c.quiet[0].Close()
+		}
+		c.quiet = append(c.quiet, conn)
+	case http.StateIdle:
+		c.quiet = append(c.quiet, conn)
+	case http.StateClosed, http.StateHijacked:
+		c.all--
+	}
+}
