@@ -36,6 +36,7 @@ func (s *Server) routes() map[string]*route {
 		"draft":    {method: post, curator: true, do: (*call).draft},
 		"check":    {method: post, curator: true, do: (*call).check},
 		"advise":   {method: post, curator: true, do: (*call).advise},
+		"export":   {method: post, curator: true, do: (*call).export},
 	}
 }
 

@@ -231,8 +231,8 @@ func (s *Server) removeUploads() {
 	folder := cmp.Or(filepath.Dir(s.config.File), ".")
 	all, _ := os.ReadDir(folder)
 	for _, f := range all {
-		if s.config.File != "" && f.Type().IsRegular() && strings.HasPrefix(f.Name(), filepath.Base(s.config.File)+uploads) {
-			os.Remove(filepath.Join(folder, f.Name()))
+		if s.config.File != "" && strings.HasPrefix(f.Name(), filepath.Base(s.config.File)+uploads) {
+			os.RemoveAll(filepath.Join(folder, f.Name()))
 		}
 	}
 }
@@ -356,6 +356,43 @@ func (c *call) advise() (any, error) {
 		}
 	}
 	return answerjson.Of(r), nil
+}
+
+// export replies with the file that an EXPORT RELEASE writes. It is written beside the database, in a folder of its own,
+// and removed.
+func (c *call) export() (any, error) {
+	var q question
+	if err := c.read(&q); err != nil {
+		return nil, err
+	}
+	s, p, args, err := c.prepare(&q)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp(filepath.Dir(c.config.File), filepath.Base(c.config.File)+uploads)
+	if err != nil {
+		return nil, sqlerr.New(sqlerr.IO, "there is no room for the page beside the database")
+	}
+	defer os.RemoveAll(folder)
+	s.SetDirectory(folder)
+	if _, err := s.ExecPrepared(c.ctx(), p, args); err != nil {
+		f := failed(err)
+		f.Failure.Error.Message = strings.ReplaceAll(f.Failure.Error.Message, folder+string(filepath.Separator), "")
+		return nil, f
+	}
+	written, err := filepath.Glob(filepath.Join(folder, "*.html"))
+	if err != nil || len(written) != 1 {
+		return nil, sqlerr.New(sqlerr.Invalid, "expected EXPORT RELEASE … TO a file's name that ends in .html")
+	}
+	text, err := os.ReadFile(written[0])
+	if err != nil {
+		return nil, sqlerr.New(sqlerr.IO, "the page cannot be read")
+	}
+	c.w.Header().Set("Content-Disposition", "attachment")
+	c.w.Header().Set("Content-Type", "application/octet-stream") // it is for a file, not for this origin
+	http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(10 * takeTime))
+	c.w.Write(text)
+	return nil, nil
 }
 
 // workloadName stands for a file that was kept for ADVISE.

@@ -469,6 +469,23 @@ func TestImport(t *testing.T) {
 	}
 }
 
+// TestExport: a page is made of releases, and only the reply has it.
+func TestExport(t *testing.T) {
+	h := open(t, nil)
+	p := h.curator()
+	status, text, r := p.send("POST", "/api/v1/export", "application/json", strings.NewReader(`{"sql":"EXPORT RELEASE r TO 'visits.html' WITH (title = 'Visits');"}`))
+	if status != 200 || !strings.Contains(text, "<title>Visits") || r.Header.Get("Content-Type") != "application/octet-stream" || r.Header.Get("Content-Disposition") != "attachment" {
+		t.Errorf("%d, %d bytes, %v", status, len(text), r.Header)
+	}
+	p.want(422, `"unknown"`)(p.post("export", object{"sql": "EXPORT RELEASE s TO 'visits.html'"}))
+	p.want(422, `"invalid"`)(p.post("export", object{"sql": "SHOW TABLES"}))
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(h.file), "*-upload-*")); len(left) > 0 {
+		t.Errorf("there are %v", left)
+	}
+	ana := h.ana()
+	ana.want(403, "for the curator")(ana.post("export", object{"sql": "EXPORT RELEASE r TO 'visits.html'"}))
+}
+
 // TestSlow: who is slow to ask holds nobody else up, and is cut off.
 func TestSlow(t *testing.T) {
 	h := open(t, nil)
