@@ -25,7 +25,8 @@ func clockRows() (file, server []string) {
 		[]string{`CREATE TABLE raw (t time, room text)`, insert, `INSERT INTO raw VALUES ('24:00', 'a')`}
 }
 
-// TestClock asks about a TIME: of rows in the file and on a server the same.
+// TestClock asks about a TIME: of rows in the file and on a server the same. What is asked of counts alone is
+// asked of the file, and with -long of the server too.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	file, server := clockRows()
@@ -39,6 +40,9 @@ func TestClock(t *testing.T) {
 			`date_trunc('minute', t) = '09:27'`: 1, `date_trunc('hour', t) >= TIME '17:00'`: 5, `TO_CHAR(t, 'HH24:MI') = '09:27'`: 1, `t > '12:00' AND room = 'a'`: 12,
 			`strftime('%H', t) = '09'`: 5, `CASE WHEN t < '12:00' THEN 'am' ELSE 'pm' END = 'am'`: 14, `COALESCE(t, '00:00') = '00:00'`: 1, `t = time('08:00')`: 1,
 		})
+		if strings.HasSuffix(t.Name(), "/server") && !*long {
+			return
+		}
 		for text, want := range map[string]string{
 			`SELECT EXTRACT(HOUR FROM t) AS h, COUNT(*) FROM rows WHERE t < '11:00' GROUP BY 1 HAVING COUNT(*) > 0 ORDER BY 1`:  "[[8 1] [9 5] [10 4]]",
 			`SELECT date_trunc('hour', t) AS h, COUNT(*) FROM rows WHERE t < '11:00' GROUP BY 1 HAVING COUNT(*) > 0 ORDER BY 1`: "[[08:00:00 1] [09:00:00 5] [10:00:00 4]]",
