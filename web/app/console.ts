@@ -71,8 +71,11 @@ async function login() {
     message.textContent = await enter({ user: user.value, password: password.value });
     if (message.textContent === "") box.close();
   });
+  const closes = ({ data }: MessageEvent) => data !== "token?" && box.close();
+  tabs.addEventListener("message", closes);
   state("login");
   await open(box);
+  tabs.removeEventListener("message", closes);
   state(before === "login" ? "loading" : before);
 }
 
