@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"database/sql/driver"
+	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -15,7 +16,8 @@ import (
 // list is an argument of several values.
 type list []any
 
-// CheckNamedValue takes an argument as a query.Value, a time.Time, or a list of these.
+// CheckNamedValue takes an argument as a query.Value, a time.Time, or a list of these. A
+// time.Duration is an interval.
 func (c *conn) CheckNamedValue(nv *driver.NamedValue) error {
 	value, err := argument(nv.Value)
 	if items := sliceOf(nv.Value); err == errNone && items.IsValid() {
@@ -36,8 +38,15 @@ func (c *conn) CheckNamedValue(nv *driver.NamedValue) error {
 
 // argument returns what a Go value is as an argument. Errors: errNone, and those of a driver.Valuer.
 func argument(v any) (any, error) {
-	if v, ok := v.(query.Value); ok {
-		return v, nil
+	switch x := v.(type) {
+	case query.Value:
+		return x, nil
+	case time.Duration:
+		if x%time.Second != 0 {
+			return nil, errNone
+		}
+		const day = 24 * time.Hour
+		return query.Text(fmt.Sprintf("%d days %d seconds", x/day, x%day/time.Second)), nil
 	}
 	plain, err := driver.DefaultParameterConverter.ConvertValue(v)
 	if err != nil {
@@ -78,7 +87,7 @@ func unusable(nv *driver.NamedValue, err error) error {
 		return sqlerr.New(sqlerr.Invalid, "argument %d of type %T: %v", nv.Ordinal, nv.Value, err).Because(err)
 	}
 	return sqlerr.New(sqlerr.Invalid, "argument %d has type %T, which no column holds", nv.Ordinal, nv.Value).
-		WithHint("pass a number, a string, a bool, a time.Time, nil, or a slice of these")
+		WithHint("pass a number, a string, a bool, a time.Time, a time.Duration of whole seconds for $1::interval, nil, or a slice of these")
 }
 
 // fill returns a statement given its arguments, and the values with which it then runs.

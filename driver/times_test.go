@@ -83,6 +83,9 @@ func TestTimesAsArguments(t *testing.T) {
 		{`seen < ?`, []any{late}, 3*72 - 4},
 		{`seen::date = ?`, []any{early}, 72},
 		{`clock < ?`, []any{early}, 2 * 12},
+		{`day >= '2023-01-05'::date - ?::interval`, []any{48 * time.Hour}, 816},
+		{`day >= '2023-01-01'::date - ?::interval`, []any{-48 * time.Hour}, 816},
+		{`seen < '2023-01-03'::timestamp - ?::interval`, []any{90 * time.Minute}, 140},
 	} {
 		var n int64
 		err := db.QueryRow(`SELECT COUNT(*) FROM visits WHERE `+test.where, test.args...).Scan(&n)
@@ -94,6 +97,11 @@ func TestTimesAsArguments(t *testing.T) {
 	err := db.QueryRow(`SELECT COUNT(*) FROM visits WHERE minutes = ?`, day).Scan(&n)
 	if sqlerr.CodeOf(err) != sqlerr.Invalid || !strings.Contains(err.Error(), "argument 1 is a time.Time") {
 		t.Errorf("a time beside a number: %v", err)
+	}
+	for _, duration := range []time.Duration{time.Hour, 1500 * time.Millisecond} {
+		if err := db.QueryRow(`SELECT COUNT(*) FROM visits WHERE minutes < ?`, duration).Scan(&n); err == nil {
+			t.Errorf("%v beside a number is taken", duration)
+		}
 	}
 }
 

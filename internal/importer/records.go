@@ -24,8 +24,8 @@ type records struct {
 	err   error    // in its place
 
 	comments, below, empty int    // records that were left out: lines with #, below the rows, and hollow ones
-	totals, last           int    // rows that may be sums of others: all, and those at the end
-	among                  int    // hollow records among and behind those at the end
+	totals, last           int    // rows that may be sums of others: all, and those at the end, with the hollow ones there
+	inner                  int    // the totals before those at the end
 	word                   string // what the last of them is named, of totalWords
 }
 
@@ -52,7 +52,7 @@ func (r *records) header() ([]string, error) {
 		return nil, err
 	}
 	names := cleaned(fields)
-	r.totals, r.last = 0, 0 // they may be named so
+	r.totals, r.last, r.inner = 0, 0, 0 // they may be named so
 	first, err := r.next(context.Background())
 	for err == nil && len(first) < len(names) && strings.HasPrefix(first[0], "#") {
 		r.comments++
@@ -103,7 +103,7 @@ func (r *records) next(ctx context.Context) ([]string, error) {
 	if word := totalOf(fields); word != "" {
 		r.totals, r.last, r.word = r.totals+1, r.last+1, word
 	} else {
-		r.last, r.among = 0, 0
+		r.last, r.inner = 0, r.totals
 	}
 	r.end, _ = r.csv.FieldPos(len(fields) - 1)
 	r.end += strings.Count(fields[len(fields)-1], "\n")
@@ -121,7 +121,7 @@ func (r *records) aside(fields []string) error {
 	switch {
 	case r.hollow(fields):
 		if r.empty++; r.last > 0 {
-			r.among++
+			r.last++
 		}
 		return nil
 	case strings.HasPrefix(fields[0], "#"):
@@ -225,9 +225,9 @@ func (r *records) note() {
 	if r.totals > 0 {
 		text := plural(r.totals, "row") + " of `" + r.word + "`, which may add up others"
 		if r.last > 0 {
-			text += fmt.Sprintf(": --skip-last %d leaves out what is at the end", r.last+r.among+r.below)
+			text += fmt.Sprintf(": --skip-last %d leaves out what is at the end", r.last+r.below)
 		}
-		if r.totals > r.last {
+		if r.inner > 0 {
 			text += "; CREATE VIEW … WHERE leaves out the others"
 		}
 		r.file.notes = append(r.file.notes, text)

@@ -348,23 +348,17 @@ func (m maker) step(c *Call) (value, next func(x Expr) Expr, within string) {
 	if !ok {
 		text, ok = textOf(by)
 	}
-	n, word, _ := strings.Cut(strings.TrimSpace(text), " ")
-	count, err := strconv.Atoi(n)
-	unit, known := units[unitOf(strings.TrimSpace(word))]
-	if !ok || err != nil || !known || count < 1 || count > maxCount {
+	parts, days, known := modifiers(text, false)
+	if !ok || !known || len(parts) == 0 || slices.ContainsFunc(parts, func(part string) bool { return part[0] == '-' }) {
 		m.refuse(c.Pos(), "this step of generate_series",
 			"it is a whole number, or a text such as '1 month' with a number and a unit")
 	}
 	at := func(x Expr, modifiers ...Expr) Expr { return m.call("datetime", append([]Expr{x}, modifiers...)...) }
-	if unit.day && !isMoment(c.Args[0]) && !isMoment(c.Args[1]) {
+	if days && !isMoment(c.Args[0]) && !isMoment(c.Args[1]) {
 		at = m.day
 	}
-	step := []Expr{m.text("+" + strconv.Itoa(count*unit.factor) + " " + unit.word)}
-	if unit.word == "months" {
-		step = append(step, m.text("floor"))
-	}
 	value = func(x Expr) Expr { return at(m.again(x)) }
-	return value, func(x Expr) Expr { return at(x, step...) }, "<="
+	return value, func(x Expr) Expr { return at(x, m.texts(parts)...) }, "<="
 }
 
 // isMoment reports whether an expression makes a value that has a time of day.

@@ -35,6 +35,10 @@ func (d *desugaring) form(e Expr) Expr {
 		return m.castOf(e)
 	case *AtZone:
 		return m.inZone(e.X, e.Zone)
+	case *Unary:
+		if m.extracted[Inside(e.X)] {
+			m.extracted[e] = true
+		}
 	case *Binary:
 		return m.operation(e)
 	case *In:
@@ -107,7 +111,7 @@ func (m maker) truth(x Expr) Expr {
 
 // operation desugars an operator.
 func (m maker) operation(e *Binary) Expr {
-	if strings.Contains("+-*/%", e.Op) && (m.keepsFractions(e.X) || m.keepsFractions(e.Y)) {
+	if strings.Contains("+-*/%", e.Op) && (m.extracted[Inside(e.X)] || m.extracted[Inside(e.Y)]) {
 		m.extracted[e] = true
 	}
 	switch {
@@ -119,7 +123,7 @@ func (m maker) operation(e *Binary) Expr {
 		m.replaces(e.Operator)
 	case e.Op == "~" || e.Op == "~*":
 		return m.pattern(e)
-	case e.Op == "*" && (isInterval(e.X) || isInterval(e.Y)):
+	case e.Op == "*" && (m.isInterval(e.X) || m.isInterval(e.Y)):
 		m.refuse(e.Operator, "a multiple of an interval", "write INTERVAL '3 days'; an argument is an interval itself: x - $1::interval, with '3 days'")
 	case e.Op == "+" || e.Op == "-":
 		if i, ok := m.interval(e.Y); ok {
@@ -138,15 +142,6 @@ func (m maker) operation(e *Binary) Expr {
 		return m.nullIfZero(e)
 	}
 	return e
-}
-
-// keepsFractions reports whether EXTRACT made an operand. Its quotients have fractions, as in PostgreSQL.
-func (m maker) keepsFractions(e Expr) bool {
-	e = Inside(e)
-	if u, ok := e.(*Unary); ok {
-		return m.keepsFractions(u.X)
-	}
-	return m.extracted[e]
 }
 
 // nullIfZero takes NULLIF out of x / NULLIF(y, 0). The result is the same, since a division by 0

@@ -222,13 +222,8 @@ func (m maker) interval(e Expr) (text string, ok bool) {
 	return strings.TrimSpace(l.Value + " " + i.Unit.Text), true
 }
 
-// isInterval reports whether an expression is an interval by its type.
-func isInterval(e Expr) bool {
-	e = Inside(e)
-	if c, ok := e.(*Cast); ok {
-		return UpperASCII(c.Type.Path[len(c.Type.Path)-1].Text) == "INTERVAL"
-	}
-	_, ok := e.(*Interval)
+func (m maker) isInterval(e Expr) bool {
+	_, ok := m.interval(e)
 	return ok
 }
 
@@ -240,14 +235,17 @@ func (m maker) shifted(e *Binary, x, of Expr, interval string) Expr {
 		m.refuse(of.Pos(), "this interval",
 			"write it as INTERVAL '3 days': whole numbers and units, from seconds to years, or hours and minutes as 12:30")
 	}
-	by := make([]Expr, len(parts))
-	for i, p := range parts {
-		by[i] = m.text(p)
-	}
 	if days && isDate(x) {
-		return m.day(x, by...)
+		return m.day(x, m.texts(parts)...)
 	}
-	return m.call("datetime", append([]Expr{x}, by...)...)
+	return m.call("datetime", append([]Expr{x}, m.texts(parts)...)...)
+}
+
+func (m maker) texts(all []string) (list []Expr) {
+	for _, s := range all {
+		list = append(list, m.text(s))
+	}
+	return list
 }
 
 // modifiers returns what '1 month 2 days' and '1 day -00:30:00' are to SQLite, and whether all units are
