@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"regexp"
 	"slices"
 	"strings"
@@ -97,6 +99,19 @@ func (db *DB) user(ctx context.Context, name string) (*catalog.User, error) {
 
 // Masked returns a statement as it may be shown and kept: without what may be a password.
 func Masked(text string) string { return syntax.Masked(text) }
+
+// Fingerprint returns the SHA-256 of a statement, for logs. Nothing that may be a password is in it: a hash could
+// be tried.
+func Fingerprint(text string) string {
+	if at := passwordMark.FindStringIndex(text); at != nil {
+		text = text[:at[1]]
+	}
+	sum := sha256.Sum256([]byte(Masked(text)))
+	return hex.EncodeToString(sum[:])
+}
+
+// passwordMark finds where a password may follow, in a statement that cannot be read as well.
+var passwordMark = regexp.MustCompile(`(?i)password|(?:create|alter)\s+(?:user|role)`)
 
 // current returns the public catalog as it is now, as far as the session may see it. Callers
 // must not change it.

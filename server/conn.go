@@ -3,14 +3,11 @@ package server
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"regexp"
 	"sync/atomic"
 	"time"
 
@@ -257,23 +254,10 @@ func (st *statement) query() bool { return st.asked != nil || st.prepared != nil
 // run often are prepared.
 func (st *statement) hash() string {
 	if st.fingerprint == "" {
-		st.fingerprint = fingerprint(st.text)
+		st.fingerprint = engine.Fingerprint(st.text)
 	}
 	return st.fingerprint
 }
-
-// fingerprint returns the SHA-256 of a statement, for the log. Nothing that may be a password
-// is in it: a hash could be tried.
-func fingerprint(text string) string {
-	if at := passwordMark.FindStringIndex(text); at != nil {
-		text = text[:at[1]]
-	}
-	sum := sha256.Sum256([]byte(engine.Masked(text)))
-	return hex.EncodeToString(sum[:])
-}
-
-// passwordMark finds where a password may follow, in a statement that cannot be read as well.
-var passwordMark = regexp.MustCompile(`(?i)password|(?:create|alter)\s+(?:user|role)`)
 
 // open adds a portal.
 func (c *conn) open(p *portal) {

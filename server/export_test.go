@@ -4,6 +4,3 @@ import "dpsql/internal/scram"
 
 // ForgetFailures forgets the logins that failed, so that the next ones do not wait.
 func (s *Server) ForgetFailures() { s.failures = scram.NewFailures() }
-
-// Fingerprint is what the log has of a statement's text.
-var Fingerprint = fingerprint

@@ -208,11 +208,11 @@ func TestLogin(t *testing.T) {
 func TestFingerprint(t *testing.T) {
 	for _, text := range []string{"CREATE USER a PASSWORD '%s'", "alter role a WITH PASSWORD '%s", "/* */ ALTER USER a '%s'", "EXPLAIN CREATE USER a PASSWORD '%s'",
 		"PREPARE p AS CREATE  USER a '%s'", "SELECT 1; CREATE USER a PASSWORD '%s'", "CREATE/**/USER a '%s'"} {
-		if server.Fingerprint(fmt.Sprintf(text, "one")) != server.Fingerprint(fmt.Sprintf(text, "two")) {
+		if engine.Fingerprint(fmt.Sprintf(text, "one")) != engine.Fingerprint(fmt.Sprintf(text, "two")) {
 			t.Errorf("%s: the hash depends on the password", text)
 		}
 	}
-	if server.Fingerprint("SELECT 1") == server.Fingerprint("SELECT 2") {
+	if engine.Fingerprint("SELECT 1") == engine.Fingerprint("SELECT 2") {
 		t.Error("two statements have one hash")
 	}
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -387,6 +388,7 @@ func (c *call) ask() (any, error) {
 		return nil, err
 	}
 	r, err := s.ExecPrepared(c.ctx(), p, args)
+	c.audit(q.SQL, r, err)
 	if sqlerr.CodeOf(err) == sqlerr.Budget {
 		return nil, c.dearer(&q, err)
 	}
@@ -394,6 +396,16 @@ func (c *call) ask() (any, error) {
 		return nil, err
 	}
 	return answerjson.Of(r), nil
+}
+
+// audit writes a statement to the log: who asked, a hash of the text, where the answer came from and its cost, never a value.
+func (c *call) audit(sql string, r *engine.Result, err error) {
+	how := new(engine.Answer)
+	if err == nil && r.Answer != nil {
+		how = r.Answer
+	}
+	c.log.Info("statement", "client", network(c.r), "user", c.session.user, "web", true, "sha256", engine.Fingerprint(sql),
+		"outcome", cmp.Or(string(sqlerr.CodeOf(err)), "ok"), "via", how.Via, "epsilon", how.Cost.Epsilon, "rho", how.Cost.Rho)
 }
 
 // dearer returns the error of a statement that cannot be paid for, with its price if more was to be agreed.

@@ -115,12 +115,13 @@ func outcome(r *engine.Result) any {
 }
 
 // carryOut runs the statement to its end.
-func (r *run) carryOut(ctx context.Context, s *engine.Session, p *engine.Prepared) {
+func (r *run) carryOut(ctx context.Context, s *engine.Session, p *engine.Prepared, audit func(*engine.Result, error)) {
 	defer r.cancel()
 	s.SetProgress(func(done, all int64) { r.change(int(100*done/max(all, 1)), nil) })
 	var reply any
 	err := sqlerr.Guard(func() error {
 		out, err := s.ExecPrepared(ctx, p, nil)
+		audit(out, err)
 		if err == nil {
 			reply = outcome(out)
 		}
@@ -145,7 +146,7 @@ func (c *call) run() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	go r.carryOut(ctx, s, p)
+	go r.carryOut(ctx, s, p, func(out *engine.Result, err error) { c.audit(q.SQL, out, err) })
 	return nil, c.stream(r)
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -466,6 +467,24 @@ func TestImport(t *testing.T) {
 	web.New(web.Config{Database: h.db, File: h.file})
 	if _, err := os.Stat(stale); err == nil {
 		t.Error("what a process left that was killed is kept")
+	}
+}
+
+// TestLog: each statement has a line, with a hash of its text and nothing else of it.
+func TestLog(t *testing.T) {
+	var log strings.Builder
+	h := open(t, func(c *web.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	ana := h.ana()
+	ana.post("ask", object{"sql": "SELECT COUNT(*) FROM visits"})
+	ana.post("ask", object{"sql": "SELECT COUNT(*) FROM visitz"})
+	got := log.String()
+	for _, want := range []string{"outcome=ok via=r epsilon=0 rho=0", "outcome=unknown", engine.Fingerprint("SELECT COUNT(*) FROM visits")} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the log has no %s: %s", want, got)
+		}
+	}
+	if strings.Contains(got, "visit") || strings.Contains(got, "s3cretive") {
+		t.Errorf("the log tells %s", got)
 	}
 }
 

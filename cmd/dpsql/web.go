@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -76,7 +77,11 @@ func (o *webOptions) serve(c web.Config) *shownConsole {
 	if a.Local() {
 		scheme, c.Certificate = "http://", nil
 	}
-	run := &shownConsole{url: scheme + o.listener.Addr().String() + "/", file: c.File + "-key", log: c.Log, renew: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+	at := o.listener.Addr().String()
+	if a.TCP.IP.IsUnspecified() {
+		at = net.JoinHostPort("localhost", strconv.Itoa(a.TCP.Port))
+	}
+	run := &shownConsole{url: scheme + at + "/", file: c.File + "-key", log: c.Log, renew: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	c.Hosts, c.Upload = o.hosts, o.upload
 	c.KeyUsed = func() {
 		select {
