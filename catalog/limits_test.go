@@ -187,3 +187,28 @@ func TestBuyAndSetLimitsRace(t *testing.T) {
 		return err
 	})
 }
+
+// TestAgreement: what was agreed bounds the purchases of a statement from all accounts together. What one of them took so far
+// counts once, and reserves of mechanisms count.
+func TestAgreement(t *testing.T) {
+	s := open(t, dbPath(t))
+	one, _ := declare(t, s, "raws")
+	agreed := &catalog.Agreement{Most: 20}
+	buy := func(account int64, taken, rho, prepaid accounting.Rho) error {
+		return s.Write(context.Background(), func(tx *catalog.Tx) error {
+			return tx.Buy(catalog.Buyer{Principal: catalog.Analyst, Taken: taken, Agreed: agreed}, catalog.Payment{Account: account, Action: "direct answer", Object: "raw", Rho: rho, Prepaid: prepaid})
+		})
+	}
+	wantCode(t, buy(one, 0, 21, 0), sqlerr.Budget)
+	wantCode(t, buy(one, 0, 10, 11), sqlerr.Budget)
+	for _, err := range []error{buy(one, 0, 10, 0), buy(one, 10, 3, 2), agreed.Check(one, 20), agreed.Check(one+1, 5)} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	wantCode(t, buy(one, 15, 6, 0), sqlerr.Budget)
+	wantCode(t, agreed.Check(one+1, 6), sqlerr.Budget)
+	if err := (*catalog.Agreement)(nil).Check(one, 1<<40); err != nil {
+		t.Error(err)
+	}
+}
