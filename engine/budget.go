@@ -19,10 +19,10 @@ import (
 // columnsOfList returns the columns of the list that a SHOW asks for.
 func columnsOfList(st *syntax.Show) []Column {
 	if st.What == syntax.Budget && st.For.Text != "" {
-		return columns("periods", "TEXT", "number", "INTEGER", "state", "TEXT", "epsilon", "DECIMAL", "epsilon left", "DECIMAL",
+		return released.Listed("periods", "TEXT", "number", "INTEGER", "state", "TEXT", "epsilon", "DECIMAL", "epsilon left", "DECIMAL",
 			"delta", "DECIMAL", "delta left", "DECIMAL", "rho", "DECIMAL", "rho left", "DECIMAL", "in words", "TEXT")
 	}
-	return listColumns(st.What)
+	return released.ListColumns(st.What)
 }
 
 // showPeriods shows the budget of each period of a table: a line for each range of periods of
@@ -33,7 +33,7 @@ func (s *Session) showPeriods(ctx context.Context, v *view.View, name syntax.Nam
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Columns: columnsOfList(&syntax.Show{What: syntax.Budget, For: name}), Brief: &Result{Columns: columns("periods", "TEXT", "number", "INTEGER", "state", "TEXT", "spent", "TEXT", "left", "TEXT")}}
+	r := &Result{Columns: columnsOfList(&syntax.Show{What: syntax.Budget, For: name}), Brief: &Result{Columns: released.Listed("periods", "TEXT", "number", "INTEGER", "state", "TEXT", "spent", "TEXT", "left", "TEXT")}}
 	a, ok := v.Accounts[t.Account]
 	if !ok { // a file that was exported has no budgets
 		return r, nil

@@ -59,7 +59,7 @@ func (s *Session) outlook(ctx context.Context, st *syntax.ExplainCreate, v *view
 }
 
 func advisedColumns() []Column {
-	return columns("table", "TEXT", "proposal", "TEXT", "part", "TEXT", "sql", "TEXT", "margin", "REAL", "least", "REAL", "most", "REAL", "note", "TEXT")
+	return released.Listed("table", "TEXT", "proposal", "TEXT", "part", "TEXT", "sql", "TEXT", "margin", "REAL", "least", "REAL", "most", "REAL", "note", "TEXT")
 }
 
 // advise says which releases would serve a workload: for each table the proposals, the best first,
@@ -73,7 +73,7 @@ func (s *Session) advise(ctx context.Context, st *syntax.Advise, v *view.View) (
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Columns: advisedColumns(), Brief: &Result{Columns: texts("proposal", "statement", "margin", "note")}}
+	out := &Result{Columns: advisedColumns(), Brief: &Result{Columns: released.Texts("proposal", "statement", "margin", "note")}}
 	for _, a := range all {
 		for i := range a.Proposals {
 			p := &a.Proposals[i]

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"dpsql/catalog"
 	"dpsql/engine"
@@ -46,7 +47,8 @@ func pageOf(t *testing.T, db *engine.DB) *page.Desk {
 			if err != nil {
 				return err
 			}
-			p.Releases = append(p.Releases, page.Release{Name: r.Name, Table: r.Table, Using: r.Using, Columns: r.Columns, MaxSupport: r.MaxSupport, About: r.Params})
+			p.Releases = append(p.Releases, page.Release{Name: r.Name, Table: r.Table, Using: r.Using, Columns: r.Columns, MaxSupport: r.MaxSupport, About: r.Params,
+				Epsilon: r.Epsilon.String(), Delta: r.Delta.String(), Created: r.CreatedAt.Format(time.RFC3339)})
 			payloads = append(payloads, payload)
 		}
 		return nil
@@ -127,9 +129,10 @@ func asksAlike(t *testing.T, what string, number int, desk *page.Desk, db *engin
 		t.Fatal(err)
 	}
 	answered, refused, others := 0, 0, 0
-	for i, record := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"+parting+"\n") {
+	lists := []string{`SHOW TABLES`, `SHOW RELEASES`, `SHOW RELEASES FULL`, `SHOW SETTINGS`}
+	for i, record := range append(lists, strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"+parting+"\n")...) {
 		statement, _, _ := strings.Cut(record, "\n"+mark)
-		if !*long && i%3 != number%3 { // pages in a row are asked different ones
+		if !*long && i >= len(lists) && i%3 != number%3 { // pages in a row are asked different ones
 			continue
 		}
 		if p, err := engine.Prepare(statement); err != nil || len(p.Parameters()) > 0 || !isQuery.MatchString(statement) || clocked.MatchString(statement) {
@@ -159,5 +162,5 @@ func asksAlike(t *testing.T, what string, number int, desk *page.Desk, db *engin
 	}
 }
 
-// isQuery reports whether a statement is a query.
-var isQuery = regexp.MustCompile(`(?is)^(\s|\(|--[^\n]*\n|/\*.*?\*/)*(EXPLAIN\s+(FULL\s+)?)?(\(\s*)?(SELECT|WITH|VALUES)\b`)
+// isQuery reports whether a statement is a query, or a list that pages have.
+var isQuery = regexp.MustCompile(`(?is)^(\s|\(|--[^\n]*\n|/\*.*?\*/)*((EXPLAIN\s+(FULL\s+)?)?(\(\s*)?(SELECT|WITH|VALUES)|DESCRIBE|SHOW\s+(TABLES|RELEASES|SETTINGS))\b`)

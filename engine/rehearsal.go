@@ -784,8 +784,8 @@ func (r *Rehearsal) Outside(in *catalog.Source, t catalog.Table) *declare.Outsid
 // remain. Its warnings list what is unknown. A statement that would be free costs 0, and
 // equal queries cost once. The Total of the rows is what all accounts would spend.
 func (r *Rehearsal) Total() *Result {
-	out := &Result{Columns: columns("table", "TEXT", "account", "TEXT", "unit", "TEXT", "left", "DECIMAL", "this script", "DECIMAL", "left then", "DECIMAL", "in words", "TEXT"),
-		Brief: &Result{Columns: texts("table", "account", "this script", "left then", "in words")}, Total: map[string]float64{"epsilon": 0, "delta": 0, "rho": 0}}
+	out := &Result{Columns: released.Listed("table", "TEXT", "account", "TEXT", "unit", "TEXT", "left", "DECIMAL", "this script", "DECIMAL", "left then", "DECIMAL", "in words", "TEXT"),
+		Brief: &Result{Columns: released.Texts("table", "account", "this script", "left then", "in words")}, Total: map[string]float64{"epsilon": 0, "delta": 0, "rho": 0}}
 	for _, tables := range byAccount(r.charged()) {
 		a, ok := r.view.Accounts[tables[0].Account]
 		if !ok {

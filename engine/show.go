@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"dpsql/accounting"
 	"dpsql/catalog"
@@ -45,7 +44,7 @@ func (s *Session) show(ctx context.Context, st *syntax.Show) (*Result, error) {
 
 func (s *Session) list(ctx context.Context, st *syntax.Show) (*Result, error) {
 	if st.What == syntax.Settings {
-		return s.showSettings(), nil
+		return released.ShowSettings(s.settings), nil
 	}
 	if err := s.mayList(st); err != nil {
 		return nil, err
@@ -100,90 +99,27 @@ func (s *Session) mayList(st *syntax.Show) error {
 	return s.curatorOnly("see the " + string(st.What))
 }
 
-// columns returns columns from pairs of a name and a type.
-func columns(namesAndTypes ...string) []Column {
-	var all []Column
-	for i := 0; i < len(namesAndTypes); i += 2 {
-		all = append(all, released.ColumnOf(namesAndTypes[i], namesAndTypes[i+1]))
-	}
-	return all
-}
-
-// texts returns columns of type TEXT.
-func texts(names ...string) []Column {
-	columns := make([]Column, len(names))
-	for i, n := range names {
-		columns[i] = released.ColumnOf(n, "TEXT")
-	}
-	return columns
-}
-
-// listColumns returns the columns of a list of SHOW.
-func listColumns(what syntax.Topic) []Column {
-	switch what {
-	case syntax.Settings:
-		return texts("setting", "value")
-	case syntax.Tables:
-		return columns("table", "TEXT", "kind", "TEXT", "columns", "INTEGER", "universe", "", "unit", "TEXT", "rows", "INTEGER", "margin", "INTEGER", "source", "TEXT", "limits", "TEXT")
-	case syntax.Releases:
-		return columns("release", "TEXT", "table", "TEXT", "columns", "TEXT", "method", "TEXT", "epsilon", "DECIMAL", "delta", "DECIMAL", "max_support", "INTEGER", "bytes", "INTEGER", "created", "TEXT", "periods", "TEXT")
-	case syntax.Mechanisms:
-		return columns("mechanism", "TEXT", "table", "TEXT", "columns", "TEXT", "epsilon", "DECIMAL", "runs", "TEXT", "comparisons", "TEXT", "max_support", "INTEGER", "prior", "TEXT", "within", "INTEGER", "guaranteed alpha", "REAL", "paper's alpha", "REAL", "created", "TEXT")
-	case syntax.Budget:
-		return columns("table", "TEXT", "account", "TEXT", "unit", "TEXT", "total", "DECIMAL", "spent", "DECIMAL", "left", "DECIMAL", "in words", "TEXT")
-	case syntax.Ledger:
-		return columns("seq", "INTEGER", "at", "TEXT", "rows of", "TEXT", "account", "TEXT", "action", "TEXT", "object", "TEXT", "epsilon", "DECIMAL", "delta", "DECIMAL", "rho", "DECIMAL", "hash", "TEXT", "periods", "TEXT")
-	case syntax.Users:
-		return columns("user", "TEXT", "tables", "INTEGER", "created", "TEXT")
-	case syntax.Grants:
-		return columns("user", "TEXT", "table", "TEXT", "rho", "DECIMAL", "charge", "DECIMAL", "spent", "DECIMAL", "left", "DECIMAL", "granted", "TEXT")
-	case syntax.Sources:
-		return columns("source", "TEXT", "kind", "TEXT", "dsn_env", "TEXT", "timeout", "TEXT", "tables", "INTEGER", "created", "TEXT")
-	}
-	return nil
-}
-
-// describedColumns returns the columns of DESCRIBE.
-func describedColumns() []Column {
-	return columns("column", "TEXT", "type", "TEXT", "domain", "TEXT", "size", "INTEGER", "unit", "TEXT", "source", "TEXT", "limits", "TEXT")
-}
-
-func (s *Session) showSettings() *Result {
-	r := &Result{Columns: listColumns(syntax.Settings)}
-	for _, name := range SettingNames {
-		r.Rows = append(r.Rows, []any{name, s.settings.Get(name)})
-	}
-	return r
-}
-
 // showTables lists the tables. The number of rows of a private table is the noisy one,
 // with its margin at the confidence. It is NULL until it is bought.
 func showTables(v *view.View, confidence float64) (*Result, error) {
-	r := &Result{Columns: listColumns(syntax.Tables)}
-	universes := &r.Columns[3]
-	universes.Type = "INTEGER" // as long as all are numbers
+	var all []released.ShownTable
 	for _, t := range v.Tables {
-		size := "infinite"
-		if n := t.Universe.Size(); n != nil {
-			size = n.String()
-		}
-		if _, isText := universes.Value(size).(string); isText {
-			universes.Type = "TEXT"
-		}
-		var rows, margin any
+		shown := shownTable(v, t)
 		if t.NHat != nil {
 			bound, err := pay.RowCountBound(*t.NHat, 1-confidence)
 			if err != nil {
 				return nil, err
 			}
-			rows, margin = t.NHat.Value, bound
+			shown.Rows, shown.Margin = t.NHat.Value, bound
 		}
-		r.Rows = append(r.Rows, []any{t.Name, "private", int64(len(t.Columns)), size, t.UnitText(), rows, margin, placeOf(t), textOrNull(v.LimitsText(t))})
+		all = append(all, shown)
 	}
-	for _, p := range v.Publics {
-		r.Rows = append(r.Rows, []any{p, "public", nil, nil, nil, nil, nil, p, nil})
-	}
-	return r, nil
+	return released.ShowTables(all, v.Publics), nil
+}
+
+// shownTable returns a table as lists have it.
+func shownTable(v *view.View, t *view.Table) released.ShownTable {
+	return released.ShownTable{Name: t.Name, Universe: t.Universe, Unit: t.UnitText(), Source: placeOf(t), Limits: v.LimitsText(t)}
 }
 
 // placeOf returns the place of a table's rows, NULL where there are none. Users are not told.
@@ -219,73 +155,17 @@ func (s *Session) describe(ctx context.Context, st *syntax.Describe) (*Result, e
 }
 
 func describe(v *view.View, t *view.Table, full bool) *Result {
-	r := &Result{Columns: describedColumns(),
-		Brief: &Result{Columns: columns("column", "TEXT", "type", "TEXT", "domain", "TEXT", "size", "INTEGER", "unit", "TEXT")}}
-	limits := v.LimitsText(t)
-	if limits != "" {
-		r.Brief.Columns = append(r.Brief.Columns, released.ColumnOf("limits", "TEXT"))
-	}
-	for i, c := range t.Columns {
-		row := []any{c.Name, c.TypeName(), strings.TrimSpace("any text or NULL " + c.DomainText()), nil, t.UnitText(), placeOf(t), textOrNull(limits)}
+	return shownTable(v, t).Describe(full, func(i int) []string {
 		lists := slices.Clone(t.Lists[i])
 		for _, name := range v.Names(kind.WithTexts(v.Releases, &t.Table, i)) {
-			if !slices.Contains(lists, name) {
-				lists = append(lists, name)
-			}
+			lists = released.AppendNew(lists, name)
 		}
-		if lists != nil {
-			row[2] = fmt.Sprint(row[2], ", keys in ", strings.Join(lists, ", "))
-		}
-		brief := slices.Clone(row[:5])
-		if c.Domain.Finite() {
-			row[2], row[3] = c.DomainText(), int64(c.Domain.Size())
-			brief[2], brief[3] = briefDomain(c.DomainText()), row[3]
-		}
-		if limits != "" {
-			brief = append(brief, limits)
-		}
-		r.Rows, r.Brief.Rows = append(r.Rows, row), append(r.Brief.Rows, brief)
-	}
-	if full {
-		r.Brief = nil
-	}
-	return r
+		return lists
+	})
 }
-
-// briefDomain shortens IN ('a', 'b', …) to its first values and the number of the others.
-func briefDomain(domain string) string {
-	list, isList := strings.CutPrefix(domain, "IN (")
-	end := strings.LastIndexByte(list, ')')
-	if !isList || end < 0 || utf8.RuneCountInString(domain) <= briefWidth {
-		return domain
-	}
-	var values []string
-	from, quoted := 0, false
-	for i := range end {
-		if list[i] == '\'' {
-			quoted = !quoted
-		}
-		if !quoted && strings.HasPrefix(list[i:end], ", ") {
-			values, from = append(values, list[from:i]), i+2
-		}
-	}
-	values = append(values, list[from:end])
-	shown, n := values[0], 1
-	for n < len(values) && utf8.RuneCountInString(shown+values[n]) < briefWidth-len("IN (, , +1,000)") {
-		shown, n = shown+", "+values[n], n+1
-	}
-	if n < len(values) {
-		shown += ", +" + released.Counts(float64(len(values)-n))
-	}
-	return "IN (" + shown + list[end:]
-}
-
-// briefWidth is how many characters a domain has in a list for people.
-const briefWidth = 44
 
 func showReleases(v *view.View) *Result {
-	r := &Result{Columns: listColumns(syntax.Releases),
-		Brief: &Result{Columns: texts("release", "table", "columns", "method", "cost")}}
+	r := released.ShowReleases()
 	for i := range v.Releases {
 		rel := &v.Releases[i]
 		var support any // NULL where there is no bound
@@ -298,12 +178,9 @@ func showReleases(v *view.View) *Result {
 		if t.HasPeriods() {
 			span = t.Partition.Text(rel.Span)
 		}
-		r.Rows = append(r.Rows, []any{rel.Name, rel.Table, over, made.Whole,
-			rel.Epsilon.String(), rel.Delta.String(), support, rel.Size, rel.CreatedAt.Format(time.RFC3339), span})
-		if rel.Template == 0 {
-			r.Brief.Rows = append(r.Brief.Rows, []any{rel.Name, rel.Table, released.BriefList(over), made.Brief,
-				briefAmount(accounting.Amount{Epsilon: rel.Epsilon, Delta: rel.Delta})})
-		}
+		shown := released.ShownRelease{Name: rel.Name, Table: rel.Table, Columns: over, Made: made, Epsilon: rel.Epsilon.String(), Delta: rel.Delta.String(),
+			Support: support, Size: rel.Size, Created: rel.CreatedAt.Format(time.RFC3339), Span: span}
+		shown.Show(r, rel.Template == 0)
 	}
 	for i := range v.Templates {
 		m := &v.Templates[i]
@@ -311,10 +188,7 @@ func showReleases(v *view.View) *Result {
 		r.Rows = append(r.Rows, []any{m.Name, m.Table, over, m.Using + ", each period", nil, nil, nil, nil, m.CreatedAt.Format(time.RFC3339), parts.whole})
 		r.Brief.Rows = append(r.Brief.Rows, []any{m.Name, m.Table, released.BriefList(over), m.Using + ", " + parts.brief, parts.cost})
 	}
-	byName := func(a, b []any) int { return strings.Compare(a[0].(string), b[0].(string)) }
-	slices.SortStableFunc(r.Rows, byName)
-	slices.SortStableFunc(r.Brief.Rows, byName)
-	return r
+	return r.ByName()
 }
 
 // partsOf says which parts a release of each period has.
@@ -346,8 +220,8 @@ func showParts(v *view.View, m *catalog.Template) (p partsOf) {
 }
 
 func showMechanisms(v *view.View) (*Result, error) {
-	r := &Result{Columns: listColumns(syntax.Mechanisms),
-		Brief: &Result{Columns: columns("mechanism", "TEXT", "table", "TEXT", "columns", "TEXT", "epsilon", "TEXT", "runs", "TEXT", "comparisons", "TEXT", "prior", "TEXT", "within", "INTEGER")}}
+	r := &Result{Columns: released.ListColumns(syntax.Mechanisms),
+		Brief: &Result{Columns: released.Listed("mechanism", "TEXT", "table", "TEXT", "columns", "TEXT", "epsilon", "TEXT", "runs", "TEXT", "comparisons", "TEXT", "prior", "TEXT", "within", "INTEGER")}}
 	for i := range v.Mechanisms {
 		m := &v.Mechanisms[i]
 		p, err := kind.ReadMechanism(m)
@@ -384,7 +258,7 @@ func paperAlpha(m *catalog.Mechanism, p smw.Params, a view.Account) float64 {
 // showBudget shows the two accounts of each table's rows, and describes the remaining
 // budget in words. Tables of the same rows share a line.
 func (db *DB) showBudget(v *view.View, s Settings) *Result {
-	r := &Result{Columns: listColumns(syntax.Budget), Brief: &Result{Columns: texts("table", "account", "total", "left", "in words")}}
+	r := &Result{Columns: released.ListColumns(syntax.Budget), Brief: &Result{Columns: released.Texts("table", "account", "total", "left", "in words")}}
 	for _, tables := range byAccount(v.Tables) {
 		a, ok := v.Accounts[tables[0].Account]
 		if !ok {
@@ -424,7 +298,7 @@ func periodsHint(tables []*view.Table) string {
 // showQuotas shows a user what she may take through each table. What an account has left,
 // others spend from too: she is told only whether it is less than her quota.
 func (db *DB) showQuotas(v *view.View, s Settings) *Result {
-	r := &Result{Columns: listColumns(syntax.Budget), Brief: &Result{Columns: texts("table", "account", "total", "left", "in words")}}
+	r := &Result{Columns: released.ListColumns(syntax.Budget), Brief: &Result{Columns: released.Texts("table", "account", "total", "left", "in words")}}
 	for _, t := range v.Tables {
 		g, words := t.Grant, "nothing may be bought"
 		if g.Quota.Rho > 0 {
@@ -510,8 +384,8 @@ func (db *DB) answersLeft(a view.Account, tables []*view.Table, s Settings) stri
 // showLedger verifies the chain and lists every line, oldest first. For people who are curators, a cost
 // says whether it waits for its statement or has served it.
 func (s *Session) showLedger(ctx context.Context) (*Result, error) {
-	r := &Result{Columns: listColumns(syntax.Ledger),
-		Brief: &Result{Columns: columns("seq", "INTEGER", "at", "TEXT", "rows of", "TEXT", "action", "TEXT", "object", "TEXT")}}
+	r := &Result{Columns: released.ListColumns(syntax.Ledger),
+		Brief: &Result{Columns: released.Listed("seq", "INTEGER", "at", "TEXT", "rows of", "TEXT", "action", "TEXT", "object", "TEXT")}}
 	return r, s.db.store.Read(ctx, func(tx *catalog.Tx) error {
 		if err := tx.VerifyLedger(); err != nil {
 			return err
@@ -582,7 +456,7 @@ func amountText[T accounting.Epsilon | accounting.Delta | accounting.Rho](a T) a
 }
 
 func showSources(v *view.View) *Result {
-	r := &Result{Columns: listColumns(syntax.Sources)}
+	r := &Result{Columns: released.ListColumns(syntax.Sources)}
 	for _, s := range v.Sources {
 		var timeout any
 		if s.Timeout > 0 {

@@ -107,7 +107,7 @@ func (s *Session) describeStatement(ctx context.Context, p *Prepared, args []que
 		if err == nil {
 			_, err = v.Table(st.Table.Text, st.Table.Position)
 		}
-		return description{columns: describedColumns()}, err
+		return description{columns: released.DescribedColumns()}, err
 	case *syntax.ExplainCreate:
 		return explained(d, s.curatorOnly("explain a declaration"))
 	case *syntax.Advise:

@@ -11,6 +11,7 @@ import (
 
 	"dpsql/catalog"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/internal/scram"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -168,7 +169,7 @@ func (s *Session) showUsers(ctx context.Context, st *syntax.Show) (*Result, erro
 }
 
 func listUsers(users []catalog.User, grants []catalog.Grant) *Result {
-	r := &Result{Columns: listColumns(syntax.Users)}
+	r := &Result{Columns: released.ListColumns(syntax.Users)}
 	for _, u := range users {
 		tables := int64(0)
 		for _, g := range grants {
@@ -183,7 +184,7 @@ func listUsers(users []catalog.User, grants []catalog.Grant) *Result {
 
 // listGrants lists grants by user and table.
 func listGrants(users []catalog.User, grants []catalog.Grant, tables []catalog.Table) *Result {
-	r := &Result{Columns: listColumns(syntax.Grants), Brief: &Result{Columns: texts("user", "table", "rho", "charge", "left")}}
+	r := &Result{Columns: released.ListColumns(syntax.Grants), Brief: &Result{Columns: released.Texts("user", "table", "rho", "charge", "left")}}
 	for _, u := range users {
 		for _, t := range tables {
 			i := slices.IndexFunc(grants, func(g catalog.Grant) bool { return g.UserID == u.ID && g.TableID == t.ID })
@@ -204,7 +205,7 @@ const mostPurchases = 500
 // Purchases lists what the session's user bought, the last first: when, about which table or by which mechanism, what, and
 // for how much. Others' purchases are the curator's to see. Nobody has any but a user.
 func (s *Session) Purchases(ctx context.Context) (*Result, error) {
-	r := &Result{Columns: columns("at", "TEXT", "object", "TEXT", "action", "TEXT", "rho", "DECIMAL")}
+	r := &Result{Columns: released.Listed("at", "TEXT", "object", "TEXT", "action", "TEXT", "rho", "DECIMAL")}
 	if s.by.err != nil || s.by.id == 0 {
 		return r, s.by.err
 	}

@@ -36,6 +36,7 @@ type table struct {
 type opened struct {
 	released.Release
 	answers released.Answers
+	shown   released.ShownRelease
 }
 
 // Open returns a Desk. payloads are those of the releases, in their order. Errors: Corrupt, Unsupported.
@@ -69,7 +70,7 @@ func Open(p Picture, payloads [][]byte) (*Desk, error) {
 			return nil, err
 		}
 		t.releases = append(t.releases, opened{released.Release{Kind: kind, Name: r.Name, Columns: r.Columns, MaxSupport: r.MaxSupport,
-			Load: func(context.Context) (released.Answers, error) { return a, nil }}, a})
+			Load: func(context.Context) (released.Answers, error) { return a, nil }}, a, r.shown(t, kind, len(payloads[i]))})
 	}
 	return d, nil
 }
@@ -108,7 +109,7 @@ func (d *Desk) Ask(ctx context.Context, text string) (*released.Result, error) {
 		return &released.Result{}, d.set(set.Name, set.Value)
 	}
 	if read.Query == nil {
-		return nil, errNoRows
+		return d.list(read.Statement)
 	}
 	defer func(session released.Settings) { d.settings = session }(d.settings)
 	for _, o := range read.Settings {
@@ -121,6 +122,70 @@ func (d *Desk) Ask(ctx context.Context, text string) (*released.Result, error) {
 		out.Answer.Warnings = out.Warnings
 	}
 	return out, err
+}
+
+// list answers SHOW and DESCRIBE.
+func (d *Desk) list(st syntax.Statement) (*released.Result, error) {
+	var out *released.Result
+	full := false
+	switch st := st.(type) {
+	case *syntax.Describe:
+		t := d.named(st.Table.Text)
+		if t == nil {
+			return nil, unknown(st.Table)
+		}
+		out, full = t.shown().Describe(st.Full, t.lists), st.Full
+	case *syntax.Show:
+		full = st.Full
+		switch st.What {
+		case syntax.Settings:
+			out = released.ShowSettings(d.settings)
+		case syntax.Tables:
+			var all []released.ShownTable
+			for _, t := range d.tables {
+				all = append(all, t.shown())
+			}
+			out = released.ShowTables(all, nil)
+		case syntax.Releases:
+			out = released.ShowReleases()
+			for _, t := range d.tables {
+				for _, r := range t.releases {
+					r.shown.Show(out, true)
+				}
+			}
+			out.ByName()
+		}
+	}
+	switch {
+	case out == nil:
+		return nil, errNoRows
+	case full:
+		out.Brief = nil
+	}
+	return out, nil
+}
+
+// shown returns the table as lists have it.
+func (t *table) shown() released.ShownTable {
+	return released.ShownTable{Name: t.Table.Name, Universe: t.universe, Unit: released.UnitText(t.Table.Unit, t.MaxRows)}
+}
+
+// lists returns the names of the releases with texts of a column without a domain.
+func (t *table) lists(column int) (names []string) {
+	for _, r := range t.releases {
+		if place := r.place(column); place >= 0 && !t.universe.Columns()[column].Domain.Finite() && r.shown.Made.Texts {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
+// place returns the place of a table's column in the release, -1 if it has none.
+func (r opened) place(column int) int {
+	if r.Columns == nil {
+		return column
+	}
+	return slices.Index(r.Columns, column)
 }
 
 // set changes a setting.
@@ -373,10 +438,7 @@ func (t *table) Evaluate(function string, rows [][]any) ([]any, error) {
 // Keys implements sqlfront.Listed by the texts that releases publish.
 func (t *table) Keys(column int) (keys []query.Value, lists []string, err error) {
 	for _, r := range t.releases {
-		place := column
-		if r.Columns != nil {
-			place = slices.Index(r.Columns, column)
-		}
+		place := r.place(column)
 		if place < 0 || t.universe.Columns()[column].Domain.Finite() {
 			continue
 		}

@@ -5,6 +5,7 @@ package page
 
 import (
 	"encoding/json"
+	"math"
 
 	"dpsql/internal/released"
 	"dpsql/query"
@@ -60,6 +61,16 @@ func opener(name string) (released.Opener, error) {
 		}
 	}
 	return nil, sqlerr.New(sqlerr.Unsupported, "a page has no releases of the kind %q", name)
+}
+
+// shown returns the release as lists have it.
+func (r Release) shown(t *table, kind released.Opener, size int) released.ShownRelease {
+	out := released.ShownRelease{Name: r.Name, Table: t.Table.Name, Columns: released.ColumnNames(t.universe.Columns(), r.Columns), Made: kind.Describe(r.About),
+		Epsilon: r.Epsilon, Delta: r.Delta, Size: int64(size), Created: r.Created}
+	if r.MaxSupport < math.MaxInt64 { // else there is no bound
+		out.Support = int64(r.MaxSupport)
+	}
+	return out
 }
 
 // universe returns the columns of a table.

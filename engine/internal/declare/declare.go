@@ -573,7 +573,7 @@ func addPrivate(ctx context.Context, tx *catalog.Tx, t catalog.Table, b budget, 
 		return "", err
 	}
 	if other != nil && !query.SameName(*other, t.Unit) {
-		return "", sqlerr.New(sqlerr.Invalid, "the budget of %s protects %s", t.Source, view.UnitText(*other, 0)).
+		return "", sqlerr.New(sqlerr.Invalid, "the budget of %s protects %s", t.Source, released.UnitText(*other, 0)).
 			WithHint("every table over these rows must be declared with the same unit")
 	}
 	if err := setPeriods(tx, a, &t, p, schema.Period, bases); err != nil {

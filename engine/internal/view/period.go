@@ -9,6 +9,7 @@ import (
 
 	"dpsql/catalog"
 	"dpsql/internal/period"
+	"dpsql/internal/released"
 	"dpsql/query"
 	"dpsql/sqlfront/syntax"
 )
@@ -28,9 +29,9 @@ func (t *Table) EachPeriod() string {
 // UnitText names, for people, what the budget of a table protects.
 func (t *Table) UnitText() string {
 	if !t.HasPeriods() {
-		return UnitText(t.Unit, t.MaxRows)
+		return released.UnitText(t.Unit, t.MaxRows)
 	}
-	return UnitText(t.Unit, t.MaxRows) + ", for " + t.EachPeriod()
+	return released.UnitText(t.Unit, t.MaxRows) + ", for " + t.EachPeriod()
 }
 
 // Within returns the table with the rows of some periods alone: no others count, since their

@@ -588,17 +588,6 @@ func Amount(a accounting.Amount) string {
 	return strings.Join(parts, ", ")
 }
 
-// UnitText names a unit for people. If rows is 0 it leaves out the bound.
-func UnitText(column string, rows int64) string {
-	switch {
-	case column == "":
-		return "single rows"
-	case rows == 0:
-		return "all rows with one value of " + column
-	}
-	return fmt.Sprintf("up to %d rows with one value of %s", rows, column)
-}
-
 // Cache keeps the last view of the catalog until something is committed to the file.
 // Its view is shared and never changed.
 type Cache struct {
