@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"runtime/debug"
 	"slices"
@@ -189,11 +191,49 @@ func examples(ctx context.Context, d *declare.Statement, desk *page.Desk, p page
 		return all, nil
 	}
 	err = d.EachStatement("examples", file, func(in syntax.Input) error {
-		if all = append(all, strings.TrimSpace(in.Text)); len(all) > maxExamples {
+		if all = append(all, strings.TrimSuffix(strings.TrimSpace(in.Text), ";")); len(all) > maxExamples {
 			return sqlerr.New(sqlerr.Invalid, "the file has more than %d examples", maxExamples)
 		}
 		_, err := desk.Ask(ctx, in.Text)
 		return declare.InFile(err, file, in)
 	})
 	return all, err
+}
+
+// Published holds the releases of a page to those of the file. Errors: Unknown or Invalid for a release that is another one.
+func (s *Session) Published(ctx context.Context, c page.Card, payloads [][]byte) error {
+	v, err := s.current(ctx)
+	if err != nil {
+		return public(ctx, err)
+	}
+	names := make([]syntax.Name, len(c.Releases))
+	for i, r := range c.Releases {
+		names[i].Text = r.Name
+	}
+	own, stored, err := s.pictured(ctx, v, names)
+	if err != nil {
+		return public(ctx, err)
+	}
+	for i, r := range c.Releases {
+		if !bytes.Equal(stored[i], payloads[i]) || !alike(own.Releases[i], r) {
+			return sqlerr.New(sqlerr.Invalid, "the release %s of the page is another one", r.Name)
+		}
+	}
+	if len(own.Tables) != len(c.Tables) {
+		return sqlerr.New(sqlerr.Invalid, "the page has other tables")
+	}
+	for i := range own.Tables { // a budget may have changed since
+		own.Tables[i].Epsilon, own.Tables[i].Delta = c.Tables[i].Epsilon, c.Tables[i].Delta
+	}
+	if !alike(own.Tables, c.Tables) {
+		return sqlerr.New(sqlerr.Invalid, "the tables of the page are declared otherwise")
+	}
+	return nil
+}
+
+// alike compares what is written of two values.
+func alike(a, b any) bool {
+	x, failed := json.Marshal(a)
+	y, err := json.Marshal(b)
+	return failed == nil && err == nil && bytes.Equal(x, y)
 }

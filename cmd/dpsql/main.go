@@ -55,10 +55,14 @@ func run(args []string, s streams) int {
 			return runWeb(args[1:], s)
 		case args[0] == "help" && len(args) > 1 && args[1] == "web":
 			return show(s, webHelp)
+		case args[0] == "verify":
+			return runVerify(args[1:], s)
 		case args[0] == "help" && len(args) > 1 && args[1] == "audit":
 			return show(s, auditHelp)
 		case args[0] == "help" && len(args) > 1 && args[1] == "serve":
 			return show(s, serveHelp)
+		case args[0] == "help" && len(args) > 1 && args[1] == "verify":
+			return show(s, verifyHelp)
 		case args[0] == "help":
 			return show(s, usageText())
 		case args[0] == "version":
@@ -549,8 +553,9 @@ usage: dpsql [flags] DB [SQL]     run SQL, or the script on standard input; on a
        dpsql [flags] -f FILE DB   run a script, or several, in order
        dpsql serve [flags] DB     answer clients of PostgreSQL, such as psql: see dpsql help serve
        dpsql web [flags] DB       open the console in a browser of this machine: see dpsql help web
+       dpsql verify PAGE [DB]     hold a page that EXPORT RELEASE wrote to what was written: see dpsql help verify
        dpsql audit [flags]        test the privacy that dpsql claims: see dpsql help audit
-       dpsql help [serve | web | audit] | version
+       dpsql help [serve | web | verify | audit] | version
 
 Flags may stand before or after DB.
 

@@ -1,0 +1,136 @@
+package journeys
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	frames "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// setup makes a release of visits to a clinic, a page of it and a file. {CSV} and {DIR} stand for paths.
+const setup = `.import {CSV} raw
+CREATE PRIVATE TABLE visits (sex TEXT IN ('F', 'M', NULL), diagnosis TEXT IN ('E10', 'E11', 'F32', 'I10', 'J45') OR OTHER, days INTEGER BETWEEN 0 AND 30)
+  FROM raw WITH (epsilon = 10, delta = 1e-6, unit = patient, max_rows = 4);
+CREATE RELEASE cells ON visits USING MARGINALS WITH (epsilon = 1);
+EXPORT RELEASE cells TO '{DIR}/visits.html' WITH (title = 'Visits', about = 'Visits to a clinic, each with what it was for.', publisher = 'The clinic',
+  cite = 'The clinic, 2026', licence = 'CC-BY-4.0', examples = '{DIR}/examples.sql');
+EXPORT RELEASE cells TO '{DIR}/visits.db';
+`
+
+const byDiagnosis = "SELECT diagnosis, COUNT(*) AS n FROM visits GROUP BY diagnosis"
+
+// exported returns a page that EXPORT wrote, and what the program says to statements about the same release.
+func exported(t *testing.T, statements ...string) (file string, answers []string) {
+	t.Helper()
+	dir := t.TempDir()
+	csv, err := filepath.Abs("../../testdata/clinic/visits.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"examples.sql": byDiagnosis + ";\n", "setup.sql": strings.NewReplacer("{DIR}", dir, "{CSV}", csv).Replace(setup)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program := filepath.Join(dir, "dpsql")
+	run := func(args ...string) (string, error) {
+		c := exec.Command(args[0], args[1:]...)
+		c.Dir = "../.."
+		out, err := c.CombinedOutput()
+		return strings.TrimSpace(string(out)), err
+	}
+	for _, args := range [][]string{{"go", "build", "-o", program, "./cmd/dpsql"}, {program, "-q", "-f", filepath.Join(dir, "setup.sql"), filepath.Join(dir, "clinic.db")}} {
+		if out, err := run(args...); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	for _, sql := range statements {
+		answer, err := run(program, "-json", "-readonly", filepath.Join(dir, "visits.db"), sql)
+		if failed := new(exec.ExitError); err != nil && !errors.As(err, &failed) {
+			t.Fatal(err)
+		}
+		answers = append(answers, answer)
+	}
+	return filepath.Join(dir, "visits.html"), answers
+}
+
+// TestExported opens a page as dpsql writes it: by its engine, it answers as the program does.
+func TestExported(t *testing.T) {
+	b := browser(t)
+	statements := []string{byDiagnosis, "SELECT sex, AVG(days) FROM visits WHERE diagnosis = 'I10' GROUP BY sex", "SELECT COUNT(*) FROM visits WHERE days BETWEEN 2 AND 5 AND sex = 'F'",
+		"SELECT COUNT(*) FROM visits WHERE zip = 7", "SELECT COUNT(*) FROM visit", "SELEC", "SELECT days, COUNT(*) FROM visits GROUP BY days ORDER BY 2 DESC LIMIT 3"}
+	file, answers := exported(t, statements...)
+	t.Run("changed", func(t *testing.T) { changed(t, b, file) })
+	t.Run("framed", func(t *testing.T) { framed(t, b, file) })
+	p := open(t, b, 1200, "light", "file://"+file)
+	p.answers(byDiagnosis)
+	t.Logf("ready and answered after %s ms", p.js(`Math.round(performance.now())`))
+	p.accessible()
+	p.picture("exported")
+	p.do(chromedp.EmulateViewport(1000, 620))
+	p.picture("page")
+	for i, sql := range statements {
+		p.js(`location.hash = "#sql=` + url.QueryEscape(sql) + `"`)
+		p.until(`["answered", "refused"].includes(document.documentElement.dataset.state) && document.querySelector("#answer").dataset.sql === ` + encode(t, sql))
+		p.is(`JSON.stringify(JSON.parse(document.querySelector("#answer").textContent))`, p.js(`JSON.stringify(JSON.parse(`+encode(t, answers[i])+`))`))
+	}
+	p.js(`window.warm = async () => { const from = performance.now(); document.querySelector("#sql").value = "SELECT COUNT(*) FROM visits WHERE days = " + (window.n = (window.n ?? 0) + 1); document.querySelector("#run").click();
+		while (document.documentElement.dataset.state === "answering") await new Promise(done => setTimeout(done, 0)); return performance.now() - from; }, ""`)
+	t.Logf("a warm count takes %s ms to the screen", p.js(`[await warm(), await warm(), await warm()].map(x => x.toFixed(1)).join(", ")`))
+
+	// Without a script, the card has it all.
+	for _, text := range []string{"rows, at most 4 of each patient", "OTHER", "ε", "The clinic, 2026", "@misc{dpsql-", "CC-BY-4.0", "SHA-256", "dpsql verify"} {
+		p.is(`document.querySelector("#card").textContent.includes(`+encode(t, text)+`)`, "true")
+	}
+}
+
+// changed: a page in which a byte is another one answers nothing.
+func changed(t *testing.T, b context.Context, file string) {
+	whole := string(read(t, file))
+	for name, change := range map[string][2]string{"card": {`"max_rows":4`, `"max_rows":5`}, "release": {`id="dpsql-release-0">H4sIA`, `id="dpsql-release-0">H4sIB`}, "digest": {`"digest":"`, `"digest":"0`}} {
+		other := strings.Replace(whole, change[0], change[1], 1)
+		if other == whole {
+			t.Errorf("%s: nothing was changed", name)
+		}
+		at := filepath.Join(t.TempDir(), name+".html")
+		if err := os.WriteFile(at, []byte(other), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := open(t, b, 640, "light", "file://"+at)
+		p.wait("damaged")
+		p.is(`document.querySelector("#run").disabled`, "true")
+	}
+}
+
+// framed: a frame of another page shows an answer.
+func framed(t *testing.T, b context.Context, file string) {
+	parent := filepath.Join(filepath.Dir(file), "parent.html")
+	text := `<!doctype html><title>parent</title><iframe title="visits" width="600" height="400" src="visits.html#bare&amp;sql=` + url.QueryEscape(byDiagnosis) + `"></iframe>`
+	if err := os.WriteFile(parent, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, b, 800, "light", "file://"+parent)
+	tree, err := chromedp.Call(p.ctx, frames.GetFrameTree, cdp.Empty{})
+	if err != nil || len(tree.FrameTree.ChildFrames) != 1 {
+		t.Fatalf("%v %+v", err, tree)
+	}
+	world, err := chromedp.Call(p.ctx, frames.CreateIsolatedWorld, frames.CreateIsolatedWorldParams{FrameID: tree.FrameTree.ChildFrames[0].Frame.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := chromedp.Call(p.ctx, runtime.Evaluate, runtime.EvaluateParams{ContextID: world.ExecutionContextID, AwaitPromise: new(true), ReturnByValue: new(true),
+		Expression: `new Promise(done => { const look = () => document.documentElement.dataset.state === "answered" ? done(JSON.parse(document.querySelector("#answer").textContent).rows.length + " " +
+			[...document.querySelectorAll("header, #card, #run, #editor, #save")].every(e => e.getClientRects().length === 0)) : setTimeout(look, 10); look(); })`})
+	if err != nil || string(shown.Result.Value) != `"6 true"` {
+		t.Errorf("%v %+v", err, shown)
+	}
+}
