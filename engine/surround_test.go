@@ -84,7 +84,8 @@ func TestSurroundings(t *testing.T) {
 func TestAnAggregateWaits(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
-	must(t, s, `SET accuracy = 50`)
+	const within = `SET accuracy = 10` // of averages that lie 14 times their σ within the ages
+	must(t, s, within)
 	before := ledger(t, s)
 	for _, c := range []struct {
 		code sqlerr.Code
@@ -119,7 +120,7 @@ func TestAnAggregateWaits(t *testing.T) {
 		t.Errorf("again it is %v for %v, and was %v", again.Rows, again.Answer.Cost, r.Rows)
 	}
 	fresh := clinic(t)
-	must(t, fresh, `SET accuracy = 50`)
+	must(t, fresh, within)
 	if both := must(t, fresh, outer).Answer.Cost.Rho; math.Abs(both-mean.Answer.Cost.Rho-r.Answer.Cost.Rho) > 1e-6 {
 		t.Errorf("both cost %g together, and %g and %g apart", both, mean.Answer.Cost.Rho, r.Answer.Cost.Rho)
 	}

@@ -34,8 +34,8 @@ import (
 const holdMiss = 1e-8
 
 // times makes mustHold look harder: it multiplies the runs of every mechanism that
-// keeps its claim. With 20, which .ci/run gives, they run more often than their
-// broken twins in svt_test.go have to.
+// keeps its claim. With 20 they run more often than their broken twins in svt_test.go
+// have to; .ci/long gives 50, and .ci/run 12.
 var times = flag.Int("times", 1, "run each mechanism so many times as often")
 
 // long runs the twins that take millions of runs to catch, and every position's noise. .ci/run gives it.
