@@ -76,8 +76,8 @@ func TestExported(t *testing.T) {
 	t.Logf("ready and answered after %s ms", p.js(`Math.round(performance.now())`))
 	p.accessible()
 	p.picture("exported")
-	p.do(chromedp.EmulateViewport(1000, 620))
-	p.picture("page")
+	p.do(chromedp.EmulateViewport(1000, 780))
+	p.keep("page", chromedp.CaptureScreenshot()) // docs/page.png; docs/console.png is console_ask
 	for i, sql := range statements {
 		p.js(`location.hash = "#sql=` + url.QueryEscape(sql) + `"`)
 		p.until(`["answered", "refused"].includes(document.documentElement.dataset.state) && document.querySelector("#answer").dataset.sql === ` + encode(t, sql))

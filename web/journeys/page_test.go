@@ -255,14 +255,20 @@ func (p tab) accessible() {
 	}
 }
 
-// picture keeps a picture of the page, where DPSQL_PICTURES names a folder: to be looked at, never compared.
+// picture keeps a picture of the whole page, where DPSQL_PICTURES names a folder: to be looked at, never compared.
 func (p tab) picture(name string) {
+	p.t.Helper()
+	p.keep(name, chromedp.FullScreenshot(100))
+}
+
+// keep keeps a picture as picture does.
+func (p tab) keep(name string, shot chromedp.Action[[]byte]) {
 	p.t.Helper()
 	folder := os.Getenv("DPSQL_PICTURES")
 	if folder == "" {
 		return
 	}
-	png, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
+	png, err := chromedp.Run(p.ctx, shot)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(folder, name+".png"), png, 0o600)
 	}
