@@ -46,6 +46,26 @@ func (db *DB) NewUserSession(user string) *Session {
 	return s
 }
 
+// Again returns a session of whom s is of, with the database's settings. It may be called while s is used.
+func (s *Session) Again() *Session {
+	other := &Session{db: s.db, settings: s.db.settings, by: s.by}
+	other.begin()
+	return other
+}
+
+// HasVerifier reports whether the session's user is still there, with the password that a verifier is of. It costs
+// no look into the file while nothing was committed to it. It may be called while s is used.
+func (s *Session) HasVerifier(ctx context.Context, verifier string) (bool, error) {
+	v, err := s.current(ctx)
+	switch {
+	case sqlerr.CodeOf(err) == sqlerr.Forbidden:
+		return false, nil
+	case err != nil:
+		return false, public(ctx, err)
+	}
+	return v.User != nil && v.User.Verifier == verifier, nil
+}
+
 // Verifier returns the verifier of a user's password, in PostgreSQL's text form. If there is
 // no such user, known is false, and the verifier is one that no password fits: the same at
 // each call, as that of a user is. A verifier is a secret of the server: no statement shows

@@ -49,7 +49,8 @@ type session struct {
 	cookie, token digest
 	user          string
 	curator       bool
-	verifier      string // that the password fitted
+	engine        *engine.Session // of the user; statements have sessions like it
+	verifier      string          // that her password fitted
 	made, seen    time.Time
 
 	mu       sync.Mutex
@@ -139,24 +140,23 @@ func (s *Server) sessionOf(r *http.Request) (*session, error) {
 	case found.curator:
 		return found, nil
 	}
-	verifier, known, err := s.config.Database.Verifier(r.Context(), found.user)
+	same, err := found.engine.HasVerifier(r.Context(), found.verifier)
 	if err != nil {
 		return nil, err
 	}
-	if !known || verifier != found.verifier {
+	if !same {
 		s.sessions.end(found)
 		return nil, none
 	}
 	return found, nil
 }
 
-// engine returns a session of the engine for one statement. Whoever got the user's name since the login was refused
-// by sessionOf, and whoever gets it from here on is another user to the engine.
+// engine returns a session of the engine for one statement: whoever gets the user's name later is another user to it.
 func (c *call) engine() *engine.Session {
 	if c.session.curator {
 		return c.config.Database.NewSession()
 	}
-	return c.config.Database.NewUserSession(c.session.user)
+	return c.session.engine.Again()
 }
 
 // cookieName is of the port too: cookies are sent to all ports of a host.
@@ -248,7 +248,7 @@ func (c *call) login() (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.session = &session{user: body.User, verifier: verifier}
+		c.session = &session{user: body.User, engine: c.config.Database.NewUserSession(body.User), verifier: verifier}
 	}
 	cookie, token := c.sessions.open(c.session)
 	setCookie(c.w, c.r, cookie)

@@ -31,16 +31,16 @@ func TestMain(m *testing.M) {
 
 // house is a console of a database with a table of 200 visits, a release of its cells, and the users ana and bob.
 type house struct {
-	*testing.T
+	testing.TB
 	db   *engine.DB
 	file string
 	web  *web.Server
 	url  string
 }
 
-func open(t *testing.T, change func(*web.Config)) *house {
+func open(t testing.TB, change func(*web.Config)) *house {
 	t.Helper()
-	h := &house{T: t, file: filepath.Join(t.TempDir(), "clinic.db")}
+	h := &house{TB: t, file: filepath.Join(t.TempDir(), "clinic.db")}
 	var err error
 	if h.db, err = engine.Open(h.file, engine.Options{}); err != nil {
 		t.Fatal(err)
