@@ -480,8 +480,9 @@ func (r *Rehearsal) private(ctx context.Context, st *syntax.CreatePrivate) (*Res
 	if t.HasPeriods() {
 		note += " for " + t.EachPeriod()
 	}
-	for i, def := range st.Columns {
+	for _, def := range st.Columns {
 		if def.Source != nil && r.Unread(def.Source.Table.Text) {
+			i := slices.IndexFunc(t.Columns, func(c query.Column) bool { return query.SameName(c.Name, def.Name.Text) })
 			why := fmt.Sprintf("the domain of %s is read from %s, which is not declared public yet", def.Name.Text, def.Source.Table.Text)
 			r.undecided[t.ID][i] = why
 			note = released.JoinNotes(note, why)

@@ -628,8 +628,7 @@ func (o *outputs) affordable(cells [][]query.Query, set []int, bases []query.Que
 	for _, b := range bases {
 		if b.Branches(last)*groups > maxCopies {
 			return sqlerr.New(sqlerr.Unsupported, "the sum of a column with this many values in %d groups is outside the dialect", groups).
-				WithHint("group fewer values at a time (WHERE … IN …), or add up a coarser value, such as x / 10 * 10; " +
-					"where the column is declared behind those grouped by, it takes less").At(o.g.Find("GROUP").Position)
+				WithHint("group fewer values at a time (WHERE … IN …), or add up a coarser value, such as x / 10 * 10").At(o.g.Find("GROUP").Position)
 		}
 	}
 	return nil

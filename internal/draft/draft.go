@@ -3,7 +3,6 @@
 package draft
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -41,8 +40,6 @@ const (
 	mostDigits = 6
 	// mostTogether is the largest number of cells of a proposed release.
 	mostTogether = 1 << 16
-	// fewValues is the largest number of values of a column whose place does not matter.
-	fewValues = 1000
 	// mostColumns, longestName and longestText are limits of a declaration. The text leaves
 	// room for what stands around the columns.
 	mostColumns = 1000
@@ -122,15 +119,6 @@ type column struct {
 
 func (c column) line(comma string) string {
 	return fmt.Sprintf("    %s %s%s -- %s\n", syntax.WriteName(c.name), c.domain, comma, c.note)
-}
-
-// weight is the number of values that a sum of the column has, 0 if it has few. The columns of most
-// values stand last in a draft: each group of a sum copies what is declared above the columns of its key.
-func (c column) weight() float64 {
-	if c.number && c.cells > fewValues {
-		return c.cells
-	}
-	return 0
 }
 
 // facts are what the rows say of a column.
@@ -461,7 +449,6 @@ func (d *drafter) lookedUp(name, at string, sameName bool) (string, bool, error)
 
 // text writes the draft.
 func (d *drafter) text(table string, kept []column, left []string) string {
-	slices.SortStableFunc(kept, func(a, b column) int { return cmp.Compare(a.weight(), b.weight()) })
 	var b strings.Builder
 	fmt.Fprintf(&b, "-- A draft of a declaration of %s, made from its %d rows, without noise. It tells of\n", syntax.WriteName(table), d.rows)
 	b.WriteString("-- them: review it as a text for the public before anyone else sees it or runs it.\n")

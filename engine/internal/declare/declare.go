@@ -395,7 +395,24 @@ func declared(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePrivate, in 
 		}
 		t.Columns = append(t.Columns, query.Column{Name: def.Name.Text, Domain: d, Form: def.Form})
 	}
+	t.Columns = amountsLast(t.Columns)
 	return t, nil
+}
+
+// fewValues is the largest number of values of a number whose place does not matter.
+const fewValues = 1000
+
+// amountsLast returns columns in the order in which they are compiled: the numbers of over a thousand values stand behind
+// the other columns, those of most values last. Each group of a sum copies what stands before the columns of its key, so that in
+// another order a statement may be too large.
+func amountsLast(columns []query.Column) []query.Column {
+	values := func(c query.Column) uint64 {
+		if c.Form.IsTime() || c.Domain.Type() != query.TypeInteger || c.Domain.Size() <= fewValues {
+			return 0
+		}
+		return c.Domain.Size()
+	}
+	return slices.SortedStableFunc(slices.Values(columns), func(a, b query.Column) int { return cmp.Compare(values(a), values(b)) })
 }
 
 // domainFrom reads a domain from a public table. bases are the base tables of the table

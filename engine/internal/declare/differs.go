@@ -61,7 +61,7 @@ func (s *Statement) ofTable(ctx context.Context, tx *catalog.Tx, st *syntax.Crea
 		d = append(d, "its rows are in another database")
 	}
 	d.note("FROM", was.Source, is.Source)
-	d.columns(was.Columns, is.Columns)
+	d.columns(amountsLast(was.Columns), is.Columns) // older files have them in the order of their declaration
 	d.note("unit", was.Unit, u.column)
 	if u.column != "" {
 		d.option(st.Options, "max_rows", fmt.Sprint(was.MaxRows))

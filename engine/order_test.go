@@ -1,0 +1,43 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dpsql/engine"
+)
+
+// TestOrderOfColumns: whatever order columns are declared in, the same statements are answered, and a release by columns of
+// either place is declared again without a warning.
+func TestOrderOfColumns(t *testing.T) {
+	t.Parallel()
+	s := open(t, filepath.Join(t.TempDir(), "order.db"), engine.Options{}).NewSession()
+	fill(t, s, `CREATE TABLE raw AS WITH RECURSIVE i (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM i WHERE i < 999)
+		SELECT i * 7919 % 90000 / 100.0 AS fee, i % 5000 AS part, i % 120 AS ward, date('2020-01-01', i || ' days') AS day FROM i`)
+	columns := []string{"fee NUMERIC(10, 2) BETWEEN 0 AND 900", "part INTEGER BETWEEN 0 AND 4999", "ward INTEGER BETWEEN 0 AND 119",
+		"day DATE BETWEEN '2020-01-01' AND '2023-12-31'"}
+	for i, order := range [][]int{{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 0, 3, 2}, {2, 0, 1, 3}} {
+		table, list := fmt.Sprintf("t%d", i), make([]string, len(order))
+		for at, c := range order {
+			list[at] = columns[c]
+		}
+		declare := fmt.Sprintf(`CREATE PRIVATE TABLE IF NOT EXISTS %s (%s) FROM raw WITH (epsilon = 100, delta = 1e-6)`, table, strings.Join(list, ", "))
+		must(t, s, declare)
+		if again := must(t, s, declare); len(again.Warnings) > 0 {
+			t.Errorf("%s declared again: %q", table, again.Warnings)
+		}
+		for _, ask := range []string{`SELECT ward, SUM(fee) FROM %s GROUP BY ward`, `SELECT ward, AVG(fee), SUM(part) FROM %s GROUP BY ward`,
+			`SELECT EXTRACT(YEAR FROM day) AS y, ward, SUM(part) FROM %s GROUP BY 1, 2`, `SELECT part / 1000 AS p, SUM(fee) FROM %s GROUP BY 1`} {
+			if rows := must(t, s, fmt.Sprintf(ask, table)+" WITH ACCURACY 1000000").Rows; len(rows) < 5 {
+				t.Errorf("%s: %d groups: %s", list, len(rows), ask)
+			}
+		}
+		must(t, s, fmt.Sprintf(`CREATE RELEASE r%d ON %s (ward, day) WITH (epsilon = 1)`, i, table))
+	}
+	if _, err := s.Exec(context.Background(), `CREATE RELEASE none ON t0 (nowhere) WITH (epsilon = 1)`, nil); err == nil {
+		t.Error("a release by a column that is not there")
+	}
+}
