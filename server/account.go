@@ -2,40 +2,23 @@ package server
 
 import (
 	"math"
-	"sync"
 
+	"dpsql/internal/places"
 	"dpsql/server/pgcatalog"
 )
 
-// accounts have about how many bytes the connections of each user make the server keep: what
-// they prepared, bound and set, and rows that were not taken.
-type accounts struct {
-	mu   sync.Mutex
-	held map[string]int
+// hold notes how many bytes the connection keeps, if all that is kept for its user is then at most some bound. It
+// returns whether it is.
+func (c *conn) hold(bytes, most int) bool {
+	ok := c.server.config.Shares.Hold(c.folded, bytes-c.held, most)
+	if ok {
+		c.held = bytes
+	}
+	return ok
 }
-
-// move notes that a connection keeps so many bytes, if those of its user are then at most some
-// bound. It returns whether they are.
-func (a *accounts) move(c *conn, held, most int) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	all := a.held[c.folded] + held - c.held
-	if all > most {
-		return false
-	}
-	if a.held == nil {
-		a.held = make(map[string]int)
-	}
-	if a.held[c.folded], c.held = all, held; all == 0 {
-		delete(a.held, c.folded)
-	}
-	return true
-}
-
-func (a *accounts) close(c *conn) { a.move(c, 0, math.MaxInt) }
 
 // settle brings the account up to date.
-func (c *conn) settle() { c.server.accounts.move(c, c.keeps(), math.MaxInt) }
+func (c *conn) settle() { c.hold(c.keeps(), math.MaxInt) }
 
 // longestName is how many bytes a name of a statement, a portal or a savepoint may have, as in
 // PostgreSQL.
@@ -47,7 +30,7 @@ func (c *conn) keep(name string, weight int) error {
 	switch {
 	case len(name) > longestName:
 		return tooLong()
-	case !c.server.accounts.move(c, c.keeps()+entry+weight, most):
+	case !c.hold(c.keeps()+entry+weight, most):
 		return failure("54000", "the connections of %s would keep more than %d bytes", c.user, most).
 			withHint("take the rows of portals, close portals and statements, or DEALLOCATE ALL")
 	}
@@ -58,10 +41,7 @@ func tooLong() error { return failure("42622", "a name has more than %d bytes", 
 
 // What is kept weighs at least what it takes.
 const (
-	entry   = 256 // bytes of an entry in a map, with its name
-	perByte = 250 // bytes of a parsed statement with its tokens and trees, for each of its text, if it has many short expressions
-	perText = 2 << 10
-
+	entry    = 256 // bytes of an entry in a map, with its name
 	perValue = 400 // of each value of an array that is an argument, with what the statement has of it
 )
 
@@ -72,7 +52,7 @@ func (c *conn) keeps() int {
 		all += s.bytes
 	}
 	for _, st := range c.statements {
-		all += weight(st.text)
+		all += places.Statement(len(st.text))
 	}
 	for _, p := range c.portals {
 		all += p.weight()
@@ -87,9 +67,6 @@ func weightOf(set map[string]string) (all int) {
 	}
 	return all
 }
-
-// weight returns about how many bytes a statement takes.
-func weight(text string) int { return perText + perByte*len(text) }
 
 // weight returns about how many bytes a portal takes.
 func (p *portal) weight() int { return p.bytes + p.out.weight() }

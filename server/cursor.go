@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"dpsql/internal/places"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -73,14 +74,14 @@ func (c *conn) declare(v *verb) (*output, error) {
 	case len(c.portals) >= c.server.config.Limits.Prepared:
 		return nil, failure("54000", "there are %d portals, the most that a connection may have", len(c.portals))
 	}
-	if err := c.keep(v.name, weight(v.inner)); err != nil {
+	if err := c.keep(v.name, places.Statement(len(v.inner))); err != nil {
 		return nil, err
 	}
 	st, err := c.queryIn(v, "a cursor")
 	if err != nil {
 		return nil, moved(err, v)
 	}
-	c.open(&portal{name: v.name, statement: st, hold: v.hold, cursor: true, bytes: weight(st.text)})
+	c.open(&portal{name: v.name, statement: st, hold: v.hold, cursor: true, bytes: places.Statement(len(st.text))})
 	return v.done(), nil
 }
 

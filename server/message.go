@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"math"
 	"net"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 // loop answers messages until the client leaves or fails.
 func (c *conn) loop() {
 	c.statements, c.portals = make(map[string]*statement), make(map[string]*portal)
-	defer c.server.accounts.close(c)
+	defer c.hold(0, math.MaxInt)
 	for {
 		message, err := c.receive()
 		if err != nil {
@@ -21,7 +22,7 @@ func (c *conn) loop() {
 		if _, ok := message.(*pgproto3.Terminate); ok {
 			return
 		}
-		c.endTurn = c.server.turns.take(c.folded)
+		c.endTurn = c.server.config.Shares.Turn(c.folded)
 		err = c.handle(message)
 		c.endTurn()
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"dpsql/engine"
+	"dpsql/internal/places"
 )
 
 func (c *conn) parse(m *pgproto3.Parse) error {
@@ -22,7 +23,7 @@ func (c *conn) parse(m *pgproto3.Parse) error {
 	if m.Name == "" {
 		delete(c.statements, "")
 	}
-	if err := c.keep(m.Name, weight(m.Query)); err != nil {
+	if err := c.keep(m.Name, places.Statement(len(m.Query))); err != nil {
 		return err
 	}
 	one, err := oneStatement(m.Query)
@@ -86,9 +87,9 @@ func (c *conn) bind(m *pgproto3.Bind) error {
 	if p.args, err = st.arguments(sent); err != nil {
 		return err
 	}
-	p.bytes = weight(st.text) + 2*len(p.formats) + 2*rowWeight(sent) // sent and decoded
+	p.bytes = places.Statement(len(st.text)) + 2*len(p.formats) + 2*rowWeight(sent) // sent and decoded
 	if st.shaped() {
-		p.bytes += weight(st.text) + perValue*len(p.args.values) // read again
+		p.bytes += places.Statement(len(st.text)) + perValue*len(p.args.values) // read again
 	}
 	if err := c.keep(p.name, p.bytes); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dpsql/internal/places"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -76,7 +77,7 @@ func (c *conn) prepare(v *verb) (*output, error) {
 	if len(c.statements) >= c.server.config.Limits.Prepared {
 		return nil, failure("54000", "there are %d prepared statements, the most that a connection may have", len(c.statements))
 	}
-	if err := c.keep(v.name, weight(v.inner)); err != nil {
+	if err := c.keep(v.name, places.Statement(len(v.inner))); err != nil {
 		return nil, err
 	}
 	st, err := c.newStatement(strings.Clone(v.inner), v.types)

@@ -13,12 +13,12 @@ import (
 	"encoding/binary"
 	"log/slog"
 	"net"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"dpsql/engine"
+	"dpsql/internal/places"
 	"dpsql/internal/scram"
 )
 
@@ -34,8 +34,10 @@ type Config struct {
 	// Curator reports whether a connection belongs to the curator, who has no password. It is
 	// asked before the password of a user is. nil is never.
 	Curator func(c net.Conn, user string) bool
-	// Failures are the logins that failed, which the server shares with what else serves the database. nil makes its own.
+	// Failures are the logins that failed, and Shares what users have. The server shares both with what else serves the
+	// database. nil makes its own.
 	Failures *scram.Failures
+	Shares   *places.Shares
 	Limits   Limits
 }
 
@@ -53,7 +55,7 @@ type Limits struct {
 func (l Limits) withDefaults() Limits {
 	l.Connections, l.Prepared = cmp.Or(l.Connections, 1000), cmp.Or(l.Prepared, 1000)
 	l.Login, l.Write = cmp.Or(l.Login, 10*time.Second), cmp.Or(l.Write, 30*time.Second)
-	l.Message, l.Memory = cmp.Or(l.Message, 1<<20), cmp.Or(l.Memory, 256<<20)
+	l.Message, l.Memory = cmp.Or(l.Message, 1<<20), cmp.Or(l.Memory, places.MostHeld)
 	return l
 }
 
@@ -64,8 +66,6 @@ type Server struct {
 	counts   Counts
 	failures *scram.Failures
 	catalogs catalogs
-	accounts accounts
-	turns    *turns
 
 	mu       sync.Mutex
 	entering seats            // of those that have not logged in
@@ -77,24 +77,16 @@ type Server struct {
 }
 
 // New returns a server. It listens nowhere until Serve is called.
-//
-// It has the system share the processor among statements. With a thread for each processor, a goroutine that
-// is woken by its client waits for all that compute, each of which may go on for 10 ms: a user with some
-// connections made others' logins take 124 ms in place of 19 (TestFloods).
 func New(c Config) *Server {
-	runtime.GOMAXPROCS(max(threads, runtime.GOMAXPROCS(0)))
-	c.Limits = c.Limits.withDefaults()
+	c.Limits, c.Shares = c.Limits.withDefaults(), cmp.Or(c.Shares, places.NewShares())
 	log := c.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Server{config: c, log: log, failures: cmp.Or(c.Failures, scram.NewFailures()), turns: newTurns(),
+	return &Server{config: c, log: log, failures: cmp.Or(c.Failures, scram.NewFailures()),
 		entering: seats{most: c.Limits.Connections, older: true}, users: seats{most: c.Limits.Connections},
 		conns: make(map[uint32]*conn)}
 }
-
-// threads is how many goroutines may compute at a time, at least.
-const threads = 16
 
 // Counts returns what the server has counted so far.
 func (s *Server) Counts() *Counts { return &s.counts }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"dpsql/engine"
+	"dpsql/internal/places"
 )
 
 // query answers a message of the simple protocol. Its statements run in order, and those
@@ -84,7 +85,7 @@ func (c *conn) parseAll(text string) ([]parsedStatement, *misplaced) {
 		case in.Command:
 			err = commanded(in)
 		default:
-			c.passing += weight(in.Text)
+			c.passing += places.Statement(len(in.Text))
 			if err = c.keep("", 0); err == nil {
 				st, err = c.newStatement(in.Text, nil)
 			}

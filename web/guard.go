@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
+	"math"
 	"mime"
 	"net"
 	"net/http"
@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"dpsql/internal/answerjson"
+	"dpsql/internal/places"
 	"dpsql/sqlerr"
 )
 
@@ -35,8 +36,10 @@ func (s *Server) handler() http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
+		c := &call{Server: s, w: w, r: r, endTurn: func() {}}
+		defer c.close()
 		if !s.knowsHost(r.Host) {
-			s.fail(w, r, refusal(http.StatusMisdirectedRequest, "host", "this console is not called %s", strings.ToValidUTF8(r.Host[:min(len(r.Host), 100)], "?")).
+			c.fail(refusal(http.StatusMisdirectedRequest, "host", "this console is not called %s", strings.ToValidUTF8(r.Host[:min(len(r.Host), 100)], "?")).
 				hinted("ask by an address, or name it: dpsql serve --web-host NAME"))
 			return
 		}
@@ -47,13 +50,13 @@ func (s *Server) handler() http.Handler {
 		}
 		var reply any
 		err := sqlerr.Guard(func() (err error) {
-			reply, err = s.answer(w, r, api[name])
+			reply, err = c.answer(api[name])
 			return err
 		})
 		if err != nil {
-			s.fail(w, r, err)
+			c.fail(err)
 		} else if reply != nil {
-			s.reply(w, http.StatusOK, reply)
+			c.reply(http.StatusOK, reply)
 		}
 	})
 }
@@ -103,19 +106,23 @@ type call struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	session *session // nil for login
+	body    string   // if it is no file
+	held    int      // bytes, of the user's share
+	endTurn func()
 }
 
 func (c *call) ctx() context.Context { return c.r.Context() }
 
 // answer returns the reply to a request; nil if it was written already.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, to *route) (any, error) {
+func (c *call) answer(to *route) (any, error) {
+	r := c.r
 	switch {
-	case s.draining.Load():
+	case c.draining.Load():
 		return nil, refusal(http.StatusServiceUnavailable, "closed", "the console is about to end")
 	case to == nil:
 		return nil, refusal(http.StatusNotFound, "unknown", "there is nothing at this path")
 	case r.Method != to.method:
-		w.Header().Set("Allow", to.method)
+		c.w.Header().Set("Allow", to.method)
 		return nil, refusal(http.StatusMethodNotAllowed, "method", "this path takes %s", to.method)
 	case new(http.CrossOriginProtection).Check(r) != nil || foreign(r):
 		return nil, refusal(http.StatusForbidden, "forbidden", "the request comes from another site's page")
@@ -125,21 +132,70 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, to *route) (any,
 			return nil, refusal(http.StatusUnsupportedMediaType, "type", "a request is JSON").hinted("Content-Type: application/json")
 		}
 	}
-	if !to.file {
-		r.Body = http.MaxBytesReader(w, r.Body, longestBody)
-		http.NewResponseController(w).SetReadDeadline(time.Now().Add(sendTime))
-	}
-	c := &call{Server: s, w: w, r: r}
-	if !to.open {
-		var err error
-		if c.session, err = s.sessionOf(r); err != nil {
+	if to.open {
+		if err := c.take(longestLogin); err != nil {
 			return nil, err
 		}
-		if to.curator && !c.session.curator {
-			return nil, refusal(http.StatusForbidden, "forbidden", "this is for the curator")
+		return to.do(c)
+	}
+	var err error
+	if c.session, err = c.sessionOf(r); err != nil {
+		return nil, err
+	}
+	if to.curator && !c.session.curator {
+		return nil, refusal(http.StatusForbidden, "forbidden", "this is for the curator")
+	}
+	if !to.file {
+		if err := c.take(longestBody); err != nil {
+			return nil, err
 		}
 	}
+	c.endTurn = c.config.Shares.Turn(c.session.name())
 	return to.do(c)
+}
+
+// take reads the body.
+func (c *call) take(most int64) error {
+	length := c.r.ContentLength
+	if length < 0 || length > most {
+		length = most
+	}
+	if err := c.hold(places.Statement(int(length))); err != nil {
+		return err
+	}
+	out := http.NewResponseController(c.w)
+	out.SetReadDeadline(time.Now().Add(sendTime))
+	text, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, most))
+	out.SetReadDeadline(time.Time{}) // from here on it is watched for its end
+	var long *http.MaxBytesError
+	switch {
+	case errors.As(err, &long):
+		return refusal(http.StatusRequestEntityTooLarge, "size", "this request has at most %d bytes", most)
+	case err != nil:
+		return malformed()
+	}
+	c.body = string(text)
+	return nil
+}
+
+// hold notes that so many bytes more are kept for the user until the request ends, as over the wire.
+func (c *call) hold(more int) error {
+	if c.session == nil {
+		return nil
+	}
+	if !c.config.Shares.Hold(c.session.name(), more, places.MostHeld) {
+		return sqlerr.New(sqlerr.Busy, "your requests would keep more than %d bytes", places.MostHeld).WithHint("send a shorter one, or wait until others have ended")
+	}
+	c.held += more
+	return nil
+}
+
+// close gives back what the request had of the user's share.
+func (c *call) close() {
+	c.endTurn()
+	if c.held > 0 {
+		c.config.Shares.Hold(c.session.name(), -c.held, math.MaxInt)
+	}
 }
 
 // foreign reports whether a browser says that another site's page asks: CrossOriginProtection lets it read.
@@ -150,22 +206,17 @@ func foreign(r *http.Request) bool {
 
 // read reads the body into v, a pointer. Fields that v does not have are refused.
 func (c *call) read(v any) error {
-	d := json.NewDecoder(c.r.Body)
+	d := json.NewDecoder(strings.NewReader(c.body))
 	d.DisallowUnknownFields()
 	d.UseNumber()
-	err := d.Decode(v)
-	if err == nil && d.Decode(new(struct{})) != io.EOF {
-		err = errors.New("more follows")
-	}
-	http.NewResponseController(c.w).SetReadDeadline(time.Time{}) // from here on it is watched for its end
-	var long *http.MaxBytesError
-	switch {
-	case errors.As(err, &long):
-		return refusal(http.StatusRequestEntityTooLarge, "size", "a request has at most %d bytes", longestBody)
-	case err != nil:
-		return refusal(http.StatusUnprocessableEntity, "malformed", "the request is not the JSON that this path takes").hinted("docs/web.md has the fields of each path")
+	if d.Decode(v) != nil || d.Decode(new(struct{})) != io.EOF {
+		return malformed()
 	}
 	return nil
+}
+
+func malformed() *failure {
+	return refusal(http.StatusUnprocessableEntity, "malformed", "the request is not the JSON that this path takes").hinted("docs/web.md has the fields of each path")
 }
 
 // failure is a refused request.
@@ -204,23 +255,28 @@ func failed(err error) *failure {
 }
 
 // fail replies with an error.
-func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+func (c *call) fail(err error) {
 	f := failed(err)
 	if f.status == http.StatusInternalServerError {
-		s.log.Error("a request ended by a fault", "path", r.URL.Path, "error", err)
+		c.log.Error("a request ended by a fault", "path", c.r.URL.Path, "error", err)
 	}
-	s.log.LogAttrs(r.Context(), slog.LevelDebug, "refused", slog.String("path", r.URL.Path), slog.String("code", string(f.Failure.Error.Code)))
-	s.reply(w, f.status, f)
+	c.log.Debug("refused", "path", c.r.URL.Path, "code", f.Failure.Error.Code)
+	c.reply(f.status, f)
 }
 
 // reply writes a reply. Whoever does not take it is left after takeTime.
-func (s *Server) reply(w http.ResponseWriter, status int, v any) {
+func (c *call) reply(status int, v any) {
 	text, err := answerjson.Marshal(v)
-	if err != nil {
-		status, text = http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"the reply cannot be written"}}`)
+	if err == nil {
+		err = c.hold(len(text))
 	}
-	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(takeTime))
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	w.Write(text)
+	if err != nil {
+		f := failed(err)
+		status = f.status
+		text, _ = answerjson.Marshal(f)
+	}
+	http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(takeTime))
+	c.w.Header().Set("Content-Type", "application/json")
+	c.w.WriteHeader(status)
+	c.w.Write(text)
 }

@@ -49,13 +49,16 @@ type session struct {
 	cookie, token digest
 	user          string
 	curator       bool
-	engine        *engine.Session // of the user; statements have sessions like it
+	engine        *engine.Session // statements have sessions like it
 	verifier      string          // that her password fitted
 	made, seen    time.Time
 
 	mu       sync.Mutex
 	planning context.CancelFunc // ends the plan that is made; nil for none
 }
+
+// name returns the name of the share that the user has.
+func (s *session) name() string { return query.FoldName(s.user) }
 
 // sessions are those who are logged in.
 type sessions struct {
@@ -153,10 +156,9 @@ func (s *Server) sessionOf(r *http.Request) (*session, error) {
 
 // engine returns a session of the engine for one statement: whoever gets the user's name later is another user to it.
 func (c *call) engine() *engine.Session {
-	if c.session.curator {
-		return c.config.Database.NewSession()
-	}
-	return c.session.engine.Again()
+	s := c.session.engine.Again()
+	s.SetWaits(c.endTurn)
+	return s
 }
 
 // cookieName is of the port too: cookies are sent to all ports of a host.
@@ -242,7 +244,7 @@ func (c *call) login() (any, error) {
 		if c.config.KeyUsed != nil {
 			c.config.KeyUsed()
 		}
-		c.session = &session{curator: true}
+		c.session = &session{curator: true, engine: c.config.Database.NewSession()}
 	} else {
 		verifier, err := c.authenticate(body.User, body.Password)
 		if err != nil {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"dpsql/engine"
+	"dpsql/internal/places"
 	"dpsql/internal/scram"
 )
 
@@ -33,6 +34,7 @@ type Config struct {
 	Certificate func() (*tls.Certificate, error)
 	Hosts       []string        // names by which pages may be asked for, beside localhost, the certificate's and any address
 	Failures    *scram.Failures // of logins, those of the wire too; nil makes its own
+	Shares      *places.Shares  // of users, those of the wire too; nil makes its own
 	Upload      int64           // bytes that a file may have; 1 GiB if 0
 	KeyUsed     func()          // called when the key was used, or has expired; may be nil
 }
@@ -40,6 +42,7 @@ type Config struct {
 const (
 	longestHeader = 16 << 10
 	longestBody   = 1 << 20
+	longestLogin  = 4 << 10
 	sendTime      = 10 * time.Second // for headers, and for a body that is not uploaded
 	takeTime      = 30 * time.Second // to take a reply
 	idleTime      = time.Minute      // of a connection between requests
@@ -63,7 +66,7 @@ type Server struct {
 // New returns a console. It listens nowhere until Serve is called.
 func New(c Config) *Server {
 	s := &Server{config: c, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), derivations: make(chan struct{}, 2)}
-	s.config.Failures = cmp.Or(c.Failures, scram.NewFailures())
+	s.config.Failures, s.config.Shares = cmp.Or(c.Failures, scram.NewFailures()), cmp.Or(c.Shares, places.NewShares())
 	s.config.Upload = cmp.Or(c.Upload, 1<<30)
 	s.sessions = sessions{by: make(map[digest]*session), now: time.Now}
 	s.runs.ctx, s.runs.end = context.WithCancel(context.Background())

@@ -14,11 +14,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"dpsql/engine"
+	"dpsql/internal/places"
 	"dpsql/internal/scram"
 	"dpsql/internal/scratch"
 	"dpsql/web"
@@ -319,6 +322,30 @@ func TestGuesses(t *testing.T) {
 	}
 	p.want(429, `"code":"logins"`)(p.post("login", object{"user": "Ana", "password": "s3cretive"}))
 	p.login(object{"user": "bob", "password": "b0bs-word"})
+}
+
+// TestShares: a user has turns and memory once, over the wire and here together, and others have theirs.
+func TestShares(t *testing.T) {
+	shares := places.NewShares()
+	h := open(t, func(c *web.Config) { c.Shares = shares })
+	ana, bob := h.ana(), h.page().login(object{"user": "bob", "password": "b0bs-word"})
+	shares.Hold("ana", places.MostHeld-1000, places.MostHeld)
+	ana.want(422, `"code":"busy"`)(ana.post("ask", object{"sql": "SELECT 1"}))
+	bob.want(200, `\[\[1\]\]`)(bob.post("ask", object{"sql": "SELECT 1"}))
+	shares.Hold("ana", 1000-places.MostHeld, places.MostHeld)
+	begun := time.Now()
+	for range max(1, runtime.NumCPU()-1) {
+		defer shares.Turn("ana")()
+	}
+	ana.want(200, `\[\[1\]\]`)(ana.post("ask", object{"sql": "SELECT 1"}))
+	if took := time.Since(begun); took < 200*time.Millisecond {
+		t.Errorf("a user whose turns are taken over the wire waited %v", took)
+	}
+	for _, user := range []string{"ana", "bob"} {
+		if !shares.Hold(user, places.MostHeld, places.MostHeld) {
+			t.Errorf("something is kept for %s", user)
+		}
+	}
 }
 
 // TestSchema: what a session sees, it is told; and words are completed from it.

@@ -23,6 +23,7 @@ import (
 	"dpsql/cmd/dpsql/internal/host"
 	"dpsql/engine"
 	"dpsql/internal/answerjson"
+	"dpsql/internal/places"
 	"dpsql/internal/scram"
 	"dpsql/server"
 	"dpsql/sqlerr"
@@ -349,8 +350,8 @@ func (r *running) check() error {
 // everything has ended.
 func (r *running) until(signals <-chan os.Signal, watched net.Listener) (ended bool) {
 	o := r.options
-	failures := scram.NewFailures()
-	config := server.Config{Database: r.db, Name: o.name, Log: r.log, Curator: r.curator, Failures: failures,
+	failures, shares := scram.NewFailures(), places.NewShares()
+	config := server.Config{Database: r.db, Name: o.name, Log: r.log, Curator: r.curator, Failures: failures, Shares: shares,
 		Limits: server.Limits{Connections: o.connections, Idle: o.idle, Message: o.message}}
 	if r.certificates != nil {
 		config.Certificate = r.certificates.Current
@@ -371,7 +372,7 @@ func (r *running) until(signals <-chan os.Signal, watched net.Listener) (ended b
 		defer counters.Close()
 		r.log.Info("counting", "address", "http://"+watched.Addr().String()+"/metrics")
 	}
-	console := o.web.serve(web.Config{Database: r.db, Name: o.name, File: o.file, Log: r.log, Failures: failures, Certificate: config.Certificate})
+	console := o.web.serve(web.Config{Database: r.db, Name: o.name, File: o.file, Log: r.log, Failures: failures, Shares: shares, Certificate: config.Certificate})
 	r.announce()
 	r.notify(host.Ready)
 	why := r.wait(signals)

@@ -1,4 +1,4 @@
-package server
+package places
 
 import (
 	"runtime"
@@ -14,14 +14,14 @@ func TestTurns(t *testing.T) {
 	processors := runtime.NumCPU()
 	lanes := max(1, processors-1)
 	// flood has connections of a user take turns of 2 ms for a second, and returns how many they had and how many they had at a time.
-	flood := func(turns *turns, user string, connections int) func() (had, most int) {
+	flood := func(turns *Shares, user string, connections int) func() (had, most int) {
 		var all sync.WaitGroup
 		var had, now, most atomic.Int32
 		stop := time.Now().Add(time.Second)
 		for range connections {
 			all.Go(func() {
 				for time.Now().Before(stop) {
-					end := turns.take(user)
+					end := turns.Turn(user)
 					n := now.Add(1)
 					for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 					}
@@ -48,7 +48,7 @@ func TestTurns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				turns := newTurns()
+				turns := NewShares()
 				time.Sleep(2 * together)
 				var waited atomic.Int64
 				switch of.others {
@@ -57,7 +57,7 @@ func TestTurns(t *testing.T) {
 					go func() {
 						for range 20 {
 							at := time.Now()
-							end := turns.take("ana")
+							end := turns.Turn("ana")
 							waited.Add(int64(time.Since(at)))
 							end()
 							time.Sleep(50 * time.Millisecond)
@@ -83,17 +83,17 @@ func TestTurns(t *testing.T) {
 // TestTurnsThatWait has all turns of a user taken by what goes on for long.
 func TestTurnsThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := newTurns()
-		turns.take("ana")
+		turns := NewShares()
+		turns.Turn("ana")
 		for range runtime.NumCPU() + 5 {
-			end := turns.take("eve")
+			end := turns.Turn("eve")
 			defer end() // long after
 		}
 		time.Sleep(time.Minute)
-		turns.take("ana")
-		crowds, again := turns.places.Crowds("eve"), time.Now()
+		turns.Turn("ana")
+		crowds, again := turns.turns.Crowds("eve"), time.Now()
 		for range max(1, runtime.NumCPU()-1) {
-			turns.take("eve")
+			turns.Turn("eve")
 		}
 		if waited := time.Since(again); crowds || waited > 0 {
 			t.Errorf("somebody waits still: %v; who comes waits %v", crowds, waited)
