@@ -18,11 +18,18 @@ export interface Card {
 const text = (id: string) => document.getElementById(id)?.textContent ?? "";
 const all = (prefix: string) => [...document.querySelectorAll(`script[id^="${prefix}"]`)].map((e) => e.textContent!);
 
+const texts = new WeakMap<object, string>();
+
+// textOf returns the JSON of what parse has read, as it came.
+export const textOf = (x: object): string => texts.get(x) ?? JSON.stringify(x);
+
 // parse reads JSON. A whole number that JavaScript would round stays a text.
 export function parse<T>(json: string): T {
   const exact = (_: string, v: unknown, context?: { source?: string }) =>
     typeof v === "number" && !Number.isSafeInteger(v) && /^-?\d+$/.test(context?.source ?? "") ? context!.source : v;
-  return JSON.parse(json, exact as never) as T;
+  const read = JSON.parse(json, exact as never);
+  if (typeof read === "object" && read !== null) texts.set(read, json);
+  return read as T;
 }
 
 export class Engine {

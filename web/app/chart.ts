@@ -5,7 +5,6 @@ import { amount, count, measured, numeric, percent, plain, type Answer, type End
 
 export interface Options {
   width: number;
-  document?: Document; // the browser's if absent
   ordered?: boolean; // ORDER BY says where OTHER and NULL stand
   together?: number; // how many points the confidence holds for at once
 }
@@ -144,8 +143,7 @@ function sceneOf(points: Point[], a: Answer, o: Options): Scene {
   // A sum, or a difference, can be less than zero: then an interval says so.
   const noise = domain[0] < 0 && !points.some((p) => (p.high !== null && p.high < 0) || (!p.known && p.value < 0));
   const panels = distinct(points.map((p) => p.panel));
-  const doc = o.document ?? document;
-  return { domain, panels, noise, simulated: a.simulated === true, options: { document: doc, width: o.width, className: "chart" } };
+  return { domain, panels, noise, simulated: a.simulated === true, options: { width: o.width, className: "chart" } };
 }
 
 function legend(points: Point[], a: Answer, o: Options, line: boolean, noise: boolean): string[] {
@@ -262,9 +260,9 @@ function tagged<T extends object>(points: Point[], options: T): T & { render: Pl
 }
 
 // hatch is the pattern of bars without a margin.
-const hatch: Plot.RenderFunction = (_i, _s, _v, _d, context) => {
+const hatch: Plot.RenderFunction = () => {
   const make = (tag: string, attributes: Record<string, string>, ...inner: Element[]) => {
-    const e = (context as unknown as { document: Document }).document.createElementNS("http://www.w3.org/2000/svg", tag);
+    const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
     for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v);
     e.append(...inner);
     return e as SVGElement;

@@ -1,5 +1,6 @@
 // An answer as people see it: chart, table, line, the meaning of a margin, files to take away.
 import { amount, count, line, measured, plain, type Answer, type Ends, type Refusal } from "./answer";
+import { textOf } from "./api";
 import { belowZero, chart, type Chart } from "./chart";
 import { button, make, state } from "./dom";
 import { csv, download, png, svg, type Origin } from "./save";
@@ -19,7 +20,7 @@ export interface View {
 export function present(a: Answer | Refusal, sql: string, together: number, v: View) {
   if ("error" in a) refuse(a, sql, v);
   else show(a, sql, together, v);
-  v.object.textContent = data(JSON.stringify(a));
+  v.object.textContent = data(textOf(a));
   v.object.dataset.sql = sql;
   state("error" in a ? "refused" : "answered");
 }
@@ -92,7 +93,7 @@ function sentence(a: Answer): string {
 
 function saves(a: Answer, origin: Origin, drawn: () => Chart | null): HTMLElement {
   const picture = () => svg(drawn()!.svg, a, drawn()!.notes, origin);
-  const list = [button("CSV", () => download("answer.csv", csv(a), "text/csv")), button("JSON", () => download("answer.json", JSON.stringify(a), "application/json"))];
+  const list = [button("CSV", () => download("answer.csv", csv(a), "text/csv")), button("JSON", () => download("answer.json", textOf(a), "application/json"))];
   if (drawn()) list.push(button("SVG", () => download("answer.svg", picture(), "image/svg+xml")), button("PNG", async () => download("answer.png", await png(picture()), "image/png")));
   return make("p", { class: "row", id: "save" }, "Save: ", ...list);
 }

@@ -22,11 +22,10 @@ async function unpack(base64: string): Promise<Uint8Array<ArrayBuffer>> {
 
 const functions: Record<string, (...args: never[]) => string | Promise<string>> = {
   async open(page: { engine: string; sqlite: string; card: string; payloads: string[] }) {
-    const sqlite = page.sqlite && unpack(page.sqlite).then((wasmBinary) => initSqlJs({ wasmBinary, useOldExtensionFunctions: false }));
-    const go = new scope.Go();
-    const { instance } = await WebAssembly.instantiate(await unpack(page.engine), go.importObject);
-    const payloads = await Promise.all(page.payloads.map(unpack));
-    if (sqlite) scope.dpsqlSQL = await sqlite;
+    const go = new scope.Go(), sqlite = page.sqlite && unpack(page.sqlite).then((wasmBinary) => initSqlJs({ wasmBinary, useOldExtensionFunctions: false }));
+    const engine = unpack(page.engine).then((bytes) => WebAssembly.instantiate(bytes, go.importObject));
+    const [{ instance }, library, ...payloads] = await Promise.all([engine, sqlite, ...page.payloads.map(unpack)]);
+    if (library) scope.dpsqlSQL = library;
     void go.run(instance); // it never ends
     return scope.dpsqlOpen(page.card, payloads);
   },

@@ -30,7 +30,7 @@ func installed(t *testing.T) {
 // of it to the golden files beside it.
 func TestCharts(t *testing.T) {
 	installed(t)
-	program, _, err := build("..", "app/golden.ts", api.BuildOptions{Platform: api.PlatformNode, Format: api.FormatESModule, External: []string{"canvas"},
+	program, _, err := build("..", "build/testdata/golden.ts", api.BuildOptions{Platform: api.PlatformNode, Format: api.FormatESModule, External: []string{"canvas"},
 		Banner: map[string]string{"js": `import { createRequire } from "node:module"; const require = createRequire("/");`}})
 	if err != nil {
 		t.Fatal(err)

@@ -16,17 +16,12 @@ import (
 
 // TestConsole serves databases as people do, and goes through what they do in a browser.
 func TestConsole(t *testing.T) {
-	b, program := browser(t), filepath.Join(t.TempDir(), "dpsql")
-	build := exec.Command("go", "build", "-o", program, "./cmd/dpsql")
-	build.Dir = "../.."
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	b, dpsql := browser(t), program(t)
 	for _, c := range []struct {
 		name    string
 		journey func(*testing.T, context.Context, served)
 	}{{"analyst", asks}, {"looks", looks}, {"curator", curates}} {
-		t.Run(c.name, func(t *testing.T) { c.journey(t, b, serve(t, program)) })
+		t.Run(c.name, func(t *testing.T) { c.journey(t, b, serve(t, dpsql)) })
 	}
 }
 

@@ -41,20 +41,15 @@ func exported(t *testing.T, statements ...string) (file string, answers []string
 			t.Fatal(err)
 		}
 	}
-	program := filepath.Join(dir, "dpsql")
 	run := func(args ...string) (string, error) {
-		c := exec.Command(args[0], args[1:]...)
-		c.Dir = "../.."
-		out, err := c.CombinedOutput()
+		out, err := exec.Command(program(t), args...).CombinedOutput()
 		return strings.TrimSpace(string(out)), err
 	}
-	for _, args := range [][]string{{"go", "build", "-o", program, "./cmd/dpsql"}, {program, "-q", "-f", filepath.Join(dir, "setup.sql"), filepath.Join(dir, "clinic.db")}} {
-		if out, err := run(args...); err != nil {
-			t.Fatalf("%v: %v\n%s", args, err, out)
-		}
+	if out, err := run("-q", "-f", filepath.Join(dir, "setup.sql"), filepath.Join(dir, "clinic.db")); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, sql := range statements {
-		answer, err := run(program, "-json", "-readonly", filepath.Join(dir, "visits.db"), sql)
+		answer, err := run("-json", "-readonly", filepath.Join(dir, "visits.db"), sql)
 		if failed := new(exec.ExitError); err != nil && !errors.As(err, &failed) {
 			t.Fatal(err)
 		}
@@ -67,7 +62,8 @@ func exported(t *testing.T, statements ...string) (file string, answers []string
 func TestExported(t *testing.T) {
 	b := browser(t)
 	statements := []string{byDiagnosis, "SELECT sex, AVG(days) FROM visits WHERE diagnosis = 'I10' GROUP BY sex", "SELECT COUNT(*) FROM visits WHERE days BETWEEN 2 AND 5 AND sex = 'F'",
-		"SELECT COUNT(*) FROM visits WHERE zip = 7", "SELECT COUNT(*) FROM visit", "SELEC", "SELECT days, COUNT(*) FROM visits GROUP BY days ORDER BY 2 DESC LIMIT 3"}
+		"SELECT COUNT(*) FROM visits WHERE zip = 7", "SELECT COUNT(*) FROM visit", "SELEC", "SELECT days, COUNT(*) FROM visits GROUP BY days ORDER BY 2 DESC LIMIT 3",
+		"SELECT sex, n, RANK() OVER (ORDER BY n DESC) AS place, 9007199254740993 AS large FROM (SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex) AS t"}
 	file, answers := exported(t, statements...)
 	t.Run("changed", func(t *testing.T) { changed(t, b, file) })
 	t.Run("framed", func(t *testing.T) { framed(t, b, file) })
@@ -81,7 +77,7 @@ func TestExported(t *testing.T) {
 	for i, sql := range statements {
 		p.js(`location.hash = "#sql=` + url.QueryEscape(sql) + `"`)
 		p.until(`["answered", "refused"].includes(document.documentElement.dataset.state) && document.querySelector("#answer").dataset.sql === ` + encode(t, sql))
-		p.is(`JSON.stringify(JSON.parse(document.querySelector("#answer").textContent))`, p.js(`JSON.stringify(JSON.parse(`+encode(t, answers[i])+`))`))
+		p.is(`document.querySelector("#answer").textContent.trim()`, answers[i])
 	}
 	p.js(`window.warm = async () => { const from = performance.now(); document.querySelector("#sql").value = "SELECT COUNT(*) FROM visits WHERE days = " + (window.n = (window.n ?? 0) + 1); document.querySelector("#run").click();
 		while (document.documentElement.dataset.state === "answering") await new Promise(done => setTimeout(done, 0)); return performance.now() - from; }, ""`)
@@ -93,10 +89,14 @@ func TestExported(t *testing.T) {
 	}
 }
 
-// changed: a page in which a byte is another one answers nothing.
+// changed: a page in which a byte is another one, or lacks, answers nothing.
 func changed(t *testing.T, b context.Context, file string) {
 	whole := string(read(t, file))
-	for name, change := range map[string][2]string{"card": {`"max_rows":4`, `"max_rows":5`}, "release": {`id="dpsql-release-0">H4sIA`, `id="dpsql-release-0">H4sIB`}, "digest": {`"digest":"`, `"digest":"0`}} {
+	engine := func(name string) [2]string {
+		_, packed, _ := strings.Cut(whole, `id="dpsql-`+name+`">`)
+		return [2]string{packed[:4096], packed[:400]}
+	}
+	for name, change := range map[string][2]string{"engine": engine("engine"), "sqlite": engine("sqlite"), "card": {`"max_rows":4`, `"max_rows":5`}, "release": {`id="dpsql-release-0">H4sIA`, `id="dpsql-release-0">H4sIB`}, "digest": {`"digest":"`, `"digest":"0`}} {
 		other := strings.Replace(whole, change[0], change[1], 1)
 		if other == whole {
 			t.Errorf("%s: nothing was changed", name)

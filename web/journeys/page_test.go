@@ -1,17 +1,18 @@
 package journeys
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,9 +35,7 @@ const shell = `<!doctype html>
 <details id="licences"><summary>Licences</summary><pre tabindex="0">{{LICENCES}}</pre></details>
 </main>
 <script type="application/json" id="dpsql-card">{{CARD}}</script>
-<script type="application/gzip;base64" id="dpsql-release-0">{{RELEASE}}</script>
 <script type="application/gzip;base64" id="dpsql-engine">{{ENGINE}}</script>
-<script type="application/gzip;base64" id="dpsql-sqlite">{{SQLITE}}</script>
 <script type="text/plain" id="dpsql-worker">{{WORKER}}</script>
 <script>{{SCRIPT}}</script>
 </body></html>
@@ -55,9 +54,6 @@ const (
 	panels = "SELECT education, marital_status, COUNT(*) AS n FROM adult GROUP BY education, marital_status"
 )
 
-// parts are what a page has of a release and its engine, as base64, and the text of its Worker.
-type parts struct{ release, engine, sqlite, worker string }
-
 // write makes a page whose Worker has the answers of asked, and returns its address.
 func write(t *testing.T, engine string) string {
 	t.Helper()
@@ -70,12 +66,6 @@ func write(t *testing.T, engine string) string {
 		answers[sql] = one.Answer
 	}
 	worker := "const answers = " + encode(t, answers) + ";\n" + strings.ReplaceAll(string(read(t, "testdata/worker.js")), "</script", `<\/script`)
-	return page(t, parts{engine: base64.StdEncoding.EncodeToString([]byte(engine)), worker: worker})
-}
-
-// page makes a page, and returns its address.
-func page(t *testing.T, p parts) string {
-	t.Helper()
 	card := map[string]any{"format": "dpsql page 1", "title": "Visits <2025>", "made": "2026-11-28", "digest": strings.Repeat("ab", 32), "examples": []string{wards, months, panels},
 		"tables": []any{map[string]any{"name": "admissions", "columns": []any{
 			map[string]any{"name": "ward", "type": "TEXT", "shown": "cardiology, maternity, medicine, neurology, paediatrics, surgery"},
@@ -83,7 +73,7 @@ func page(t *testing.T, p parts) string {
 	script, style := bundle(t, "page.js"), bundle(t, "page.css")
 	text := strings.NewReplacer(
 		"{{SCRIPT HASH}}", hash(script), "{{STYLE HASH}}", hash(style), "{{STYLE}}", style, "{{SCRIPT}}", script, "{{LICENCES}}", bundle(t, "LICENCES.txt")[:900],
-		"{{CARD}}", encode(t, card), "{{RELEASE}}", p.release, "{{ENGINE}}", p.engine, "{{SQLITE}}", p.sqlite, "{{WORKER}}", p.worker).Replace(shell)
+		"{{CARD}}", encode(t, card), "{{ENGINE}}", base64.StdEncoding.EncodeToString([]byte(engine)), "{{WORKER}}", worker).Replace(shell)
 	name := filepath.Join(t.TempDir(), "page.html")
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -124,7 +114,24 @@ func hash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// browser starts Chromium, one for all journeys of a test.
+// shared is what all journeys use, made by the first that needs it: a browser, and the program in a folder.
+var shared struct {
+	chromium, program sync.Once
+	browser           context.Context
+	folder            string
+	stop              []func()
+	err               error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, stop := range slices.Backward(shared.stop) {
+		stop()
+	}
+	os.Exit(code)
+}
+
+// browser returns Chromium.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
@@ -134,22 +141,46 @@ func browser(t *testing.T) context.Context {
 	if _, err := os.Stat(axe); err != nil {
 		t.Skip("npm ci --prefix web was not run")
 	}
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.ExecPath(path), chromedp.WindowSize(1200, 900))...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatal(err)
+	shared.chromium.Do(func() {
+		all, end := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.ExecPath(path), chromedp.WindowSize(1200, 900))...)
+		ctx, cancel := chromedp.NewContext(all)
+		shared.browser, shared.stop = ctx, append(shared.stop, end, cancel)
+		shared.err = chromedp.Do(ctx)
+	})
+	if shared.err != nil {
+		t.Fatal(shared.err)
 	}
-	return ctx
+	return shared.browser
+}
+
+// program builds dpsql, and returns its path.
+func program(t *testing.T) string {
+	t.Helper()
+	shared.program.Do(func() {
+		if shared.folder, shared.err = os.MkdirTemp("", "journeys"); shared.err != nil {
+			return
+		}
+		shared.stop = append(shared.stop, func() { _ = os.RemoveAll(shared.folder) })
+		build := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Join(shared.folder, "dpsql"), "./cmd/dpsql")
+		build.Dir = "../.."
+		if out, err := build.CombinedOutput(); err != nil {
+			shared.err = fmt.Errorf("%w\n%s", err, out)
+		}
+	})
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return filepath.Join(shared.folder, "dpsql")
 }
 
 const axe = "../node_modules/axe-core/axe.min.js"
 
 // tab is a page in a tab of its own.
 type tab struct {
-	t   *testing.T
-	ctx context.Context
+	t      *testing.T
+	ctx    context.Context
+	width  int64
+	scheme string
 }
 
 // open opens an address. What the page says on its console, and what it asks of others, is an error.
@@ -162,7 +193,8 @@ func open(t *testing.T, browser context.Context, width int64, scheme, address st
 	if err := chromedp.Do(ctx, more...); err != nil {
 		t.Fatal(err)
 	}
-	must(chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}))(t)
+	p := tab{t, ctx, width, scheme}
+	p.media(scheme, "none")
 	must(chromedp.Call(ctx, network.Enable, network.EnableParams{}))(t)
 	at, err := url.Parse(address)
 	if err != nil {
@@ -191,7 +223,6 @@ func open(t *testing.T, browser context.Context, width int64, scheme, address st
 			}
 		}
 	}()
-	p := tab{t, ctx}
 	p.do(chromedp.EmulateViewport(width, 900), chromedp.Navigate(address))
 	return p
 }
@@ -242,16 +273,33 @@ func (p tab) is(expression, want string) {
 	}
 }
 
-// accessible holds the page to axe-core's rules, and to its width.
+// media says which scheme of colours is wished for, and whether colours are forced.
+func (p tab) media(scheme, forced string) {
+	p.t.Helper()
+	must(chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: scheme}, {Name: "forced-colors", Value: forced}}}))(p.t)
+}
+
+// accessible holds the page to axe-core's rules, those of colours in both schemes, and to widths: of a phone, of half
+// a screen, which is 200 %, and its own.
 func (p tab) accessible() {
 	p.t.Helper()
-	p.is("document.documentElement.scrollWidth <= innerWidth", "true")
-	if _, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool](string(read(p.t, axe))+";true")); err != nil {
-		p.t.Fatal(err)
+	if p.js(`typeof axe`) == "undefined" {
+		if _, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool](string(read(p.t, axe))+";true")); err != nil {
+			p.t.Fatal(err)
+		}
 	}
-	got := p.js(`(await axe.run()).violations.map(v => v.id + ": " + v.nodes.map(n => n.target + " " + n.any.concat(n.all).map(c => c.message)).join("; ")).join("\n")`)
-	if got != "" {
-		p.t.Errorf("axe-core finds\n%s", got)
+	other := map[string]string{"light": "dark", "dark": "light"}[p.scheme]
+	for _, c := range []struct{ scheme, rules string }{{other, `{ runOnly: "color-contrast" }`}, {p.scheme, ""}} {
+		p.media(c.scheme, "none")
+		got := p.js(`(await axe.run(` + c.rules + `)).violations.map(v => v.id + ": " + v.nodes.map(n => n.target + " " + n.any.concat(n.all).map(c => c.message)).join("; ")).join("\n")`)
+		if got != "" {
+			p.t.Errorf("axe-core finds in the %s\n%s", c.scheme, got)
+		}
+	}
+	for _, width := range []int64{320, 600, p.width} {
+		p.do(chromedp.EmulateViewport(width, 900))
+		p.is("document.documentElement.scrollWidth <= innerWidth", "true")
 	}
 }
 
@@ -299,6 +347,16 @@ func TestLooks(t *testing.T) {
 			p.picture(c.name)
 		})
 	}
+	t.Run("forced", func(t *testing.T) { // bars keep colours that are not the ground's, all else has the system's
+		p := open(t, b, 640, "light", address)
+		p.wait("answered")
+		for _, scheme := range []string{"light", "dark"} {
+			p.media(scheme, "active")
+			p.is(`(s => s.color !== s.backgroundColor && s.color === getComputedStyle(document.body).color)(getComputedStyle(document.querySelector("#run")))`, "true")
+			p.is(`new Set([".chart rect[data-low]", ".chart line[data-low]", "body"].map(e => getComputedStyle(document.querySelector(e))).map(s => s.fill + s.stroke)).size`, "3")
+			p.picture("forced_" + scheme)
+		}
+	})
 }
 
 // TestAsks goes through what a page does: an example, the keyboard, an error, a link, a picture to take away.
@@ -392,56 +450,6 @@ func TestDamaged(t *testing.T) {
 	p.is(`document.querySelector("#result").textContent`, "damaged: the digest is another one. This page answers nothing.")
 	p.is(`document.querySelector("#card") !== null`, "true")
 	p.accessible()
-}
-
-// TestEngine starts what is built as an engine is, beside SQLite, under the page's policy. A release or
-// an engine that cannot be unpacked is damaged.
-func TestEngine(t *testing.T) {
-	b, wasm := browser(t), filepath.Join(t.TempDir(), "engine.wasm")
-	source := filepath.Join(filepath.Dir(wasm), "main.go")
-	if err := os.WriteFile(source, read(t, "testdata/engine.go.txt"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", wasm, source)
-	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOWORK=off")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	root, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	exec := read(t, filepath.Join(strings.TrimSpace(string(root)), "lib/wasm/wasm_exec.js"))
-	whole := parts{release: pack(t, "release"), engine: pack(t, string(read(t, wasm))), sqlite: pack(t, bundle(t, "sqlite.wasm")), worker: string(exec) + bundle(t, "worker.js")}
-	for name, c := range map[string]struct{ release, engine, state string }{
-		"whole": {whole.release, whole.engine, "answered"}, "release": {pack(t, "changed"), whole.engine, "damaged"},
-		"bytes": {whole.release[:len(whole.release)-8], whole.engine, "damaged"}, "engine": {whole.release, whole.engine[:4096], "damaged"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := whole
-			p.release, p.engine = c.release, c.engine
-			shown := open(t, b, 640, "light", page(t, p))
-			shown.wait(c.state)
-			if c.state == "answered" {
-				shown.is(`document.querySelector("#result td").textContent.split(".")[0]`, "3")
-				shown.is(`document.querySelectorAll("#result td")[1].textContent`, "9007199254740993")
-			}
-		})
-	}
-}
-
-// pack returns base64 of gzip.
-func pack(t *testing.T, text string) string {
-	t.Helper()
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	if _, err := w.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
 // TestPlain: ?plain, and a finger in place of a mouse, leave the textarea alone.
