@@ -13,6 +13,7 @@ import (
 	"dpsql/internal/released"
 	"dpsql/noise"
 	"dpsql/noise/coin"
+	"dpsql/page"
 	"dpsql/query"
 	"dpsql/sqlfront/syntax"
 )
@@ -25,6 +26,19 @@ func (db *DB) Answers() *answer.Database                       { return db.answe
 func (db *DB) Rows() *rows.Reader                              { return db.rows }
 func (db *DB) Desk() *pay.Desk                                 { return db.desk }
 func (db *DB) Current(ctx context.Context) (*view.View, error) { return db.answers.Current(ctx, 0) }
+
+// Page returns what a page has of releases, and their payloads.
+func (s *Session) Page(ctx context.Context, names ...string) (page.Picture, [][]byte, error) {
+	v, err := s.db.View(ctx)
+	if err != nil {
+		return page.Picture{}, nil, err
+	}
+	var all []syntax.Name
+	for _, name := range names {
+		all = append(all, syntax.Name{Text: name})
+	}
+	return s.pictured(ctx, v, all)
+}
 
 // View reads the public catalog, bypassing the cache.
 func (db *DB) View(ctx context.Context) (v *view.View, err error) {

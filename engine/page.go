@@ -16,6 +16,7 @@ import (
 	"dpsql/engine/internal/view"
 	"dpsql/page"
 	"dpsql/page/publish"
+	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
@@ -90,23 +91,27 @@ func (s *Session) pictured(ctx context.Context, v *view.View, names []syntax.Nam
 	covered := make(map[int64][]int)
 	var tables []*view.Table
 	for _, name := range names {
-		r, t, err := declare.Exported(v, name)
+		found, t, err := declare.ForPage(v, name)
 		if err != nil {
 			return p, nil, err
 		}
-		if t.HasPeriods() {
-			return p, nil, sqlerr.New(sqlerr.Unsupported, "a page of %s, which has periods, is outside the dialect", t.Name).
-				WithHint("export the release itself: TO '%s.db'", r.Name).At(name.Position)
-		}
 		if !slices.Contains(tables, t) {
 			tables = append(tables, t)
+			if t.HasPeriods() {
+				covered[t.ID] = []int{t.PeriodColumn}
+			}
 		}
-		releases, covered[t.ID] = append(releases, r), append(covered[t.ID], places(t, r)...)
+		for _, r := range found {
+			if slices.Contains(releases, r) { // a part that was named itself
+				continue
+			}
+			releases, covered[t.ID] = append(releases, r), append(covered[t.ID], places(t, r)...)
+		}
 	}
 	for _, t := range tables {
 		slices.Sort(covered[t.ID])
 		covered[t.ID] = slices.Compact(covered[t.ID])
-		public, err := publicTable(v, t, covered[t.ID])
+		public, err := publicTable(v, t, covered[t.ID], s.db.now())
 		if err != nil {
 			return p, nil, err
 		}
@@ -138,8 +143,14 @@ func places(t *view.Table, r *catalog.Release) []int {
 }
 
 // publicTable returns a table as a page has it, with some of its columns.
-func publicTable(v *view.View, t *view.Table, columns []int) (page.Table, error) {
+func publicTable(v *view.View, t *view.Table, columns []int, now time.Time) (page.Table, error) {
 	public := page.Table{Name: t.Name, Unit: t.Unit, MaxRows: t.MaxRows}
+	if t.HasPeriods() {
+		public.Periods = &page.Periods{Column: slices.Index(columns, t.PeriodColumn), By: t.Partition.By, Begun: t.Partition.Begun(now)}
+		for _, text := range t.Partition.Texts {
+			public.Periods.Texts = append(public.Periods.Texts, query.Exact(text))
+		}
+	}
 	if a, ok := v.Accounts[t.Account]; ok {
 		public.Epsilon, public.Delta = a.Epsilon, a.Delta
 	}
@@ -166,6 +177,17 @@ func publicRelease(v *view.View, r *catalog.Release, columns []int) page.Release
 	if over := places(t, r); len(over) < len(columns) {
 		for _, i := range over {
 			out.Columns = append(out.Columns, slices.Index(columns, i))
+		}
+	}
+	if t.HasPeriods() {
+		out.Over = &r.Span
+		if t.Partition.Clocked() && !t.Partition.Closed(r.Span.Last, r.CreatedAt) {
+			out.AsOf = out.Created
+		}
+		for _, m := range v.Templates {
+			if m.ID == r.Template {
+				out.Part = m.Name
+			}
 		}
 	}
 	return out
@@ -224,6 +246,9 @@ func (s *Session) Published(ctx context.Context, c page.Card, payloads [][]byte)
 	}
 	for i := range own.Tables { // a budget may have changed since
 		own.Tables[i].Epsilon, own.Tables[i].Delta = c.Tables[i].Epsilon, c.Tables[i].Delta
+		if was, is := c.Tables[i].Periods, own.Tables[i].Periods; was != nil && is != nil { // others have begun since
+			is.Begun, is.Texts = was.Begun, is.Texts[:min(len(is.Texts), len(was.Texts))]
+		}
 	}
 	if !alike(own.Tables, c.Tables) {
 		return sqlerr.New(sqlerr.Invalid, "the tables of the page are declared otherwise")

@@ -5,58 +5,44 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"dpsql/catalog"
 	"dpsql/engine"
+	"dpsql/internal/period"
 	"dpsql/page"
 	"dpsql/sqlerr"
 )
 
-// pageOf returns a page of the releases of a file that lie in no periods.
-func pageOf(t *testing.T, db *engine.DB) *page.Desk {
+// pictureOf returns what a page has of the releases of a file, of each period too.
+func pictureOf(t *testing.T, db *engine.DB) (page.Picture, [][]byte) {
 	v, err := db.View(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var p page.Picture
-	for _, of := range v.Tables {
-		public := page.Table{Name: of.Name, Unit: of.Unit, MaxRows: of.MaxRows}
-		for _, c := range of.Columns {
-			stored, err := c.Stored()
-			if err != nil {
-				t.Fatal(err)
-			}
-			public.Columns = append(public.Columns, page.Column{StoredColumn: stored})
-		}
-		if !of.HasPeriods() {
-			p.Tables = append(p.Tables, public)
+	var names []string
+	for _, r := range v.Releases {
+		if r.Template == 0 {
+			names = append(names, r.Name)
 		}
 	}
-	var payloads [][]byte
-	err = db.Store().Read(t.Context(), func(tx *catalog.Tx) error {
-		for i := range v.Releases {
-			r := &v.Releases[i]
-			if v.TableByID(r.TableID).HasPeriods() {
-				continue
-			}
-			payload, err := tx.ReleasePayload(r)
-			if err != nil {
-				return err
-			}
-			p.Releases = append(p.Releases, page.Release{Name: r.Name, Table: r.Table, Using: r.Using, Columns: r.Columns, MaxSupport: r.MaxSupport, About: r.Params,
-				Epsilon: r.Epsilon.String(), Delta: r.Delta.String(), Created: r.CreatedAt.Format(time.RFC3339)})
-			payloads = append(payloads, payload)
-		}
-		return nil
-	})
+	for _, m := range v.Templates {
+		names = append(names, m.Name)
+	}
+	p, payloads, err := db.NewSession().Page(t.Context(), names...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	desk, err := page.Open(p, payloads)
+	return p, payloads
+}
+
+// pageOf returns a page of the releases of a file.
+func pageOf(t *testing.T, db *engine.DB) *page.Desk {
+	desk, err := page.Open(pictureOf(t, db))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,6 +82,79 @@ var pageReleases = map[string][]string{
 		`CREATE RELEASE page_shifts ON shifts USING MARGINALS WITH (epsilon = 1)`},
 }
 
+// pagePeriods are worlds whose tables have periods, and the pages of them. Each world's name begins with whose statements it is asked.
+var pagePeriods = []struct {
+	name    string
+	raw     func(*testing.T) []string
+	declare []string
+	later   []string // once the page is written
+}{
+	{"visits by age", func(*testing.T) []string { return goldenTable }, append(slices.Clone(goldenPublic),
+		fmt.Sprintf(goldenDeclaration, "epsilon = 1000, delta = 1e-6, interactive = 0.9, period = 'age'"), goldenStays,
+		`CREATE RELEASE page_each ON visits (sex, age, town) USING PROJECTION WITH (epsilon = 1) EACH PERIOD`,
+		`REFRESH RELEASE page_each PERIOD '0'`, `REFRESH RELEASE page_each PERIOD '1'`, `REFRESH RELEASE page_each PERIOD '2'`, `REFRESH RELEASE page_each PERIOD '3'`,
+		`REFRESH RELEASE page_each PERIOD '5'`, `CREATE RELEASE page_some ON visits (sex, town) USING MARGINALS WITH (epsilon = 1, period = '2 to 6')`), []string{`REFRESH RELEASE page_each PERIOD '6'`}},
+	{"visits by town", func(*testing.T) []string { return goldenTable }, append(slices.Clone(goldenPublic),
+		fmt.Sprintf(goldenDeclaration, "epsilon = 1000, delta = 1e-6, interactive = 0.9, period = 'town', unit = zip, max_rows = 2"), goldenStays,
+		`CREATE RELEASE page_each ON visits (sex, age, score) USING MARGINALS WITH (epsilon = 1) EACH PERIOD`,
+		`REFRESH RELEASE page_each PERIOD 'Ash'`, `REFRESH RELEASE page_each PERIOD 'Oak'`), nil},
+	{"admissions by month", func(*testing.T) []string {
+		return []string{`CREATE TABLE raw_days AS WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 399) SELECT date('2024-01-01', i || ' days') AS day, i % 2 AS b FROM n`}
+	}, []string{`CREATE PRIVATE TABLE t (day DATE BETWEEN '2024-01-01' AND '2024-12-31', b BOOLEAN)
+			FROM raw_days WITH (epsilon = 1000, delta = 1e-6, period = 'month of day')`,
+		`CREATE RELEASE page_each ON t USING PROJECTION WITH (epsilon = 1, early = on) EACH PERIOD`, `REFRESH RELEASE page_each`,
+		`CREATE RELEASE page_year ON t (day) USING PROJECTION WITH (epsilon = 1, period = '2024-02 to 2024-11')`}, []string{`REFRESH RELEASE page_each`}},
+}
+
+// TestPagesOfPeriods asks pages of tables with periods the statements of testdata, and some of its own: in the running
+// period too, and when others have begun since. A page answers as the engine does.
+func TestPagesOfPeriods(t *testing.T) {
+	t.Parallel()
+	for i, w := range pagePeriods {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			c := new(clock)
+			c.set(t, "2024-11-23T12:00:00Z")
+			db := open(t, filepath.Join(t.TempDir(), "file.db"), engine.Options{})
+			quieten(db)
+			db.SetNow(func() time.Time { return c.now })
+			s := db.NewSession()
+			fill(t, s, w.raw(t)...)
+			for _, text := range w.declare {
+				must(t, s, text)
+			}
+			desk := pageOf(t, db)
+			asksAlike(t, w.name, i, desk, db, false)
+			for _, text := range []string{`SELECT COUNT(*) FROM t`, `SELECT day, COUNT(*) FROM t GROUP BY day`,
+				`SELECT COUNT(*) FROM t WHERE day < '2024-03-17'`, `SELECT b, COUNT(*) FROM t WHERE day BETWEEN '2024-02-10' AND '2024-11-05' GROUP BY b`,
+				`SELECT DATE_TRUNC('month', day) AS m, COUNT(*) FROM t GROUP BY m`, `SELECT MEDIAN(day) FROM t WHERE day > '2024-02-02'`,
+				`SET mechanism = page_year`, `SELECT COUNT(*) FROM t WHERE day BETWEEN '2024-02-10' AND '2024-03-05'`, `SELECT COUNT(*) FROM t WHERE day BETWEEN '2024-02-10' AND '2024-11-28'`} {
+				got, err := desk.Ask(t.Context(), text)
+				want, refusal := s.Exec(t.Context(), text, nil)
+				if (err == nil) != (refusal == nil) || err == nil && outcomeText(got, nil) != outcomeText(want, nil) {
+					t.Errorf("%s: %s\nwant %s", text, outcomeText(got, err), outcomeText(want, refusal))
+				}
+			}
+			got, err := desk.Ask(t.Context(), `SHOW RELEASES`)
+			if err != nil || w.name == "admissions by month" && !reflect.DeepEqual(got.Brief, must(t, s, `SHOW RELEASES`).Brief) {
+				t.Errorf("%v %v", got, err)
+			}
+			p, payloads := pictureOf(t, db)
+			c.set(t, "2024-12-02T12:00:00Z")
+			for _, text := range w.later {
+				must(t, s, text)
+			}
+			if err := s.Published(t.Context(), page.Card{Picture: p}, payloads); err != nil {
+				t.Errorf("a page of fewer parts: %v", err)
+			}
+			p.Tables[0].Periods.By = period.Day
+			if err := s.Published(t.Context(), page.Card{Picture: p}, payloads); sqlerr.CodeOf(err) != sqlerr.Invalid {
+				t.Errorf("a page of other periods: %v", err)
+			}
+		})
+	}
+}
+
 // TestPagesAnswerAsTheEngine asks pages the statements of testdata. A page of one release says what the engine
 // says of the exported file, refusals too. One of all releases answers as the engine does that has rows, too.
 // Without -long each page is asked every third statement.
@@ -123,7 +182,7 @@ func TestPagesAnswerAsTheEngine(t *testing.T) {
 
 // asksAlike asks a page and an engine the statements of a world. What the page refuses is compared if refusals are.
 func asksAlike(t *testing.T, what string, number int, desk *page.Desk, db *engine.DB, refusals bool) {
-	world, _, _ := strings.Cut(what, ",")
+	world := regexp.MustCompile(`^\w+`).FindString(what)
 	text, err := os.ReadFile(filepath.Join("../testdata/statements", world+".txt"))
 	if err != nil {
 		t.Fatal(err)

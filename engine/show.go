@@ -184,39 +184,18 @@ func showReleases(v *view.View) *Result {
 	}
 	for i := range v.Templates {
 		m := &v.Templates[i]
-		over, parts := view.ColumnNames(v.TableByID(m.TableID), m.Columns), showParts(v, m)
-		r.Rows = append(r.Rows, []any{m.Name, m.Table, over, m.Using + ", each period", nil, nil, nil, nil, m.CreatedAt.Format(time.RFC3339), parts.whole})
-		r.Brief.Rows = append(r.Brief.Rows, []any{m.Name, m.Table, released.BriefList(over), m.Using + ", " + parts.brief, parts.cost})
+		t := v.TableByID(m.TableID)
+		shown := released.ShownGrowing{Name: m.Name, Table: m.Table, Columns: view.ColumnNames(t, m.Columns), Using: m.Using, Created: m.CreatedAt.Format(time.RFC3339),
+			Partition: t.Partition, Word: t.PeriodWord()}
+		var most accounting.Amount
+		for n, r := range v.Parts(m.ID) {
+			shown.Built = shown.Built.Union(period.Ranges{period.Only(n)})
+			most.Epsilon, most.Delta = max(most.Epsilon, r.Epsilon), max(most.Delta, r.Delta)
+		}
+		shown.Each = briefAmount(most)
+		shown.Show(r)
 	}
 	return r.ByName()
-}
-
-// partsOf says which parts a release of each period has.
-type partsOf struct{ whole, brief, cost string }
-
-func showParts(v *view.View, m *catalog.Template) (p partsOf) {
-	parts := v.Parts(m.ID)
-	if len(parts) == 0 {
-		return partsOf{"", "no parts yet", ""}
-	}
-	var all []period.Range
-	var most accounting.Amount
-	for n, r := range parts {
-		all = append(all, period.Only(n))
-		most.Epsilon, most.Delta = max(most.Epsilon, r.Epsilon), max(most.Delta, r.Delta)
-	}
-	t := v.TableByID(m.TableID)
-	var names []string
-	for _, r := range period.Of(all...) {
-		names = append(names, t.Partition.Text(r))
-	}
-	p.whole, p.cost = strings.Join(names, ", "), briefAmount(most)+" a "+t.PeriodWord()
-	hull, _ := period.Of(all...).Hull()
-	p.brief = fmt.Sprintf("%d parts, %s", len(parts), t.Partition.Text(hull))
-	if len(parts) == 1 {
-		p.brief = "1 part, " + t.Partition.Text(hull)
-	}
-	return p
 }
 
 func showMechanisms(v *view.View) (*Result, error) {

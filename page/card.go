@@ -2,12 +2,14 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
 	"dpsql/internal/complete"
+	"dpsql/internal/released"
 	"dpsql/sqlerr"
 )
 
@@ -123,7 +125,7 @@ func (p Picture) Vocabulary() (v complete.Vocabulary) {
 		v.Tables = append(v.Tables, words)
 	}
 	for _, r := range p.Releases {
-		v.Releases = append(v.Releases, r.Name)
+		v.Releases = released.AppendNew(v.Releases, cmp.Or(r.Part, r.Name))
 	}
 	return v
 }

@@ -1,12 +1,15 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"sync"
 	"time"
 
+	"dpsql/internal/period"
 	"dpsql/internal/released"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -27,16 +30,11 @@ type Desk struct {
 // table is a table with its releases, as package sqlfront binds against it.
 type table struct {
 	Table
-	desk     *Desk
-	universe *query.Universe
-	releases []opened
-}
-
-// opened is a release in memory.
-type opened struct {
-	released.Release
-	answers released.Answers
-	shown   released.ShownRelease
+	desk      *Desk
+	universe  *query.Universe
+	releases  []opened
+	partition *period.Partition // nil without periods
+	parts     map[period.Range]*query.Universe
 }
 
 // Open returns a Desk. payloads are those of the releases, in their order. Errors: Corrupt, Unsupported.
@@ -50,7 +48,11 @@ func Open(p Picture, payloads [][]byte) (*Desk, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.tables = append(d.tables, &table{Table: t, desk: d, universe: u})
+		opened := &table{Table: t, desk: d, universe: u}
+		if err := opened.divide(); err != nil {
+			return nil, err
+		}
+		d.tables = append(d.tables, opened)
 	}
 	for i, r := range p.Releases {
 		t := d.named(r.Table)
@@ -61,7 +63,13 @@ func Open(p Picture, payloads [][]byte) (*Desk, error) {
 		if err != nil {
 			return nil, err
 		}
-		over := t.universe
+		span, over := period.All, t.universe
+		if r.Over != nil {
+			span = *r.Over
+			if over = t.within(span); over == nil {
+				return nil, sqlerr.New(sqlerr.Corrupt, "release %s is of no period of its table", r.Name)
+			}
+		}
 		if r.Columns != nil {
 			over = over.Project(r.Columns)
 		}
@@ -69,8 +77,9 @@ func Open(p Picture, payloads [][]byte) (*Desk, error) {
 		if err != nil {
 			return nil, err
 		}
+		asOf, _ := time.Parse(time.RFC3339, r.AsOf) // zero for ""
 		t.releases = append(t.releases, opened{released.Release{Kind: kind, Name: r.Name, Columns: r.Columns, MaxSupport: r.MaxSupport,
-			Load: func(context.Context) (released.Answers, error) { return a, nil }}, a, r.shown(t, kind, len(payloads[i]))})
+			Load: func(context.Context) (released.Answers, error) { return a, nil }}, a, r.shown(t, kind, len(payloads[i])), r.Part, span, asOf})
 	}
 	return d, nil
 }
@@ -150,7 +159,10 @@ func (d *Desk) list(st syntax.Statement) (*released.Result, error) {
 			out = released.ShowReleases()
 			for _, t := range d.tables {
 				for _, r := range t.releases {
-					r.shown.Show(out, true)
+					r.shown.Show(out, r.part == "")
+				}
+				for _, g := range t.growing() {
+					g.shown(t).Show(out)
 				}
 			}
 			out.ByName()
@@ -167,14 +179,14 @@ func (d *Desk) list(st syntax.Statement) (*released.Result, error) {
 
 // shown returns the table as lists have it.
 func (t *table) shown() released.ShownTable {
-	return released.ShownTable{Name: t.Table.Name, Universe: t.universe, Unit: released.UnitText(t.Table.Unit, t.MaxRows)}
+	return released.ShownTable{Name: t.Table.Name, Universe: t.universe, Unit: t.unitText()}
 }
 
 // lists returns the names of the releases with texts of a column without a domain.
 func (t *table) lists(column int) (names []string) {
 	for _, r := range t.releases {
 		if place := r.place(column); place >= 0 && !t.universe.Columns()[column].Domain.Finite() && r.shown.Made.Texts {
-			names = append(names, r.Name)
+			names = released.AppendNew(names, cmp.Or(r.part, r.Name))
 		}
 	}
 	return names
@@ -288,6 +300,11 @@ func (d *Desk) bind(all []released.Selection) (*statement, error) {
 		if err != nil {
 			return nil, released.Unbound(err)
 		}
+		if t.partition != nil {
+			if err := released.Begun(t.universe, b, t.partition, t.Periods.Column, period.Ranges{{First: math.MinInt64, Last: t.Periods.Begun}}); err != nil {
+				return nil, released.Unbound(err)
+			}
+		}
 		if numbers += b.Numbers; numbers > sqlfront.MaxNumbers {
 			return nil, released.Unbound(released.ErrNumbers)
 		}
@@ -396,7 +413,7 @@ func (d *Desk) Together(ctx context.Context, all []released.Selection, ready fun
 		joint.Answers[i] = released.Answered{Estimate: e, By: a.Best, Confidence: a.For.Settings.Confidence}
 	}
 	for _, t := range st.tables {
-		kept := released.Kept{Table: t.Table.Name, Unit: t.Table.Unit, MaxRows: t.MaxRows}
+		kept := released.Kept{Table: t.Table.Name, Unit: t.Table.Unit, MaxRows: t.MaxRows, Period: t.periodWord()}
 		if t.Table.Unit != "" && !slices.Contains(joint.Kept, kept) {
 			joint.Kept = append(joint.Kept, kept)
 		}
@@ -443,7 +460,7 @@ func (t *table) Keys(column int) (keys []query.Value, lists []string, err error)
 			continue
 		}
 		if texts, ok := r.answers.Texts(place); ok {
-			keys, lists = append(keys, texts...), append(lists, r.Name)
+			keys, lists = append(keys, texts...), released.AppendNew(lists, cmp.Or(r.part, r.Name))
 		}
 	}
 	return keys, lists, nil
@@ -455,23 +472,44 @@ func (a asked) candidates(ctx context.Context, q query.Query, s released.Setting
 		return []released.Candidate{released.Empty()}, nil
 	}
 	for _, r := range a.table.releases {
-		c := released.Candidate{Kind: r.Kind.Name(), Name: r.Name}
-		if !explaining && !c.Allowed(s.Mechanism) {
+		c := released.Candidate{Origin: released.FromRelease, Kind: r.Kind.Name(), Name: r.Name, Columns: r.Columns}
+		if r.part != "" || !explaining && !c.Allowed(s.Mechanism) {
 			continue
 		}
 		count := func(ctx context.Context, q query.Query, s released.Settings) (released.Candidate, error) {
-			return r.Candidate(ctx, q, s, explaining, a.statement)
+			return a.ofRelease(ctx, r, q, s, explaining)
 		}
 		switch a.Question {
 		case sqlfront.Weight:
 			c, err = count(ctx, q, s)
 		case sqlfront.Order:
-			c, err = released.Order{Query: q, Column: a.Column, Settings: s}.Candidate(ctx, count, r.answers.Independent)
+			in, refusal := a.table.about(q, r.span)
+			if c.Refusal = refusal; refusal == "" {
+				c, err = released.Order{Query: in, Column: a.Column, Settings: s}.Candidate(ctx, count, r.answers.Independent)
+			}
 		case sqlfront.DistinctValues:
-			c.Origin, c.Columns = released.FromRelease, r.Columns
 			c, err = released.Values(ctx, c, q, a.Column, s, count)
 		default:
 			c = released.Uncounted(a.Question, r.Name, r.Kind.Name())
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	for _, g := range a.table.growing() {
+		c := released.Uncounted(a.Question, g.name, g.using)
+		if !explaining && !c.Allowed(s.Mechanism) {
+			continue
+		}
+		count := func(ctx context.Context, q query.Query, s released.Settings) (released.Candidate, error) {
+			return a.fromParts(ctx, g, q, s, explaining)
+		}
+		switch a.Question {
+		case sqlfront.Weight:
+			c, err = count(ctx, q, s)
+		case sqlfront.Order:
+			c, err = released.Order{Query: q, Column: a.Column, Settings: s}.Candidate(ctx, count, func() bool { return false })
 		}
 		if err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"math"
 
+	"dpsql/internal/period"
 	"dpsql/internal/released"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -26,6 +27,16 @@ type Table struct {
 	Columns []Column `json:"columns"`
 	Epsilon string   `json:"epsilon,omitempty"` // what may be spent on it in all; "" if that is not known
 	Delta   string   `json:"delta,omitempty"`
+	Periods *Periods `json:"periods,omitempty"`
+}
+
+// Periods say in which period each row of a table lies, and which of them have begun. A browser has no time zones, so
+// nothing here depends on the clock.
+type Periods struct {
+	Column int                `json:"column"` // that says it
+	By     period.Granularity `json:"by"`
+	Texts  []query.Exact      `json:"texts,omitempty"` // by period, for a TEXT column
+	Begun  int64              `json:"begun"`           // the last that had begun when the page was written: rows of later ones count nowhere
 }
 
 // Column is a column of a private table.
@@ -42,6 +53,10 @@ type Release struct {
 	Columns    []int           `json:"columns,omitempty"` // of the table, ascending; nil for all
 	MaxSupport uint64          `json:"max_support"`
 	About      json.RawMessage `json:"about"` // what is stored about it
+
+	Part string        `json:"part_of,omitempty"` // the release of each period that it is a part of
+	Over *period.Range `json:"over,omitempty"`    // the periods whose rows it was built from; nil for all rows
+	AsOf string        `json:"as_of,omitempty"`   // RFC 3339: when the rows of the last of them were read, if it had not ended
 
 	// For people.
 	Method  string `json:"method"`
@@ -69,6 +84,9 @@ func (r Release) shown(t *table, kind released.Opener, size int) released.ShownR
 		Epsilon: r.Epsilon, Delta: r.Delta, Size: int64(size), Created: r.Created}
 	if r.MaxSupport < math.MaxInt64 { // else there is no bound
 		out.Support = int64(r.MaxSupport)
+	}
+	if t.partition != nil && r.Over != nil {
+		out.Span = t.partition.Text(*r.Over)
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"dpsql/internal/period"
 	"dpsql/query"
 	"dpsql/sqlfront/syntax"
 )
@@ -188,13 +189,46 @@ func (rel ShownRelease) Show(r *Result, briefly bool) {
 	if !briefly {
 		return
 	}
+	r.Brief.Rows = append(r.Brief.Rows, []any{rel.Name, rel.Table, BriefList(rel.Columns), rel.Made.Brief, rel.Cost()})
+}
+
+// Cost returns what the release cost, for people.
+func (rel ShownRelease) Cost() string {
 	var cost []string
 	for _, of := range []struct{ name, amount string }{{"ε", rel.Epsilon}, {"δ", rel.Delta}} {
 		if x, err := strconv.ParseFloat(of.amount, 64); err == nil && x != 0 {
 			cost = append(cost, of.name+" "+Rounded(x))
 		}
 	}
-	r.Brief.Rows = append(r.Brief.Rows, []any{rel.Name, rel.Table, BriefList(rel.Columns), rel.Made.Brief, strings.Join(cost, ", ")})
+	return strings.Join(cost, ", ")
+}
+
+// ShownGrowing is a release of each period, as lists have it.
+type ShownGrowing struct {
+	Name, Table, Columns, Using string
+	Created                     any
+	Partition                   *period.Partition
+	Word                        string // for a period
+	Built                       period.Ranges
+	Each                        string // the most that a part cost
+}
+
+// Show adds the release to a list, and to its brief form.
+func (g ShownGrowing) Show(r *Result) {
+	whole, brief, cost := "", "no parts yet", ""
+	if hull, some := g.Built.Hull(); some {
+		var names []string
+		for _, r := range g.Built {
+			names = append(names, g.Partition.Text(r))
+		}
+		whole, cost = strings.Join(names, ", "), g.Each+" a "+g.Word
+		if brief = "1 part"; g.Built.Count() > 1 {
+			brief = fmt.Sprintf("%d parts", g.Built.Count())
+		}
+		brief += ", " + g.Partition.Text(hull)
+	}
+	r.Rows = append(r.Rows, []any{g.Name, g.Table, g.Columns, g.Using + ", each period", nil, nil, nil, nil, g.Created, whole})
+	r.Brief.Rows = append(r.Brief.Rows, []any{g.Name, g.Table, BriefList(g.Columns), g.Using + ", " + brief, cost})
 }
 
 // ByName sorts a list and its brief form by the names in front.

@@ -163,7 +163,7 @@ func (db *Database) fromMechanism(v *view.View, r Request, m *catalog.Mechanism)
 	}
 	if len(r.Table.Retired) > 0 { // of a table without periods, too
 		if gone := (period.Ranges{m.Span}).Intersect(r.Table.Retired); len(gone) > 0 {
-			c.Refusal = "it reads " + names(v.Accounts[r.Table.Account].Partition, gone) + ", which is retired"
+			c.Refusal = "it reads " + released.PeriodNames(v.Accounts[r.Table.Account].Partition, gone) + ", which is retired"
 			return c, nil
 		}
 	}

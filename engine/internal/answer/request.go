@@ -192,59 +192,6 @@ const (
 	runUnpaid                         // no run is open, and limits keep the statement from paying for the next
 )
 
-// begun cuts what was bound to the periods that have begun: rows of later ones count nowhere. So
-// nothing about them is read, bought or stored. Groups that are only of later periods are left
-// out. It depends on the clock and the declaration alone.
-func begun(t *view.Table, b *sqlfront.Bound, now time.Time) error {
-	if !t.Partition.Clocked() {
-		return nil
-	}
-	all := t.Periods()
-	some := t.Begun(now)
-	if all.Within(some) {
-		return nil
-	}
-	u, none := t.Universe, query.None(t.Universe)
-	in := query.Where(u, t.PeriodColumn, t.Partition.Set(t.Columns[t.PeriodColumn].Domain, some))
-	width := b.Width()
-	set, left := 0, 0
-	if len(b.Sets) > 0 {
-		left = b.Sets[0]
-	}
-	queries, groups := b.Queries[:0:0], b.Groups[:0:0]
-	sets := slices.Clone(b.Sets)
-	for g, keys := range b.Groups {
-		for left == 0 {
-			set++
-			left = b.Sets[set]
-		}
-		left--
-		lost := len(keys) > 0 && width > 0
-		cut := make([]query.Query, width)
-		for k := range width {
-			q := b.Queries[g*width+k]
-			var err error
-			if cut[k], err = q.And(in); err != nil {
-				return err
-			}
-			lost = lost && cut[k].Equal(none) && !q.Equal(none)
-		}
-		if lost {
-			sets[set]--
-			continue
-		}
-		queries, groups = append(queries, cut...), append(groups, keys)
-	}
-	b.Queries, b.Groups, b.Sets, b.Slots = queries, groups, sets, slices.Clone(b.Slots)
-	for k := range b.Slots {
-		var err error
-		if b.Slots[k].Base, err = b.Slots[k].Base.And(in); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // within returns the request about the rows of some periods alone. It is false if none of them
 // can have a row, or if the query counts rows of others.
 func (db *Database) within(r Request, over period.Range) (Request, bool) {
@@ -290,34 +237,18 @@ func (r Request) asPart(sets []query.ColumnSet) Request {
 	return r
 }
 
-// names lists periods for people.
-func names(p *period.Partition, all period.Ranges) string {
-	const most = 4
-	text := ""
-	for i, r := range all {
-		if i == most {
-			return fmt.Sprintf("%s and %d more", text, period.Ranges(all[i:]).Count())
-		}
-		if i > 0 {
-			text += ", "
-		}
-		text += p.Text(r)
-	}
-	return text
-}
-
 // about returns the request as a release or mechanism of some periods answers it, or the reason
 // why it does not: it knows no rows of other periods.
 func (db *Database) about(r Request, span period.Range) (_ Request, refusal string) {
 	if !r.Table.HasPeriods() {
 		return r, ""
 	}
-	if missing := r.Table.Touched(r.Query).Minus(period.Ranges{span}); len(missing) > 0 {
-		return r, fmt.Sprintf("it has no rows of %s, only of %s", names(r.Table.Partition, missing), r.Table.Partition.Text(span))
+	if refusal = released.Elsewhere(r.Table.Partition, r.Table.Touched(r.Query), span); refusal != "" {
+		return r, refusal
 	}
 	in, ok := db.within(r, span)
 	if !ok {
-		return r, "it has no rows of these periods"
+		return r, released.ErrNowhere
 	}
 	return in, ""
 }

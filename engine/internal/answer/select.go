@@ -261,7 +261,7 @@ func (db *Database) Bind(ctx context.Context, who Asker, v *view.View, all []rel
 			var b *sqlfront.Bound
 			if b, err = s.Bind(schemas.Bindable(ctx, db.store, t, who.Now, db.textsOf(ctx, v, t), &st.place, db.Functions)); err == nil {
 				if t.HasPeriods() {
-					err = begun(t, b, who.Now)
+					err = released.Begun(t.Universe, b, t.Partition, t.PeriodColumn, t.Begun(who.Now))
 				}
 				if err == nil {
 					err = st.add(t, b)

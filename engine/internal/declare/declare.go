@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -849,6 +850,26 @@ func Exported(v *view.View, name syntax.Name) (*catalog.Release, *view.Table, er
 			WithHint("%s goes on with it, and costs nothing", finish).At(name.Position)
 	}
 	return r, t, nil
+}
+
+// ForPage returns the releases that a page has of a name, and their table: of a release of each period all parts that
+// are built.
+func ForPage(v *view.View, name syntax.Name) (all []*catalog.Release, t *view.Table, err error) {
+	m := v.Template(name.Text)
+	if m == nil {
+		r, t, err := Exported(v, name)
+		return []*catalog.Release{r}, t, err
+	}
+	parts := v.Parts(m.ID)
+	for _, n := range slices.Sorted(maps.Keys(parts)) {
+		if !parts[n].Unfinished() {
+			all = append(all, parts[n])
+		}
+	}
+	if all == nil {
+		return nil, nil, sqlerr.New(sqlerr.Invalid, "%s has no part yet", m.Name).WithHint("REFRESH RELEASE %s builds what is due", syntax.WriteName(m.Name)).At(name.Position)
+	}
+	return all, v.TableByID(m.TableID), nil
 }
 
 // Export writes a release into a new file. The file answers the release's queries

@@ -17,13 +17,7 @@ import (
 // EachPeriod names, for people, the periods of a table by the column that it declares: each month
 // of visited, each value of batch. It is "" without periods.
 func (t *Table) EachPeriod() string {
-	switch {
-	case !t.HasPeriods():
-		return ""
-	case !t.Partition.Clocked():
-		return "each value of " + t.Period
-	}
-	return "each " + string(t.Partition.By) + " of " + t.Period
+	return released.EachPeriod(t.Partition, t.Period)
 }
 
 // UnitText names, for people, what the budget of a table protects.
@@ -44,15 +38,12 @@ func (t *Table) Within(over period.Range) (*Table, bool) {
 	if over == t.Part {
 		return t, true
 	}
-	if _, some := t.Partition.Restrict(t.Columns[t.PeriodColumn].Domain, over); !some {
+	u, some := released.InPeriods(t.Universe, t.Partition, t.PeriodColumn, over)
+	if !some {
 		return nil, false
 	}
 	part := *t
-	part.Columns = t.Table.ColumnsIn(t.Partition, over)
-	u, err := query.NewUniverse(part.Columns)
-	if err != nil {
-		return nil, false // a part of a domain is a domain
-	}
+	part.Columns = u.Columns()
 	part.Universe, part.Part, part.NHat = u, over, t.RowCount(over)
 	return &part, true
 }

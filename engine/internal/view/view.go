@@ -196,15 +196,7 @@ func (t *Table) Touched(q query.Query) period.Ranges {
 
 // PeriodWord says what the periods of the table are: "month", or "batch" for the values of that
 // column; "" if it has none.
-func (t *Table) PeriodWord() string {
-	switch {
-	case !t.HasPeriods():
-		return ""
-	case t.Partition.Clocked():
-		return string(t.Partition.By)
-	}
-	return t.Columns[t.PeriodColumn].Name
-}
+func (t *Table) PeriodWord() string { return released.PeriodWord(t.Partition, t.Period) }
 
 // UnreadError says that a SELECT of a rehearsal needs the rows of an Unread table, or the keys of
 // a release that is not built.
