@@ -1,6 +1,7 @@
 package dpsql_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 var long = flag.Bool("long", false, "build for pages")
@@ -21,7 +24,7 @@ func TestBuildsForPages(t *testing.T) {
 		t.Skip("compiles for a second machine: -long does")
 	}
 	wasm := filepath.Join(t.TempDir(), "wasm")
-	build := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", wasm, "./page/wasm")
+	build := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-gcflags=all=-l", "-ldflags=-s -w", "-o", wasm, "./page/wasm")
 	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -37,10 +40,23 @@ func TestBuildsForPages(t *testing.T) {
 	if version := runtime.Version(); version != committed.Go {
 		t.Skipf("the engine was built by %s, and this is %s", committed.Go, version)
 	}
-	if text, err = os.ReadFile(wasm); err != nil {
+	fresh, err := os.ReadFile(wasm)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != committed.SHA256 {
+	packed, err := os.ReadFile("page/publish/engine/wasm.zst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	if text, err = z.DecodeAll(packed, nil); err != nil {
+		t.Fatal(err)
+	}
+	if sum := sha256.Sum256(fresh); hex.EncodeToString(sum[:]) != committed.SHA256 || !bytes.Equal(text, fresh) {
 		t.Error("page/publish/engine is not what the sources give: run .ci/engine, and commit")
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"dpsql/web/dist"
 )
 
-// built has the engine, which .ci/engine builds of page/wasm: wasm.gz, Go's wasm_exec.js for it, and the licences of
+// built has the engine, which .ci/engine builds of page/wasm: wasm.zst, Go's wasm_exec.js for it, and the licences of
 // what is in it. manifest.json says of what it was built.
 //
 //go:embed engine
@@ -31,7 +31,7 @@ func Write(w io.Writer, c page.Card, payloads [][]byte) error {
 	if c, err = page.ReadCard(text, payloads); err != nil {
 		return err
 	}
-	engine, err := parts(built, "engine/wasm.gz", "engine/wasm_exec.js", "engine/LICENCES.txt")
+	engine, err := parts(built, "engine/wasm.zst", "engine/wasm_exec.js", "engine/LICENCES.txt")
 	if err != nil {
 		return err
 	}
@@ -56,14 +56,14 @@ func Write(w io.Writer, c page.Card, payloads [][]byte) error {
 	for i, payload := range payloads {
 		p.element(packed, "dpsql-"+c.Payloads[i].Name, func() { p.pack(payload) })
 	}
-	p.element(packed, "dpsql-engine", func() { p.base64(engine[0]) })
+	p.element(packed, "dpsql-engine", func() { p.pack(engine[0]) })
 	p.element(packed, "dpsql-sqlite", func() { p.pack(web[3]) })
 	p.element("text/plain", "dpsql-worker", func() { p.text(string(engine[1]) + "\n" + string(web[2])) })
 	p.text("<script>" + string(script) + "</script>\n</body></html>\n")
 	return p.err
 }
 
-// packed is the type of base64 of gzip.
+// packed is the type of base64 of gzip. The engine in it is compressed by zstd.
 const packed = "application/gzip;base64"
 
 // policy returns the Content-Security-Policy of a page. It lets nothing be asked of the network.

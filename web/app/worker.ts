@@ -1,4 +1,5 @@
 // The Worker of a page. Before it stands Go's wasm_exec.js.
+import { decompress } from "fzstd";
 import initSqlJs from "sql.js";
 
 interface Go {
@@ -16,14 +17,15 @@ const scope = globalThis as unknown as {
 
 // unpack reads base64 of gzip.
 async function unpack(base64: string): Promise<Uint8Array<ArrayBuffer>> {
-  const packed = Uint8Array.from(atob(base64.trim()), (c) => c.charCodeAt(0));
+  const text = atob(base64.trim()), packed = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
   return new Uint8Array(await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
 }
 
 const functions: Record<string, (...args: never[]) => string | Promise<string>> = {
   async open(page: { engine: string; sqlite: string; card: string; payloads: string[] }) {
     const go = new scope.Go(), sqlite = page.sqlite && unpack(page.sqlite).then((wasmBinary) => initSqlJs({ wasmBinary, useOldExtensionFunctions: false }));
-    const engine = unpack(page.engine).then((bytes) => WebAssembly.instantiate(bytes, go.importObject));
+    const engine = unpack(page.engine).then((bytes) => WebAssembly.instantiate(decompress(bytes) as Uint8Array<ArrayBuffer>, go.importObject));
     const [{ instance }, library, ...payloads] = await Promise.all([engine, sqlite, ...page.payloads.map(unpack)]);
     if (library) scope.dpsqlSQL = library;
     void go.run(instance); // it never ends

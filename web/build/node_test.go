@@ -16,7 +16,7 @@ func TestSurroundingsInNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	binary := filepath.Join(t.TempDir(), "page.test")
-	build := exec.Command("go", "test", "-c", "-o", binary, "./page")
+	build := exec.Command("go", "test", "-c", "-gcflags=all=-l", "-o", binary, "./page")
 	build.Dir, build.Env = "../..", append(os.Environ(), "GOOS=js", "GOARCH=wasm")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
