@@ -162,6 +162,13 @@ func TestFunctionsOfValues(t *testing.T) {
 		{"strpos(s, 'b')", "<nil>:1 0:4 2:1"}, {"btrim(s)", "<nil>:1 :1 12:1 ab:1 x:1 É é:1"}, {"greatest(n, 0)", "0:4 3:1 5:1"}, {"max(n, 0)", "<nil>:1 0:3 3:1 5:1"},
 		{"coalesce(n, '0') = 0", "0:4 1:2"}, {"greatest(n, '4')", "4:5 5:1"}, {"nvl(s, '1')", ":1  x :1 1:1 12:1 ab:1 É é:1"}, {"width_bucket(n, '-4', '4', '2')", "<nil>:1 0:1 1:1 2:2 3:1"},
 		{"n = ANY (ARRAY['3', '5']::int[])", "<nil>:1 0:3 1:2"},
+		{"to_char(d, 'Mon DD, YYYY')", "Dec 30, 1969:1 Dec 31, 1969:1 Jan 01, 1970:2 Jan 02, 1970:1 Jan 03, 1970:1"}, {"to_char(d, 'FMDay')", "Friday:1 Saturday:1 Thursday:2 Tuesday:1 Wednesday:1"},
+		{"to_char(d, 'DY')", "FRI:1 SAT:1 THU:2 TUE:1 WED:1"}, {"to_char(d, 'Month') || '|'", "December |:2 January  |:4"},
+		{`to_char(d, 'IYYY-"W"IW')`, "1970-W01:6"}, {`to_char(d, '"Q"Q YYYY')`, "Q1 1970:4 Q4 1969:2"}, {"to_char(d, 'DDD ID')", "001 4:2 002 5:1 003 6:1 364 2:1 365 3:1"},
+		{"extract(decade from d)", "196:2 197:4"}, {"trunc(n / 8.0, 1)", "<nil>:1 -0.6:1 -0.1:1 0:1 0.3:1 0.6:1"}, {"trunc(n, 2)", "<nil>:1 -5:1 -1:1 0:1 3:1 5:1"},
+		{"trunc(big, -18)", "0:4 9000000000000000000:2"}, {"trunc(n * 7.0, -1)", "<nil>:1 -30:1 0:2 20:1 30:1"}, {"round(n * 0.057, 2)", "<nil>:1 -0.29:1 -0.06:1 0:1 0.17:1 0.29:1"},
+		{"left(s, -1)", "<nil>:1 :1  x:1 1:1 a:1 É :1"}, {"right(s, -1)", "<nil>:1 :1  é:1 2:1 b:1 x :1"}, {"substring(s for 1)", "<nil>:1 :1  :1 1:1 a:1 É:1"},
+		{"starts_with(s, 'a')", "<nil>:1 0:4 1:1"}, {"ascii(s)", "<nil>:2 32:1 49:1 97:1 201:1"}, {"n::varchar(1)", "<nil>:1 -:2 0:1 3:1 5:1"}, {"cast(s as char(1))", "<nil>:1 :1  :1 1:1 a:1 É:1"},
 	} {
 		if got := groups(must(t, s, "SELECT "+c.key+" AS k, COUNT(*) FROM t GROUP BY 1 ORDER BY 1").Rows); got != c.want {
 			t.Errorf("%s: %s, want %s", c.key, got, c.want)

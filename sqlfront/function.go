@@ -3,6 +3,7 @@ package sqlfront
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -156,7 +157,7 @@ func (b *binder) castExpr(e *sqlparser.FuncExpr) (*expr, error) {
 		x = *apply(toText(), inner)
 		x.affinity, x.derived = query.TypeText, !x.isConstant()
 	default:
-		return nil, b.g.FirstToken(e).Unsupported("CAST of this expression").WithHint("integers are cast AS INTEGER, and texts and integers AS TEXT")
+		return nil, b.g.FirstToken(e).Unsupported("CAST of this expression").WithHint("integers are cast AS INTEGER, and texts and integers AS TEXT; ROUND(x), FLOOR(x) and TRUNC(x) make whole numbers")
 	}
 	x.literal = nil
 	return &x, nil
@@ -422,7 +423,7 @@ func scalarFunction(name string, arguments int) (function, bool) {
 	text := func(least, most int) (function, bool) {
 		return function{least, most, constantBounds(anyText), true, func(args []scalar) scalar { return madeText(name, args) }}, true
 	}
-	if f := stairs[name]; f != nil {
+	if f := stairs[name]; f != nil && arguments < 2 {
 		return ordered(1, 1, func(x []scalar) scalar {
 			if x[0].isInteger() {
 				return x[0]
@@ -444,6 +445,8 @@ func scalarFunction(name string, arguments int) (function, bool) {
 		return ordered(1, 1, func(x []scalar) scalar { return integerOf(int64(x[0].compare(integerOf(0)))) })
 	case "round":
 		return ordered(1, 2, rounded)
+	case "trunc":
+		return ordered(1, 2, truncated)
 	case "width_bucket":
 		return ordered(4, 4, bucket)
 	case "mod":
@@ -537,7 +540,26 @@ func rounded(x []scalar) scalar {
 		by := math.Pow10(int(-places))
 		return realOf(math.Round(n.value.Float()/by) * by)
 	}
-	return realOf(post.RoundTo(x[0].value.Float(), places))
+	f := x[0].value.Float()
+	if _, fraction, _ := strings.Cut(strconv.FormatFloat(f, 'f', -1, 64), "."); int64(len(fraction)) == places+1 && strings.HasSuffix(fraction, "5") {
+		f = math.Nextafter(f, 2*f) // a half as it is written, such as 0.285
+	}
+	return realOf(post.RoundTo(f, places))
+}
+
+// truncated is trunc(x, places), which drops the digits behind them as they are written.
+func truncated(x []scalar) scalar {
+	n, places := x[0], x[1].integer()
+	by := math.Pow10(int(min(max(-places, 0), 18)))
+	switch {
+	case n.isInteger():
+		return integerOf(n.integer() - n.integer()%int64(by))
+	case places <= 0:
+		return realOf(math.Trunc(n.value.Float()/by)*by + 0)
+	}
+	whole, fraction, _ := strings.Cut(strconv.FormatFloat(n.value.Float(), 'f', -1, 64), ".")
+	y, _ := strconv.ParseFloat(whole+"."+fraction[:min(len(fraction), int(min(places, 30)))], 64) // no error: digits
+	return realOf(y)
 }
 
 // bucket is width_bucket(x, low, high, count) of PostgreSQL, with low below high.

@@ -60,6 +60,9 @@ func (m maker) castOf(c *Cast) Expr {
 	literal, isText := textOf(c.X)
 	switch to := types[name]; to {
 	case "INTEGER", "TEXT":
+		if to == "TEXT" && len(c.Type.Args) == 1 { // as PostgreSQL, which cuts
+			return m.call("substr", m.cast(c.X, to), m.number("1"), c.Type.Args[0])
+		}
 		if !plain || name != to {
 			return m.cast(c.X, to)
 		}

@@ -41,6 +41,8 @@ var forms = sync.OnceValue(func() map[string]form {
 		"VAR":              renamed("VARIANCE", 1),
 		"STRPOS":           renamed("instr", 2),
 		"BTRIM":            renamed("trim", 1),
+		"ASCII":            renamed("unicode", 1),
+		"STARTS_WITH":      maker.begins,
 		"VARP":             renamed("VAR_POP", 1),
 		"QUANTILE_CONT":    renamed("PERCENTILE_CONT", 2),
 		"QUANTILE_DISC":    renamed("PERCENTILE_DISC", 2),
@@ -95,6 +97,8 @@ func (m maker) field(name string, x Expr) Expr {
 			return m.number(strconv.FormatInt(seconds, 10))
 		}
 		return m.call("unixepoch", x)
+	case "DECADE":
+		return m.paren(m.binary(m.field("YEAR", x), "/", m.number("10")))
 	case "QUARTER":
 	default:
 		return nil
@@ -123,7 +127,7 @@ func (m maker) part(c *Call, word string) Expr {
 	x := m.field(name, c.Args[1])
 	if x == nil {
 		m.refuse(c.Args[0].Pos(), "the field "+m.written(c.Args[0])+" of a date",
-			"the fields are year, quarter, month, week, day, hour, minute, second, dow, isodow, doy, isoyear and epoch")
+			"the fields are decade, year, quarter, month, week, day, hour, minute, second, dow, isodow, doy, isoyear and epoch")
 	}
 	if m.extracted == nil {
 		m.extracted = make(map[Expr]bool)
@@ -192,7 +196,19 @@ func (m maker) truncation(name string, args ...Expr) Expr {
 
 // patterns are the parts of TO_CHAR's formats that strftime has, longer ones first.
 var patterns = []struct{ theirs, ours string }{
-	{"YYYY", "%Y"}, {"HH24", "%H"}, {"MM", "%m"}, {"DD", "%d"}, {"MI", "%M"}, {"SS", "%S"}, {"IW", "%V"},
+	{"IYYY", "%G"}, {"YYYY", "%Y"}, {"HH24", "%H"}, {"DDD", "%j"}, {"MM", "%m"}, {"DD", "%d"}, {"MI", "%M"}, {"SS", "%S"}, {"IW", "%V"}, {"ID", "%u"},
+}
+
+// titles are the parts that are names, as wide as the longest, by the field of strftime that numbers them from 1.
+var titles = []struct {
+	theirs, field string
+	width         int
+	names         string
+}{
+	{"Month", "%m", 9, "January  February March    April    May      June     July     August   SeptemberOctober  November December "},
+	{"Mon", "%m", 3, "JanFebMarAprMayJunJulAugSepOctNovDec"},
+	{"Day", "%u", 9, "Monday   Tuesday  WednesdayThursday Friday   Saturday Sunday   "},
+	{"Dy", "%u", 3, "MonTueWedThuFriSatSun"},
 }
 
 // formatted desugars TO_CHAR(x, 'YYYY-MM').
@@ -204,24 +220,77 @@ func (m maker) formatted(c *Call) Expr {
 	if !ok {
 		return c
 	}
-	format := ""
-	for rest != "" {
-		known := false
-		for _, p := range patterns {
-			if known = strings.HasPrefix(rest, p.theirs); known {
-				format, rest = format+p.ours, rest[len(p.theirs):]
-				break
-			}
-		}
-		if !known && !strings.ContainsRune("-/.: ", rune(rest[0])) {
-			m.refuse(c.Args[1].Pos(), "this format of TO_CHAR",
-				"it is made of YYYY, MM, DD, HH24, MI, SS, IW and - / . : between them")
-		}
-		if !known {
-			format, rest = format+rest[:1], rest[1:]
+	format, all := "", Expr(nil)
+	add := func(part Expr) {
+		if all == nil {
+			all = part
+		} else {
+			all = m.binary(all, "||", part)
 		}
 	}
-	return m.call("strftime", m.text(format), c.Args[0])
+	flush := func() {
+		if format != "" {
+			add(m.call("strftime", m.text(format), m.again(c.Args[0])))
+			format = ""
+		}
+	}
+	for rest != "" {
+		if part, n := m.title(rest, c.Args[0]); n > 0 {
+			flush()
+			add(part)
+			rest = rest[n:]
+			continue
+		}
+		ours, n := pattern(rest)
+		if n == 0 {
+			m.refuse(c.Args[1].Pos(), "this format of TO_CHAR", "of a date it is made of YYYY, IYYY, Q, MM, Mon, Month, IW, DD, DDD, ID, Dy, Day, HH24, MI, SS, "+
+				"- / . : and \"words\" between them, and FM before a name; a number is shown by CAST(x AS TEXT)")
+		}
+		format, rest = format+ours, rest[n:]
+	}
+	flush()
+	return all
+}
+
+// pattern returns what the beginning of a format of TO_CHAR is in strftime's, and its length; 0 for none.
+func pattern(format string) (ours string, n int) {
+	for _, p := range patterns {
+		if strings.HasPrefix(format, p.theirs) {
+			return p.ours, len(p.theirs)
+		}
+	}
+	switch words, _, closed := strings.Cut(format[1:], `"`); {
+	case strings.ContainsRune("-/.,: ", rune(format[0])):
+		return format[:1], 1
+	case format[0] == '"' && closed:
+		return strings.ReplaceAll(words, "%", "%%"), len(words) + 2
+	}
+	return "", 0
+}
+
+// title makes the name or the quarter that a format of TO_CHAR begins with, and returns the length of that part; 0 for none.
+func (m maker) title(format string, x Expr) (part Expr, n int) {
+	format, trim := strings.CutPrefix(format, "FM")
+	if trim {
+		n = len("FM")
+	}
+	if strings.HasPrefix(format, "Q") {
+		return m.cast(m.field("QUARTER", m.again(x)), "TEXT"), n + 1
+	}
+	for _, t := range titles {
+		for _, cased := range []func(string) string{strings.Clone, UpperASCII, LowerASCII} {
+			if strings.HasPrefix(format, cased(t.theirs)) {
+				number := m.cast(m.call("strftime", m.text(t.field), m.again(x)), "INTEGER")
+				from := m.binary(m.binary(number, "*", m.number(strconv.Itoa(t.width))), "-", m.number(strconv.Itoa(t.width-1)))
+				part = m.call("substr", m.text(cased(t.names)), from, m.number(strconv.Itoa(t.width)))
+				if trim {
+					part = m.call("rtrim", part)
+				}
+				return part, n + len(t.theirs)
+			}
+		}
+	}
+	return nil, 0
 }
 
 func (m maker) now(c *Call) Expr {
@@ -303,19 +372,36 @@ func (m maker) extreme(c *Call, name string) Expr {
 	return c
 }
 
-// edge desugars LEFT(x, n) and RIGHT(x, n).
+// edge desugars LEFT(x, n) and RIGHT(x, n), all but -n characters if n is negative.
 func (m maker) edge(c *Call, left bool) Expr {
 	if len(c.Args) != 2 {
 		return c
 	}
-	n, ok := c.Args[1].(*Literal)
-	switch {
-	case !ok || n.Kind != KindInteger:
-		return c
-	case left:
-		return m.call("substr", c.Args[0], m.number("1"), n)
+	x, size := c.Args[0], c.Args[1]
+	minus, ok := Inside(size).(*Unary)
+	if ok = ok && minus.Op == "-"; ok {
+		size = minus.X
 	}
-	return m.call("substr", c.Args[0], m.negative(n.Value))
+	n, isNumber := size.(*Literal)
+	switch {
+	case !isNumber || n.Kind != KindInteger:
+		m.refuse(size.Pos(), "a number of characters that is no whole number", "LEFT and RIGHT take a number; substr(x, 1, n) takes an expression")
+	case ok && left:
+		return m.call("substr", x, m.number("1"), m.binary(m.call("length", m.again(x)), "-", n))
+	case ok:
+		return m.call("substr", x, m.binary(n, "+", m.number("1")))
+	case left:
+		return m.call("substr", x, m.number("1"), n)
+	}
+	return m.call("substr", x, m.negative(n.Value))
+}
+
+// begins desugars STARTS_WITH(x, part).
+func (m maker) begins(c *Call) Expr {
+	if len(c.Args) != 2 {
+		return c
+	}
+	return m.paren(m.binary(m.call("instr", c.Args...), "=", m.number("1")))
 }
 
 // found desugars POSITION(part IN text).
@@ -326,8 +412,11 @@ func (m maker) found(c *Call) Expr {
 	return m.call("instr", c.Args[1], c.Args[0])
 }
 
-// substring desugars SUBSTRING(text FROM n FOR m).
+// substring desugars SUBSTRING(text FROM n FOR m), and SUBSTRING(text FOR m).
 func (m maker) substring(c *Call) Expr {
+	if len(c.Args) == 2 && c.Words[1] == "FOR" {
+		return m.call("substr", c.Args[0], m.number("1"), c.Args[1])
+	}
 	if len(c.Args) < 2 || c.Words[1] != "FROM" || len(c.Args) == 3 && c.Words[2] != "FOR" {
 		return c
 	}

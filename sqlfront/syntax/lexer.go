@@ -268,10 +268,13 @@ func (l *lexer) operator() (Token, error) {
 	}
 	r, _ := utf8.DecodeRuneInString(rest)
 	err := sqlerr.New(sqlerr.Malformed, "unexpected character %s", describeRune(r)).At(l.position)
-	if strings.ContainsRune("‘’“”«»", r) {
+	switch {
+	case strings.ContainsRune("‘’“”«»", r):
 		err = err.WithHint("quote texts with ' and names with \"")
-	} else if r == '^' {
+	case r == '^':
 		err = err.WithHint("a power is POWER(x, 2)")
+	case strings.HasPrefix(rest, "!~"):
+		err = err.WithHint("write NOT x ~ '^a', or NOT LIKE")
 	}
 	return Token{}, err
 }
