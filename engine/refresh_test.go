@@ -316,9 +316,9 @@ func TestRefreshTwiceAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "visits.db")
 	s, c := growingAt(t, path, "")
 	must(t, s, `CREATE RELEASE monthly ON visits (sex) USING PROJECTION WITH (epsilon = 0.5) EACH PERIOD`)
-	sessions := []*engine.Session{s}
-	for range 2 {
-		other := open(t, path, engine.Options{}).NewSession()
+	var sessions []*engine.Session
+	for range 3 {
+		other := open(t, path, engine.Options{BusyTimeout: 10 * time.Minute}).NewSession() // however busy the machine is
 		other.DB().SetNow(func() time.Time { return c.now })
 		sessions = append(sessions, other)
 	}
