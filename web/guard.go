@@ -160,7 +160,7 @@ func (c *call) take(most int64) error {
 	if length < 0 || length > most {
 		length = most
 	}
-	if err := c.hold(places.Statement(int(length))); err != nil {
+	if err := c.hold(int(length)); err != nil {
 		return err
 	}
 	out := http.NewResponseController(c.w)
@@ -175,7 +175,7 @@ func (c *call) take(most int64) error {
 		return malformed()
 	}
 	c.body = string(text)
-	return nil
+	return c.hold(places.Statement(len(c.body)))
 }
 
 // hold notes that so many bytes more are kept for the user until the request ends, as over the wire.

@@ -98,6 +98,10 @@ func (h *house) page() *page { return &page{house: h, header: http.Header{}} }
 // send sends a request, and returns its status, its reply as text, and the response.
 func (p *page) send(method, path, kind string, body io.Reader) (int, string, *http.Response) {
 	p.Helper()
+	var sent bytes.Buffer
+	if kind == "application/json" {
+		body = io.TeeReader(body, &sent)
+	}
 	r, err := http.NewRequest(method, p.url+path, body)
 	if err != nil {
 		p.Fatal(err)
@@ -122,6 +126,7 @@ func (p *page) send(method, path, kind string, body io.Reader) (int, string, *ht
 	if err != nil {
 		p.Fatal(err)
 	}
+	documented(p, path, sent.String(), reply.StatusCode, reply.Header.Get("Content-Type"), string(text))
 	return reply.StatusCode, string(text), reply
 }
 
