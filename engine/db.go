@@ -204,6 +204,7 @@ type Import struct {
 	Path      string // a CSV or TSV file with a header, also gzipped, or a .parquet file; relative to the session's directory
 	Table     string
 	Append    bool // add to an existing table
+	Replace   bool // drop an existing table, which no declaration may read
 	IfMissing bool // do nothing if the table exists
 	Dialect   ImportDialect
 	// Progress, if not nil, is called with the work done so far.
@@ -253,8 +254,13 @@ func (s *Session) Import(ctx context.Context, im Import) (ImportReport, error) {
 	var report importer.Report
 	err = s.db.store.Write(ctx, func(tx *catalog.Tx) error {
 		var err error
+		if im.Replace {
+			if err = undeclared(ctx, tx, im.Table); err != nil {
+				return err
+			}
+		}
 		report, err = importer.Import(ctx, tx.SQL(), importer.Options{
-			Path: s.path(im.Path), Table: im.Table, Append: im.Append, IfMissing: im.IfMissing, Dialect: im.Dialect, Progress: im.Progress})
+			Path: s.path(im.Path), Table: im.Table, Append: im.Append, Replace: im.Replace, IfMissing: im.IfMissing, Dialect: im.Dialect, Progress: im.Progress})
 		return err
 	})
 	if err != nil {
@@ -265,6 +271,43 @@ func (s *Session) Import(ctx context.Context, im Import) (ImportReport, error) {
 		out.Columns = append(out.Columns, Column{Name: c.Name, Type: c.Type})
 	}
 	return out, nil
+}
+
+// undeclared refuses a table that a declaration reads: what was paid for is about its rows.
+func undeclared(ctx context.Context, tx *catalog.Tx, table string) error {
+	tables, err := tx.Tables()
+	if err != nil {
+		return err
+	}
+	reads := func(from, drop, name string) error {
+		bases, err := source.Bases(ctx, tx.SQL(), from)
+		if err != nil { // it is gone
+			bases = []string{from}
+		}
+		if !slices.ContainsFunc(bases, func(base string) bool { return query.SameName(base, table) }) {
+			return nil
+		}
+		return sqlerr.New(sqlerr.Exists, "table %s is read by a declaration", table).
+			WithHint("rows that come later are added with .import --append; for other rows %s %s first, or choose another name", drop, syntax.WriteName(name))
+	}
+	for _, t := range tables {
+		if t.SourceID != 0 {
+			continue
+		}
+		if err := reads(t.Source, "DROP PRIVATE TABLE", t.Name); err != nil {
+			return err
+		}
+	}
+	publics, err := tx.Publics()
+	if err != nil {
+		return err
+	}
+	for _, name := range publics {
+		if err := reads(name, "DROP PUBLIC TABLE", name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Draft writes a first declaration of a table of the file, for the curator to edit. It reads the

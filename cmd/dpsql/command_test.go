@@ -92,6 +92,7 @@ func TestImportSwitches(t *testing.T) {
 	}{
 		{".import a.csv t", "imported 1 row into t (a INTEGER, b TEXT)\n", engine.Import{Path: "a.csv", Table: "t"}},
 		{".import -csv --append 'a b.csv' t", "imported 1 row into t (a INTEGER, b TEXT)\n", engine.Import{Path: "a b.csv", Table: "t", Append: true, Dialect: engine.ImportDialect{Comma: ','}}},
+		{".import --replace a.csv t", "imported 1 row into t (a INTEGER, b TEXT)\n", engine.Import{Path: "a.csv", Table: "t", Replace: true}},
 		{".import a.tsv t --if-missing --tsv", "t exists: nothing imported\n", engine.Import{Path: "a.tsv", Table: "t", IfMissing: true, Dialect: engine.ImportDialect{Comma: '\t'}}},
 		{`.import --separator ';' --quote "'" --decimal , a.csv t`, "imported 1 row into t (a INTEGER, b TEXT)\n",
 			engine.Import{Path: "a.csv", Table: "t", Dialect: engine.ImportDialect{Comma: ';', Quote: '\'', Decimal: ','}}},

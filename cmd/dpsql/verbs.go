@@ -310,7 +310,7 @@ func parseImport(args []string) (engine.Import, error) {
 	}
 	if len(words) != 2 {
 		return im, sqlerr.New(sqlerr.Invalid, ".import takes a file and a table").
-			WithHint(".import [--csv|--tsv|--separator C] [--quote C] [--decimal C] [--null TEXT] [--skip N] [--skip-last N] [--encoding NAME] [--date FORM] [--columns A,B] [--numbers] [--append] [--if-missing] FILE TABLE")
+			WithHint(".import [--csv|--tsv|--separator C] [--quote C] [--decimal C] [--null TEXT] [--skip N] [--skip-last N] [--encoding NAME] [--date FORM] [--columns A,B] [--numbers] [--append] [--replace] [--if-missing] FILE TABLE")
 	}
 	im.Path, im.Table = words[0], words[1]
 	return im, nil
@@ -326,6 +326,8 @@ func importSwitch(im *engine.Import, name string) error {
 		im.Dialect.Numbers = true
 	case "append":
 		im.Append = true
+	case "replace":
+		im.Replace = true
 	case "if-missing":
 		im.IfMissing = true
 	case "csv":
@@ -334,7 +336,7 @@ func importSwitch(im *engine.Import, name string) error {
 		im.Dialect.Comma = '\t'
 	default:
 		return sqlerr.New(sqlerr.Invalid, ".import has no switch --%s", name).
-			WithHint("the switches are --csv, --tsv, --separator, --quote, --decimal, --null, --skip, --skip-last, --encoding, --date, --columns, --numbers, --append and --if-missing")
+			WithHint("the switches are --csv, --tsv, --separator, --quote, --decimal, --null, --skip, --skip-last, --encoding, --date, --columns, --numbers, --append, --replace and --if-missing")
 	}
 	return nil
 }

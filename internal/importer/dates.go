@@ -145,8 +145,13 @@ func (f form) write(field string, timed bool) any {
 	return t.Format(time.DateOnly)
 }
 
-// zoneOf cuts the hours east of UTC off a moment: 10:00:00+02, 10:00+02:00, 10:00:00.5-0330.
+// zoneOf cuts the hours east of UTC off a moment: 10:00:00+02, 10:00+02:00, 10:00:00.5-0330, 10:00 UTC.
 func zoneOf(field string) (local string, east time.Duration) {
+	for _, zone := range []string{" UTC", " GMT"} {
+		if local, ok := strings.CutSuffix(field, zone); ok && strings.Contains(local, ":") {
+			return local, 0
+		}
+	}
 	for _, layout := range []string{"-07:00", "-0700", "-07"} {
 		at := len(field) - len(layout)
 		if at < 0 || field[at] != '+' && field[at] != '-' || strings.LastIndexByte(field[:at], ':') < len("d.m.y 1") {

@@ -18,6 +18,7 @@ import (
 	"database/sql"
 	"strings"
 
+	"dpsql/query"
 	"dpsql/sqlerr"
 )
 
@@ -34,6 +35,7 @@ type Options struct {
 	Path      string  // a .gz file is decompressed, a .parquet file is Parquet
 	Table     string  // created in the main database
 	Append    bool    // add to a table that exists; it must have the same columns
+	Replace   bool    // drop a table that exists
 	IfMissing bool    // do nothing if the table exists
 	Dialect   Dialect // of a text
 	// Progress, if not nil, is called with the amount read so far and the total: in
@@ -77,9 +79,14 @@ func Import(ctx context.Context, db DB, o Options) (Report, error) {
 	case existing != nil && o.IfMissing:
 		report.Skipped, report.Columns = true, existing
 		return report, nil
+	case existing != nil && o.Replace:
+		if _, err := db.ExecContext(ctx, "DROP TABLE main."+query.Quoted(o.Table)); err != nil {
+			return report, failure(ctx, err, o.Table)
+		}
+		existing = nil
 	case existing != nil && !o.Append:
 		return report, sqlerr.New(sqlerr.Exists, "table %s exists", o.Table).
-			WithHint("import it under another name, add to it with .import --append, or leave it with .import --if-missing")
+			WithHint("load it anew with .import --replace, add to it with .import --append, leave it with .import --if-missing, or choose another name")
 	}
 	f, err := openInput(o)
 	if err != nil {

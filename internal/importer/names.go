@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -84,6 +85,24 @@ func (f *file) untitled(kinds []seen) error {
 		return f.noNames("names "+plural(named, "column")+fmt.Sprintf(" of %d, and may be a title above the names", len(f.fields)), f.below)
 	}
 	return nil
+}
+
+// nameless notes that the first line may be a row: all columns of numbers have numbers for names, other than years.
+func (f *file) nameless(names []string, of []seen) {
+	var figures int
+	for i, name := range names {
+		number, _ := new(seen).add(cmp.Or(name, "-"))
+		switch {
+		case of[i].text || of[i] == seen{}:
+		case !number, len(name) == len("2024") && ("1900" < name && name < "2100"):
+			return
+		default:
+			figures++
+		}
+	}
+	if figures > 0 {
+		f.notes = append(f.notes, "the columns of numbers have numbers for names: if the first line is a row, write a line of names above it")
+	}
 }
 
 // unused returns the name, or the first of name_2, name_3 … that is not taken.

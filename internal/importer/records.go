@@ -20,10 +20,12 @@ type records struct {
 	read  int64
 	width int      // the fields of a row; 0 for any number
 	end   int      // the line in which the last row ended
+	names []string // of the first line
 	first []string // the first record after the header, if it was not returned yet
 	err   error    // in its place
 
 	comments, below, empty int    // records that were left out: lines with #, below the rows, and hollow ones
+	repeats                int    // those that have the names again
 	totals, last           int    // rows that may be sums of others: all, and those at the end, with the hollow ones there
 	inner                  int    // the totals before those at the end
 	word                   string // what the last of them is named, of totalWords
@@ -66,7 +68,7 @@ func (r *records) header() ([]string, error) {
 		line, _ := r.csv.FieldPos(0)
 		r.err = r.failure(&csv.ParseError{StartLine: line, Err: csv.ErrFieldCount})
 	}
-	r.width, r.csv.ReuseRecord = len(names), true
+	r.names, r.width, r.csv.ReuseRecord = names, len(names), true
 	return names, nil
 }
 
@@ -82,7 +84,7 @@ func (r *records) next(ctx context.Context) ([]string, error) {
 		return fields, err
 	}
 	fields, err := r.csv.Read()
-	for err == nil && r.width > 0 && (len(fields) != r.width || r.hollow(fields)) {
+	for err == nil && r.width > 0 && (len(fields) != r.width || r.hollow(fields) || r.repeated(fields)) {
 		if err = r.aside(fields); err == nil {
 			fields, err = r.csv.Read()
 		}
@@ -115,7 +117,12 @@ func (r *records) hollow(fields []string) bool {
 	return r.width > 1 && !slices.ContainsFunc(fields, func(field string) bool { return strings.TrimSpace(field) != "" })
 }
 
-// aside leaves out a record that is no row: a hollow one, a comment, or one below the rows. Below them all
+// repeated reports whether a record of several fields has the names, as where files were put together.
+func (r *records) repeated(fields []string) bool {
+	return r.width > 1 && slices.Equal(cleaned(fields), r.names)
+}
+
+// aside leaves out a record that is no row: a hollow one, the names again, a comment, or one below the rows. Below them all
 // have too few fields, and the first stands below a blank line or is one field of several words.
 func (r *records) aside(fields []string) error {
 	switch {
@@ -123,6 +130,9 @@ func (r *records) aside(fields []string) error {
 		if r.empty++; r.last > 0 {
 			r.last++
 		}
+		return nil
+	case r.repeated(fields):
+		r.repeats++
 		return nil
 	case strings.HasPrefix(fields[0], "#"):
 		r.comments++
@@ -216,6 +226,9 @@ func (r *records) note() {
 	if r.comments > 0 {
 		r.file.notes = append(r.file.notes, plural(r.comments, "line")+" with # left out among the rows")
 	}
+	if r.repeats > 0 {
+		r.file.notes = append(r.file.notes, plural(r.repeats, "line")+" with the names again left out")
+	}
 	if r.empty > 0 {
 		r.file.notes = append(r.file.notes, plural(r.empty, "row")+" without a value left out")
 	}
@@ -267,6 +280,7 @@ func (f *file) found(kinds []seen, tallies []tally) (names []string, of []seen, 
 	if names, of, err = f.namedColumns(kinds); err != nil {
 		return nil, nil, err
 	}
+	f.nameless(names, of)
 	f.forms, f.timed = make([]form, len(kinds)), make([]bool, len(kinds))
 	for i, name := range names {
 		at := f.kept[i]
@@ -281,6 +295,8 @@ func (f *file) found(kinds []seen, tallies []tally) (names []string, of []seen, 
 			text = t.dates.read(name, forms[0])
 		case of[i].typ() == typeText || t.dates.misfit() != "":
 			text = t.notice(name)
+		case t.packed > 0 && t.packed == t.numbers && len(t.dates.given) == 0:
+			text = fmt.Sprintf("`%s`: numbers that may be dates: --date Ymd", name)
 		}
 		if text != "" {
 			f.notes = append(f.notes, text)

@@ -64,6 +64,14 @@ func TestOtherFiles(t *testing.T) {
 		notes               int
 	}{
 		{"names that are taken", "a,,A,a_2,a\n1,2,3,4,5\n", "a INTEGER, column_2 INTEGER, A_3 INTEGER, a_2 INTEGER, a_4 INTEGER", []string{"1 2 3 4 5"}, 3},
+		{"names again among the rows", "a,b\n1,x\na,b\n2,y\na , b\n", "a INTEGER, b TEXT", []string{"1 'x'", "2 'y'"}, 1},
+		{"a row that is its name", "a\na\nb\n", "a TEXT", []string{"'a'", "'b'"}, 0},
+		{"no names", "M,65,1335.67\nF,70,12.5\n", "M TEXT, 65 INTEGER, 1335.67 REAL", []string{"'F' 70 12.5"}, 1},
+		{"years as names", "land,2019,2020\nx,1,2.5\n", "land TEXT, 2019 INTEGER, 2020 REAL", []string{"'x' 1 2.5"}, 0},
+		{"dates in eight figures", "a,day\nx,20240131\ny,20231201\n", "a TEXT, day INTEGER", []string{"'x' 20240131", "'y' 20231201"}, 1},
+		{"eight figures that are no dates", "a,id\nx,20240131\ny,20241331\n", "a TEXT, id INTEGER", []string{"'x' 20240131", "'y' 20241331"}, 0},
+		{"moments in UTC by name", "at\n2024-01-31 10:15:00 UTC\n2024-02-29 09:00:00.5 UTC\n", "at TEXT", []string{"'2024-01-31 10:15:00'", "'2024-02-29 09:00:00.5'"}, 1},
+		{"Stata's missing values", "a,b\n1,2\n.a,3\n4,.z\n", "a TEXT, b TEXT", []string{"'1' '2'", "'.a' '3'", "'4' '.z'"}, 2},
 		{"a name like a given one", ",column_1\n1,2\n", "column_1_2 INTEGER, column_1 INTEGER", []string{"1 2"}, 1},
 		{"line end in a name", "a,\"b\nc\"\n1,2\n", "a INTEGER, b c INTEGER", []string{"1 2"}, 0},
 		{"a last column without a name", "a,b,\n1,2,3\n", "a INTEGER, b INTEGER, column_3 INTEGER", []string{"1 2 3"}, 1},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // markers are words that programs write for a value that is not there. No other word of
@@ -13,12 +14,18 @@ import (
 var markers = []string{"na", "n/a", "#n/a", "<na>", "nan", "null", "nil", "none", "-", "--", "---", ".", "..", "?", "*", "missing", "unknown", "refused", "n.a.", "k.a.", "n.d.", "nd", "nsp", "nc", "n.c.", "k. a.", "n. a.", "n/d", "s/d", `\n`,
 	"—", "–", "...", "…", ":", "(null)", "#null!", "#div/0!", "#value!", "#ref!", "#num!", "н/д", "不明"}
 
+// isMarker also knows Stata's .a to .z.
+func isMarker(word string) bool {
+	return slices.Contains(markers, word) || len(word) == 2 && word[0] == '.' && 'a' <= word[1] && word[1] <= 'z'
+}
+
 // tally counts what the fields of a column are, and what keeps a TEXT column from being
 // numbers or dates.
 type tally struct {
 	numbers, dressed, commas, others, empty int
 	marked                                  int // of the dressed, those with a decimal comma
 	line                                    int // of the first of the others
+	packed                                  int // of the numbers, those that may be dates: 20240131
 	markers                                 map[string]int
 	dates                                   dates
 }
@@ -38,7 +45,7 @@ func (t *tally) see(column *seen, field string, line int) {
 		return // the column is TEXT
 	}
 	number, comma := column.add(field)
-	if !number && slices.Contains(markers, strings.ToLower(field)) {
+	if !number && isMarker(strings.ToLower(field)) {
 		if t.markers == nil {
 			t.markers = make(map[string]int)
 		}
@@ -50,6 +57,9 @@ func (t *tally) see(column *seen, field string, line int) {
 	case date:
 	case number:
 		t.numbers++
+		if _, err := time.Parse("20060102", field); err == nil && field > "19" && field < "21" {
+			t.packed++
+		}
 	case comma && !thousands.MatchString(field):
 		t.commas++
 	case dressed(field, '.'):
