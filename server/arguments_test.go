@@ -15,6 +15,7 @@ import (
 // TestArguments gives statements arguments of the types that clients send, in both formats, and asks the same with literals:
 // what is prepared with a literal works with an argument.
 func TestArguments(t *testing.T) {
+	t.Parallel()
 	url, _ := start(t, func(c *server.Config) { visits(t, c.Database) })
 	c := connect(t, url)
 	day := func(d int) time.Time { return time.Date(2023, 3, d, 0, 0, 0, 0, time.UTC) }

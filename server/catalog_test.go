@@ -18,6 +18,7 @@ import (
 // TestCatalogOfUsers: a user's catalog has the public tables and what was granted to her, as it
 // is now, also for a statement that was prepared before. The curator's has all.
 func TestCatalogOfUsers(t *testing.T) {
+	t.Parallel()
 	var curator *engine.Session
 	url, _ := start(t, func(c *server.Config) { curator = c.Database.NewSession() })
 	ctx := context.Background()

@@ -22,6 +22,7 @@ import (
 // is stored with its charge, and the sums are exact. The limit is the shell's ulimit -f, with its
 // signal ignored.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no limit of the size of files")
 	}

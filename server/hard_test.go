@@ -52,6 +52,7 @@ func TestMain(m *testing.M) {
 	case os.Getenv(floodName) != "":
 		floodProcess(os.Getenv(floodName), os.Getenv(floodAddress))
 	default:
+		flag.Set("test.parallel", "6") // most wait: for processes, for PostgreSQL or for the ends of slots
 		scratch.InMemory()
 		scratch.CollectSeldom()
 		os.Exit(m.Run())
@@ -144,6 +145,7 @@ func file(t *testing.T) string {
 // received is stored, with its charge: asked again, after the restart and in a read-only
 // transaction, it is the same and costs nothing.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	kills := 2
 	if *long {
 		kills = 40
@@ -274,6 +276,7 @@ func checkSums(t *testing.T, s *engine.Session) {
 // TestRace has two users ask from eight processes each until nothing is left. What they have
 // spent is what the account has, and neither a quota nor the table's budget is passed.
 func TestRace(t *testing.T) {
+	t.Parallel()
 	processes := 2
 	if *long {
 		processes = 8
@@ -307,9 +310,10 @@ func TestRace(t *testing.T) {
 // TestSlowClients opens connections that say little or nothing. They end, and others are served
 // meanwhile.
 func TestSlowClients(t *testing.T) {
+	t.Parallel()
 	own, _ := certificate(t)
 	url, _ := start(t, func(c *server.Config) {
-		c.Limits.Login = 500 * time.Millisecond
+		c.Limits.Login = 2 * time.Second
 		c.Certificate = func() (*tls.Certificate, error) { return own, nil }
 	})
 	address := strings.Split(strings.Split(url, "@")[1], "/")[0]

@@ -61,6 +61,7 @@ func visits(t *testing.T, db *engine.DB) (all []visit) {
 
 // TestTruncatedOverTheWire: what date_trunc returns is a timestamp in both formats, in an aggregate and around it.
 func TestTruncatedOverTheWire(t *testing.T) {
+	t.Parallel()
 	url, _ := start(t, func(c *server.Config) { visits(t, c.Database) })
 	c := connect(t, url)
 	const grouped = `SELECT date_trunc('month', day) AS m, COUNT(*) AS n FROM moments GROUP BY 1`
@@ -87,6 +88,7 @@ func TestTruncatedOverTheWire(t *testing.T) {
 
 // TestZonedOverTheWire: a client sends what is cast to timestamptz with its zone, and $1::time as a time.
 func TestZonedOverTheWire(t *testing.T) {
+	t.Parallel()
 	var all []visit
 	url, _ := start(t, func(c *server.Config) { all = visits(t, c.Database) })
 	c := connect(t, url)
@@ -129,6 +131,7 @@ func TestZonedOverTheWire(t *testing.T) {
 // protocols. The counts are those of the rows themselves: a date is the moment at which its day begins. A text, and a
 // parameter without a type, has that of the other side, as in PostgreSQL, where date_trunc of a date is a moment, too.
 func TestMomentsOverTheWire(t *testing.T) {
+	t.Parallel()
 	var all []visit
 	url, _ := start(t, func(c *server.Config) { all = visits(t, c.Database) })
 	c := connect(t, url)

@@ -20,6 +20,7 @@ import (
 // rows, names and types of columns, the state of the transaction, and SQLSTATEs. The statements
 // are those of the protocol and of sessions, with constants in place of private answers.
 func TestAsPostgres(t *testing.T) {
+	t.Parallel()
 	theirs := connect(t, pgtest.Shared(t).DSN())
 	url, _ := start(t, nil)
 	ours := connect(t, url)
@@ -106,6 +107,7 @@ func replied(t *testing.T, c *pgx.Conn, text string) string {
 
 // TestCopyAsPostgres copies texts with what has to be quoted, in each form.
 func TestCopyAsPostgres(t *testing.T) {
+	t.Parallel()
 	theirs := connect(t, pgtest.Shared(t).DSN())
 	url, _ := start(t, nil)
 	ours := connect(t, url)

@@ -83,6 +83,7 @@ func TestAnswersComeAtTheEndOfASlot(t *testing.T) {
 
 // TestDescribingEnds: what parsing and describing compile ends with the statement_timeout.
 func TestDescribingEnds(t *testing.T) {
+	t.Parallel()
 	url, _ := start(t, func(c *server.Config) {
 		s := c.Database.NewSession()
 		path := filepath.Join(t.TempDir(), "wide.csv")
