@@ -102,6 +102,7 @@ func TestAccuracy(t *testing.T) {
 // takes the upper end of the 99.9 % interval of that probability. Then it adds up the
 // rates at which most of a case's releases are above.
 func TestAccuracyRate(t *testing.T) {
+	t.Parallel()
 	if *accuracyDraws == 0 {
 		t.Skip("run with -args -accuracy.draws 2000")
 	}

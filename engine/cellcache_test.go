@@ -69,6 +69,7 @@ func inMemory(s *engine.Session) bool {
 // TestCellsAreLoadedWhenItPays counts until the cells are in memory, and again after each
 // change that may have affected the rows.
 func TestCellsAreLoadedWhenItPays(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	// This buys N̂. Without it a million rows are assumed, and loading pays only after
 	// seconds.
@@ -112,6 +113,7 @@ func TestCellsAreLoadedWhenItPays(t *testing.T) {
 // TestPublicTablesAreLookedAtAgain counts from memory over a view whose table stops being
 // public. That changes only this process's own records, so the cells stay.
 func TestPublicTablesAreLookedAtAgain(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	fill(t, s, `CREATE VIEW coded AS SELECT a.age FROM raw_admissions a JOIN icd10 c ON c.code = a.diagnosis`)
 	must(t, s, `CREATE PRIVATE TABLE coded (age INTEGER BETWEEN 0 AND 120) FROM coded WITH (epsilon = 4, delta = 1e-6)`)
@@ -139,6 +141,7 @@ func TestPublicTablesAreLookedAtAgain(t *testing.T) {
 // even. It must have every pair that was there before it began, and none that began after
 // it ended.
 func TestCellsAreOneSnapshot(t *testing.T) {
+	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "pairs.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (a INTEGER)`)
 	must(t, s, `CREATE PRIVATE TABLE t (a INTEGER BETWEEN 0 AND 9) FROM raw WITH (epsilon = 4, delta = 1e-6)`)
@@ -185,6 +188,7 @@ func TestCellsAreOneSnapshot(t *testing.T) {
 // TestMechanismCountsFromMemory asks a mechanism over some columns while its cells are in
 // memory, and compares the counts with those of SQL.
 func TestMechanismCountsFromMemory(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	columns := []int{0, 1}
 	loaded := 0
@@ -215,6 +219,7 @@ func TestMechanismCountsFromMemory(t *testing.T) {
 // TestCellsArePrintedNowhere searches for true counts in the printed forms of a database
 // and a session that hold cells in memory.
 func TestCellsArePrintedNowhere(t *testing.T) {
+	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "counts.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (a INTEGER)`, `INSERT INTO raw SELECT iif(i <= 27182, 3, 4) FROM `+numbers(31337))
 	must(t, s, `CREATE PRIVATE TABLE t (a INTEGER BETWEEN 0 AND 9) FROM raw WITH (epsilon = 4, delta = 1e-6)`)
@@ -253,6 +258,7 @@ func countInFile(s *engine.Session, r answer.Request) (n int64, err error) {
 // TestViewIsSharedUntilACommit gets the view repeatedly. It is the same one until a
 // commit, and then a new one.
 func TestViewIsSharedUntilACommit(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	other := open(t, s.DB().Store().Path(), engine.Options{}).NewSession()
 	now := func() *view.View {
@@ -296,6 +302,7 @@ func TestViewIsSharedUntilACommit(t *testing.T) {
 // TestOthersCommitsAreSeen runs every statement that uses the shared view immediately
 // after another database on the file has changed it.
 func TestOthersCommitsAreSeen(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	other := open(t, s.DB().Store().Path(), engine.Options{}).NewSession()
 	const q = `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`
@@ -322,6 +329,7 @@ func TestOthersCommitsAreSeen(t *testing.T) {
 // TestPublicViewsMayCallAnyFunction declares a public view whose functions can fail on a
 // row, which reveals no secret. A private source may not call them.
 func TestPublicViewsMayCallAnyFunction(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	fill(t, s, `CREATE VIEW codes AS SELECT json_extract('{"a": "' || code || '"}', '$.a') AS code, abs(length(label)) AS n FROM icd10`,
 		`CREATE VIEW failing AS SELECT abs(age) AS age FROM raw_admissions`)
@@ -334,6 +342,7 @@ func TestPublicViewsMayCallAnyFunction(t *testing.T) {
 // A table with texts of any kind has no codes for its cells. Direct answers about its other columns are counted from the cells
 // over these, which are loaded when it pays, and anew when a row changes.
 func TestDirectAnswersCountFromTheColumnsTheyName(t *testing.T) {
+	t.Parallel()
 	s, raw := freeTexts(t, 3000)
 	s.DB().Rows().Cache.Mu.Lock()
 	state := s.DB().Rows().Cache.Get(keyOfCells(firstTable(s).ID, []int{0, 1}))
@@ -368,6 +377,7 @@ func TestDirectAnswersCountFromTheColumnsTheyName(t *testing.T) {
 // Several direct answers of a statement are counted from the cells over the columns that they name. These are kept for
 // other statements, and read anew when a row changes.
 func TestGroupsKeepTheirCells(t *testing.T) {
+	t.Parallel()
 	s, raw := freeTexts(t, 3000)
 	count := func(low, want int64) {
 		t.Helper()

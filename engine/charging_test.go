@@ -466,6 +466,7 @@ func fires(t *testing.T, s *engine.Session, w *watch, p smw.Params, unit int64) 
 }
 
 func TestHypothesesDrawWhatTheyCharge(t *testing.T) {
+	t.Parallel()
 	forEachUnit(t, func(t *testing.T, unit int64) {
 		s := appointments(t, unit)
 		w := watching(t, s.DB(), 7000)
@@ -524,6 +525,7 @@ func buys(t *testing.T, f *far) *engine.Session {
 // and before the first. The error gives the charges of the ledger, and says whether their
 // result is there.
 func TestCancelledStatementsTellTheBill(t *testing.T) {
+	t.Parallel()
 	for _, text := range interruptible {
 		for at := 0; ; at += sized(0, 3, 1) {
 			f := newFar(t)
@@ -647,6 +649,7 @@ func TestPaidStatementsAreFinished(t *testing.T) {
 
 // TestFailuresTellTheBill makes the server fail at the read that was paid for.
 func TestFailuresTellTheBill(t *testing.T) {
+	t.Parallel()
 	f := newFar(t)
 	s := outsideClinic(t, f)
 	must(t, s, `SET accuracy = 200`)

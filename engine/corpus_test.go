@@ -147,6 +147,7 @@ const (
 //
 // go test ./engine -run TestCorpus -update writes the outcomes anew.
 func TestCorpus(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("two hundred statements in three databases")
 	}

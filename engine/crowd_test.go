@@ -175,6 +175,7 @@ var crowdCodes = []sqlerr.Code{sqlerr.Busy, sqlerr.Budget, sqlerr.Invalid, sqler
 // TestCrowd makes four processes of four goroutines each use one file for 300 ms, or eight of eight for four seconds with -long. Only a fault can fail it, and no
 // random draw.
 func TestCrowd(t *testing.T) {
+	t.Parallel()
 	processes, length := sized(0, 4, 8), time.Duration(sized(0, 300, 4000))*time.Millisecond
 	seed := seeds.Of(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
@@ -352,6 +353,7 @@ func crowdAnswers(t *testing.T, db *engine.DB, done []did) {
 // table: the lists could not name it, and a later table of that name, over other rows,
 // would get the budget back.
 func TestDropMeetsStatement(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		`CREATE MECHANISM x ON t1 USING SMW WITH (epsilon = 3, max_updates = 20)`,
 		`CREATE MECHANISM x ON t2 USING SMW WITH (epsilon = 3, max_updates = 20)`, // buys the number of rows first
@@ -397,6 +399,7 @@ func TestDropMeetsStatement(t *testing.T) {
 // goroutines. Another process, which waits its five seconds, gets its turn twice: a
 // lease is held for at most half a second.
 func TestLeaseIsHandedOver(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ward.db")
 	fillWard(t, path, wardTable("ward"), wardMechanism("m0", "ward"))
 	busy, patient := open(t, path, engine.Options{}), open(t, path, engine.Options{})

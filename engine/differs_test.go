@@ -8,6 +8,7 @@ import (
 // TestIfNotExistsSaysWhatDiffers declares things again. Declared as they are they stay without a word; of another definition the
 // warning has what differs, and nothing is changed or charged.
 func TestIfNotExistsSaysWhatDiffers(t *testing.T) {
+	t.Parallel()
 	const (
 		table     = `CREATE PRIVATE TABLE IF NOT EXISTS t (sex TEXT IN ('F', 'M') OR NULL, age INTEGER BETWEEN 0 AND 120 CLAMP, zip TEXT) FROM raw_admissions WITH (epsilon = 4, delta = 1e-6, unit = patient, max_rows = 3)`
 		release   = `CREATE RELEASE IF NOT EXISTS r ON t (sex, age) USING PROJECTION WITH (epsilon = 0.50, transform = identity)`

@@ -27,6 +27,7 @@ const fiveZips = "[[15210] [15211] [15212] [15213] [15214]]"
 // that. The five texts of 800 rows are found but with probability e^-370, the 200 of one row are
 // with probability below 1e-8 in all.
 func TestDiscover(t *testing.T) {
+	t.Parallel()
 	for _, outside := range []bool{false, true} {
 		s := towns(t, filepath.Join(t.TempDir(), "towns.db"))
 		if outside {

@@ -22,6 +22,7 @@ import (
 // sells nothing. Permissions do not stop root, who instead mounts a read-only file system,
 // if that is permitted.
 func TestReadOnlyFile(t *testing.T) {
+	t.Parallel()
 	s := newSound(t)
 	for name, c := range map[string]struct {
 		options engine.Options
@@ -226,6 +227,7 @@ func TestWaitForATurnIsBounded(t *testing.T) {
 // TestTruncatedFile cuts the file at the end of each page, and inside pages. Every
 // statement is refused, and the whole file answers again.
 func TestTruncatedFile(t *testing.T) {
+	t.Parallel()
 	s := newSound(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
 	page := int(binary.BigEndian.Uint16(s.content[16:]))
@@ -265,6 +267,7 @@ func TestTruncatedFile(t *testing.T) {
 
 // TestTruncatedWhileOpen cuts a file under an open database.
 func TestTruncatedWhileOpen(t *testing.T) {
+	t.Parallel()
 	s := newSound(t)
 	for _, size := range []int{0, 512, len(s.content) / 2 &^ 4095} {
 		path := filepath.Join(t.TempDir(), "ward.db")

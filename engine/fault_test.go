@@ -182,6 +182,7 @@ func rounds(n int) int {
 // TestDiskFull fills the disk under an open database and then frees space. It does so at
 // every distance from the end that makes a difference to the pages written.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	s := newSound(t)
 	dir := tmpfs(t, len(s.content)+2<<20)
 	path := filepath.Join(dir, "ward.db")
@@ -277,6 +278,7 @@ func fillDisk(t *testing.T, path string, left int64) {
 
 // TestFileFull does the same without mounting: SQLite may add no more pages to the file.
 func TestFileFull(t *testing.T) {
+	t.Parallel()
 	s := newSound(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
 	restore(t, path, s.content)
@@ -434,6 +436,7 @@ func valueSize(serial uint64) int {
 // holds no lock, no transaction, no place and no lease. Without -long the session and another go on in turn. Steps that other goroutines take, as those of marginals, are left
 // out: a fault of theirs ends the process.
 func TestFaultsLetGo(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ward.db")
 	fillWard(t, path, wardTable("ward"), `CREATE MECHANISM m0`+sure)
 	db := open(t, path, engine.Options{})

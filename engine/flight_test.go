@@ -79,6 +79,7 @@ func flightChild() {
 // TestRacingQueriesShareAFlight asks the same query at once from eight sessions of this
 // process and of two others. There is one line in the ledger and one answer.
 func TestRacingQueriesShareAFlight(t *testing.T) {
+	t.Parallel()
 	t.Run("rows", func(t *testing.T) { shareAFlight(t, clinic(t), "rows", racing) })
 	t.Run("units", func(t *testing.T) { shareAFlight(t, ofPatients(t), "units", racingUnits) })
 }
@@ -154,6 +155,7 @@ func held(t *testing.T, s *engine.Session) *catalog.Flight {
 }
 
 func TestWaitForAFlightIsCancellable(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `SET accuracy = 50`)
 	before := ledger(t, s)
@@ -170,6 +172,7 @@ func TestWaitForAFlightIsCancellable(t *testing.T) {
 }
 
 func TestWaitForAFlightIsBounded(t *testing.T) {
+	t.Parallel()
 	s := open(t, clinic(t).DB().Store().Path(), engine.Options{BusyTimeout: 20 * time.Millisecond}).NewSession()
 	must(t, s, `SET accuracy = 50`)
 	defer held(t, s).Land()
@@ -179,6 +182,7 @@ func TestWaitForAFlightIsBounded(t *testing.T) {
 // TestFailedFlightFailsNobodyElse makes the paying session fail after the charge, for a
 // reason of its own. A waiting session buys the answer.
 func TestFailedFlightFailsNobodyElse(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `SET accuracy = 50`)
 	broken := open(t, s.DB().Store().Path(), engine.Options{})

@@ -36,6 +36,7 @@ var historiesRun = flag.Int("histories", 3, "how many random histories of a tabl
 // A correct program fails by chance in the last of these only: with probability 1e-7 for each of the
 // two, by leastCovered.
 func TestRandomHistories(t *testing.T) {
+	t.Parallel()
 	runs := *historiesRun
 	if *long {
 		runs = max(runs, 1000)

@@ -109,6 +109,7 @@ func goesOn(t *testing.T, before, after released.HypothesisPayload) {
 // runs the same statement on what is left of the database. It costs nothing, draws nothing again that
 // was stored, and finishes the release, also when it is killed again. Nothing is shown before.
 func TestKilledBuildGoesOn(t *testing.T) {
+	t.Parallel()
 	for _, with := range []string{"prior = classes, remeasure = on", "prior = uniform"} {
 		s := parityWard(t)
 		text := fmt.Sprintf(buildSMW, with)
@@ -154,6 +155,7 @@ func TestKilledBuildGoesOn(t *testing.T) {
 // TestOldCopyGoesOnWithNoBuild puts a copy of an unfinished release in place of the finished one. The
 // mark beside the file refuses it: its runs would be made again.
 func TestOldCopyGoesOnWithNoBuild(t *testing.T) {
+	t.Parallel()
 	s := parityWard(t)
 	path := s.DB().Store().Path()
 	text := fmt.Sprintf(buildSMW, "prior = uniform")
@@ -168,6 +170,7 @@ func TestOldCopyGoesOnWithNoBuild(t *testing.T) {
 
 // TestInterruptedBuildSays cancels a build in a run, and drops another meanwhile.
 func TestInterruptedBuildSays(t *testing.T) {
+	t.Parallel()
 	s := parityWard(t)
 	path := s.DB().Store().Path()
 	text := fmt.Sprintf(buildSMW, "prior = uniform")
@@ -200,6 +203,7 @@ func TestInterruptedBuildSays(t *testing.T) {
 // TestBuildShowsRuns checks that the progress of a build by SMW never falls, and moves while its runs
 // are made.
 func TestBuildShowsRuns(t *testing.T) {
+	t.Parallel()
 	for _, updates := range []string{"6", "100"} { // the runs end, or a pass agrees
 		s := parityWard(t)
 		last, moves := int64(-1), 0

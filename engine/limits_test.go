@@ -376,6 +376,7 @@ func TestBadLimits(t *testing.T) {
 
 // A rehearsal plans under the limits as the script would leave them.
 func TestRehearsalKnowsTheLimits(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	r := rehearsal(t, s)
 	for _, step := range []struct{ text, says string }{

@@ -130,6 +130,7 @@ func leftBy(t *testing.T, all []cancelled, change string, work time.Duration) (l
 // in a row, and in how long it takes to read. Statements are cancelled before they begin, within their slots and after them. What they
 // leave in the ledger is equal, with the times of the lines, and so are budgets, quotas and answer times.
 func TestNeighboursLedgersWhateverIsCancelled(t *testing.T) {
+	t.Parallel()
 	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	var ended [2]int

@@ -67,6 +67,7 @@ func sayings(t *testing.T, s *engine.Session, place string) (all []string) {
 // TestOutsideIsAsInside runs one script on rows of the file, and on the same rows outside
 // it, under the same noise. The outputs must be equal.
 func TestOutsideIsAsInside(t *testing.T) {
+	t.Parallel()
 	want := sayings(t, clinic(t), "raw_admissions")
 	f := newFar(t)
 	got := sayings(t, outsideClinic(t, f), "warehouse.public.raw_admissions")
@@ -148,6 +149,7 @@ func TestUnsetVariable(t *testing.T) {
 
 // TestSecretStaysOut searches for the secret in everything that a source leaves behind.
 func TestSecretStaysOut(t *testing.T) {
+	t.Parallel()
 	f := newFar(t)
 	s := outsideClinic(t, f)
 	said := fmt.Sprint(must(t, s, `SHOW SOURCES`).Rows, must(t, s, `DESCRIBE admissions`).Rows, ledger(t, s))
@@ -183,6 +185,7 @@ func TestSecretStaysOut(t *testing.T) {
 // TestOneSnapshot checks that the check before a charge and the reading after it use one
 // snapshot, which is checked once.
 func TestOneSnapshot(t *testing.T) {
+	t.Parallel()
 	f := newFar(t)
 	s := outsideClinic(t, f)
 	must(t, s, `CREATE RELEASE zips ON admissions (zip) USING PROJECTION WITH (epsilon = 0.2, rows = 512)`) // buys the number of rows
@@ -201,6 +204,7 @@ func TestOneSnapshot(t *testing.T) {
 // TestLostConnection loses the connection after the charge. The statement fails, the
 // charge stays and waits for it, and nothing is drawn or stored. The second attempt goes on with it.
 func TestLostConnection(t *testing.T) {
+	t.Parallel()
 	lost := sqlerr.New(sqlerr.IO, "the connection to the database failed while reading public.raw_admissions")
 	for text, action := range map[string]string{
 		`SELECT COUNT(*) FROM admissions WHERE age = 3`:                                                             "direct answer",
@@ -241,6 +245,7 @@ func TestLostConnection(t *testing.T) {
 // TestUnreachableSource checks that a server that cannot be reached before the charge
 // costs nothing.
 func TestUnreachableSource(t *testing.T) {
+	t.Parallel()
 	f := newFar(t)
 	s := outsideClinic(t, f)
 	must(t, s, `CREATE MECHANISM live ON admissions (sex, age) USING SMW WITH (epsilon = 1, max_support = 9)`)
@@ -261,6 +266,7 @@ func TestUnreachableSource(t *testing.T) {
 // TestCancelledOutside checks that cancelling a statement reaches the server, and that the
 // charge stays.
 func TestCancelledOutside(t *testing.T) {
+	t.Parallel()
 	f := newFar(t)
 	s := outsideClinic(t, f)
 	must(t, s, `SET accuracy = 200`)
@@ -283,6 +289,7 @@ func TestCancelledOutside(t *testing.T) {
 // TestCellsOutsideAreNotKept counts rows that change. Rows of the file would be counted
 // from memory until a commit.
 func TestCellsOutsideAreNotKept(t *testing.T) {
+	t.Parallel()
 	f := newFar(t)
 	s := outsideClinic(t, f)
 	table := bindText(t, s, `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`).Table
@@ -303,6 +310,7 @@ func TestCellsOutsideAreNotKept(t *testing.T) {
 // TestRehearsalAsksNoServer rehearses a script that declares a source and uses it, without
 // a server or a secret. Nothing is declared.
 func TestRehearsalAsksNoServer(t *testing.T) {
+	t.Parallel()
 	f := newFar(t)
 	s := open(t, filepath.Join(t.TempDir(), "clinic.db"), engine.Options{}).NewSession()
 	f.dial(s.DB())
@@ -514,7 +522,6 @@ func outsideClinic(t testing.TB, f *far) *engine.Session {
 
 func outsideClinicAt(t testing.TB, f *far, path string) *engine.Session {
 	t.Helper()
-	t.Setenv("WAREHOUSE_DSN", farDSN)
 	copyOf(t, path, "the clinic outside", func(s *engine.Session) {
 		newFar(t).dial(s.DB())
 		fill(t, s, `CREATE TABLE icd10 (code TEXT, label TEXT)`,

@@ -60,6 +60,7 @@ func unpaid(t *testing.T, name string, sn *rows.Snapshot, paid *pay.Receipt, why
 
 // TestReceiptsPayOnce tries each wrong use of a receipt. None reads a row.
 func TestReceiptsPayOnce(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `CREATE PRIVATE TABLE ages (sex TEXT IN ('F', 'M'), age INTEGER BETWEEN 0 AND 99) FROM raw_admissions
 		WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`)
@@ -132,6 +133,7 @@ func TestReceiptsPayOnce(t *testing.T) {
 // TestNoiseIsPaidFor asks for the noise of receipts: there is none without a payment, while
 // the charge may still wait, and after the end.
 func TestNoiseIsPaidFor(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	v, err := s.DB().View(t.Context())
 	if err != nil {
@@ -190,6 +192,7 @@ func TestNoiseIsPaidFor(t *testing.T) {
 // TestTheDoorOfSource reads rows past package rows: with no permit, no receipt, and one
 // that is not open for a reading of that table. All are refused.
 func TestTheDoorOfSource(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	v, err := s.DB().View(t.Context())
 	if err != nil {
@@ -299,6 +302,7 @@ func TestNoRunToResume(t *testing.T) {
 
 // TestSmallestRowCount: a hundredth of a budget counts the rows as soon as it is one unit of ρ or ε.
 func TestSmallestRowCount(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		about accounting.Amount
 		pays  bool

@@ -396,6 +396,7 @@ func TestRehearsalOfAJoin(t *testing.T) {
 // TestRehearsalOfAFileThatIsInUse rehearses declarations while another process holds the
 // file's write lock, and on a file that cannot be written.
 func TestRehearsalOfAFileThatIsInUse(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	path := s.DB().Store().Path()
 	err := open(t, path, engine.Options{}).Store().Write(context.Background(), func(*catalog.Tx) error {

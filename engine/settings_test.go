@@ -88,6 +88,7 @@ func TestOpenRefusesSettings(t *testing.T) {
 // The analyst role gets no times and no progress for any statement, since the time of a
 // statement can depend on private rows.
 func TestAnalystsSeeNoTimes(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5)`)
 	must(t, s, `CREATE MECHANISM live ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 1, max_updates = 4)`)
@@ -123,6 +124,7 @@ func TestAnalystsSeeNoTimes(t *testing.T) {
 // no more, that an error in a rewritten statement is placed in what was written, and that
 // arguments keep their places.
 func TestSettingsOfOneStatement(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `CREATE RELEASE r ON admissions (age) USING PROJECTION WITH (epsilon = 0.1)`)
 	before := s.Settings()

@@ -333,6 +333,7 @@ func TestUnaffordableBuysNoRowCount(t *testing.T) {
 // TestRenamedRowsContinueABudget renames a table, and a column that is the unit, behind a spent budget.
 // dpsql knows both by name, so whatever has the name now continues the budget, with a warning.
 func TestRenamedRowsContinueABudget(t *testing.T) {
+	t.Parallel()
 	const declared = `CREATE PRIVATE TABLE people (age INTEGER BETWEEN 0 AND 9) FROM raw WITH (epsilon = 2, delta = 1e-6, unit = who, max_rows = 2)`
 	for _, c := range []struct {
 		name    string

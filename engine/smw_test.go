@@ -154,6 +154,7 @@ func TestReleaseFromPrior(t *testing.T) {
 // TestRemeasuredAnswer checks that an answer has the margin of its own fresh noise, at
 // once and when it is used again.
 func TestRemeasuredAnswer(t *testing.T) {
+	t.Parallel()
 	s, _ := asking(t, eager+`, remeasure = on`)
 	r := must(t, s, heavy)
 	m := mechanism(t, s, "live")
@@ -302,6 +303,7 @@ func asValue(x any) query.Value {
 // TestDrawnPriorIsKept cancels CREATE MECHANISM while it draws the prior of a table outside the file,
 // whose rows are read: the mechanism has the prior that was paid for.
 func TestDrawnPriorIsKept(t *testing.T) {
+	t.Parallel()
 	f := newFar(t)
 	s := outsideClinic(t, f)
 	ctx, cancel := context.WithCancel(t.Context())

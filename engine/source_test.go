@@ -17,6 +17,7 @@ import (
 )
 
 func TestSources(t *testing.T) {
+	t.Parallel()
 	f := newFar(t)
 	s := outsideClinic(t, f)
 	if r := must(t, s, `CREATE SOURCE IF NOT EXISTS Warehouse USING POSTGRES WITH (dsn_env = OTHER)`); len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "OTHER is not set") {
@@ -52,6 +53,7 @@ func TestSources(t *testing.T) {
 
 // TestSourceRefusals tries invalid declarations. A ‸ marks the position of the error.
 func TestSourceRefusals(t *testing.T) {
+	t.Parallel()
 	f := newFar(t, `CREATE VIEW ages AS SELECT age FROM raw_admissions`)
 	s := outsideClinic(t, f)
 	table := func(columns, place string) string {
@@ -133,6 +135,7 @@ func TestOneBudgetAcrossSources(t *testing.T) {
 // TestSameNameInFile checks that a public table of the file is not mistaken for a table of
 // the same name outside, or the reverse.
 func TestSameNameInFile(t *testing.T) {
+	t.Parallel()
 	f := newFar(t, `CREATE TABLE icd10 (age INTEGER)`, `INSERT INTO icd10 VALUES (1)`)
 	s := outsideClinic(t, f)
 	fill(t, s, `CREATE TABLE "postgres 7 flights: public.icd10" (a)`, `CREATE TABLE raw_admissions (age INTEGER)`)
@@ -143,6 +146,7 @@ func TestSameNameInFile(t *testing.T) {
 
 // TestChangedOutside checks that a changed table is refused without a charge.
 func TestChangedOutside(t *testing.T) {
+	t.Parallel()
 	f := newFar(t)
 	s := outsideClinic(t, f)
 	must(t, s, `SET accuracy = 200`)
@@ -166,8 +170,8 @@ func TestChangedOutside(t *testing.T) {
 
 // TestUnitsOutside counts the rows that the source's reader keeps of each unit.
 func TestUnitsOutside(t *testing.T) {
+	t.Parallel()
 	f := newFar(t)
-	t.Setenv("WAREHOUSE_DSN", farDSN)
 	s := open(t, filepath.Join(t.TempDir(), "clinic.db"), engine.Options{}).NewSession()
 	f.dial(s.DB())
 	must(t, s, createWarehouse)
@@ -184,6 +188,7 @@ func TestUnitsOutside(t *testing.T) {
 
 // TestWithTimeout reads connection strings the way PostgreSQL's driver does.
 func TestWithTimeout(t *testing.T) {
+	t.Parallel()
 	for _, dsn := range []string{"postgres://u:p@h/d", "postgresql://u:p@h:1,g:2/d?sslmode=disable", "postgres://u:p@h/d?statement_timeout=5&sslmode=disable",
 		"postgres://h?", "host=h user=u password='p q' statement_timeout=5", "dbname=d", ""} {
 		c, err := pgconn.ParseConfig(rows.WithTimeout(dsn, 30))

@@ -460,6 +460,7 @@ func TestRunsTakeFromQuotas(t *testing.T) {
 // TestStoredBytes compares what a user's statements count as stored with what the file takes for them.
 // It counts enough, and at most four times as much. That depends on no row.
 func TestStoredBytes(t *testing.T) {
+	t.Parallel()
 	for _, rows := range []int{0, 3000} {
 		synctest.Test(t, func(t *testing.T) {
 			s := open(t, filepath.Join(t.TempDir(), "visits.db"), engine.Options{}).NewSession()

@@ -60,6 +60,7 @@ func interrupt(t *testing.T, f *far, s *engine.Session, text string, at int) boo
 // TestInterruptedCostsNothing cancels statements at each of their reads, some twice, and runs them
 // again. Together they cost what one costs that nobody cancels.
 func TestInterruptedCostsNothing(t *testing.T) {
+	t.Parallel()
 	for _, text := range interruptible {
 		f := newFar(t)
 		s := buys(t, f)
@@ -90,6 +91,7 @@ func TestInterruptedCostsNothing(t *testing.T) {
 // TestChargeWaitsForItsStatement has a charge wait, and runs other statements, and statements of
 // others, which do not get it.
 func TestChargeWaitsForItsStatement(t *testing.T) {
+	t.Parallel()
 	const text = `CREATE RELEASE r ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.25)`
 	path := filepath.Join(t.TempDir(), "clinic.db")
 	f := newFar(t)
@@ -138,6 +140,7 @@ func TestChargeWaitsForItsStatement(t *testing.T) {
 // TestUsersGetNothingBack cancels and fails statements at their reads. The ledger has each charge of a user and nothing
 // else, as if they had been answered; an analyst who has the file is charged once.
 func TestUsersGetNothingBack(t *testing.T) {
+	t.Parallel()
 	const text = `SELECT /*+ accuracy(200) */ COUNT(*) FROM admissions WHERE age = 3`
 	for _, who := range []string{"user", "analyst"} {
 		f := newFar(t)
@@ -171,6 +174,7 @@ func TestUsersGetNothingBack(t *testing.T) {
 // TestOldCopyServesNoCharge puts a copy of the file, from when a charge waited, in place of the one
 // in which it has served. The mark beside the file refuses it.
 func TestOldCopyServesNoCharge(t *testing.T) {
+	t.Parallel()
 	const text = `CREATE RELEASE r ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5)`
 	path := filepath.Join(t.TempDir(), "clinic.db")
 	f := newFar(t)
@@ -198,6 +202,7 @@ func TestOldCopyServesNoCharge(t *testing.T) {
 
 // TestWaitingInAnExhaustedAccount interrupts statements that take all that an account has, until they are done.
 func TestWaitingInAnExhaustedAccount(t *testing.T) {
+	t.Parallel()
 	f := newFar(t)
 	s := outsideClinic(t, f)
 	for _, text := range []string{
@@ -223,6 +228,7 @@ func TestWaitingInAnExhaustedAccount(t *testing.T) {
 // TestAffordsLessWhatWaits interrupts a statement at its first charge, and spends what its other charge does not
 // need. It goes on then. Another statement is refused before it charges, whatever waits for both.
 func TestAffordsLessWhatWaits(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ first, other, spend string }{
 		{`CREATE RELEASE r ON admissions (age, zip) USING PROJECTION WITH (epsilon = 0.5, transform = sparse)`,
 			`CREATE RELEASE q ON admissions (age, zip) USING PROJECTION WITH (epsilon = 1.999, transform = sparse)`,
@@ -249,6 +255,7 @@ func TestAffordsLessWhatWaits(t *testing.T) {
 
 // TestOneNameIsPaidOnce builds releases of one name at once, in several processes' stead.
 func TestOneNameIsPaidOnce(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	for _, text := range []string{
 		`CREATE RELEASE r ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5)`,
@@ -295,6 +302,7 @@ func TestOneNameIsPaidOnce(t *testing.T) {
 // TestDeltaWaitsForItsStatement has all δ of an account wait for a release. One that names no δ is
 // planned without it, and the interrupted one with it.
 func TestDeltaWaitsForItsStatement(t *testing.T) {
+	t.Parallel()
 	f := newFar(t)
 	s := outsideClinic(t, f)
 	const sparse = `CREATE RELEASE %s ON admissions (age, zip) USING PROJECTION WITH (epsilon = 0.5, transform = sparse%s)`
@@ -319,6 +327,7 @@ func TestDeltaWaitsForItsStatement(t *testing.T) {
 // waits for it and that it costs nothing, and that another statement of the same price lacks it. What a charge
 // that waited served costs 0.
 func TestExplainTellsWhatWaits(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ text, other string }{
 		{`SELECT COUNT(*) FROM admissions WHERE age = 3`, `SELECT COUNT(*) FROM admissions WHERE age = 4`},
 		{`SELECT sex, COUNT(*) FROM admissions GROUP BY sex`, `SELECT COUNT(*) FROM admissions WHERE sex = 'F'`},
@@ -371,6 +380,7 @@ func TestExplainTellsWhatWaits(t *testing.T) {
 // TestExplainCreateTellsWhatWaits interrupts statements that take nearly all of an account. EXPLAIN counts the charge
 // of each as left for it, and for no other statement.
 func TestExplainCreateTellsWhatWaits(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ text, other, left string }{
 		{`CREATE RELEASE r ON admissions (sex, age) USING PROJECTION WITH (epsilon = 1.5)`, `CREATE RELEASE q ON admissions (sex, age) USING PROJECTION WITH (epsilon = 1.5)`, "would leave ε 0.5 of 2"},
 		{`CREATE PUBLIC TABLE found AS SELECT DISTINCT zip FROM admissions WITH (epsilon = 1.5, delta = 1e-8)`,

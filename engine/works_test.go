@@ -48,6 +48,7 @@ var deadlines = []string{bought[4], bought[5],
 // TestDeadlineIsChargedOnce asks what takes 7.5 seconds to read, with a deadline of one second, until it is answered: the eighth
 // time. The first is charged, and its reading goes on; the others wait for it. It is charged like one that has no deadline.
 func TestDeadlineIsChargedOnce(t *testing.T) {
+	t.Parallel()
 	for _, role := range []engine.Role{engine.Curator, engine.Analyst} {
 		for _, text := range deadlines {
 			synctest.Test(t, func(t *testing.T) {
@@ -88,6 +89,7 @@ func TestDeadlineIsChargedOnce(t *testing.T) {
 // TestDeadlinesOfBuilds gives builds and comparisons too little time, eight times, and then enough. They
 // cost what those cost that have the time at once.
 func TestDeadlinesOfBuilds(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{bought[0], bought[3], bought[6], `SELECT /*+ mechanism(asked), accuracy(default) */ COUNT(*) FROM admissions WHERE age = 3`} {
 		synctest.Test(t, func(t *testing.T) {
 			var costs [2]accounting.Amount
@@ -117,6 +119,7 @@ func TestDeadlinesOfBuilds(t *testing.T) {
 
 // TestSurplusArguments gives statements an argument more than they have parameters. Nothing is charged.
 func TestSurplusArguments(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	must(t, s, `SET accuracy = 200`)
 	before := ledger(t, s)
@@ -145,6 +148,7 @@ func TestSurplusArguments(t *testing.T) {
 // TestCancelOfAnAnalyst cancels what is read for an analyst, whose ledger does not tell when, and for a curator, whose reading
 // stops. Both are charged once.
 func TestCancelOfAnAnalyst(t *testing.T) {
+	t.Parallel()
 	for role, said := range map[engine.Role]string{engine.Curator: "and waits, for nothing was drawn", engine.Analyst: "its answer is being read"} {
 		synctest.Test(t, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "clinic.db")
@@ -169,6 +173,7 @@ func TestCancelOfAnAnalyst(t *testing.T) {
 // TestCloseCostsNothing closes a database while statements read, and while a reading goes on whose statement has ended. They end
 // with the code closed, and what they were charged serves the same statement when the file is opened again.
 func TestCloseCostsNothing(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		role     engine.Role
 		text     string
@@ -218,6 +223,7 @@ func TestCloseCostsNothing(t *testing.T) {
 // TestCloseEndsImports closes a database while a file is imported: it ends with the code closed, and leaves no table. So do
 // imports, drafts and checks that begin later.
 func TestCloseEndsImports(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "big.db")
 		s := open(t, path, engine.Options{}).NewSession()
@@ -259,6 +265,7 @@ func TestCloseEndsImports(t *testing.T) {
 // TestTenShareOneReading asks one new query in ten goroutines. It is read for longer than others wait for another process, and the
 // account cannot pay for it twice.
 func TestTenShareOneReading(t *testing.T) {
+	t.Parallel()
 	for _, accuracy := range []string{"8", "6"} {
 		synctest.Test(t, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "clinic.db")
@@ -295,6 +302,7 @@ func TestTenShareOneReading(t *testing.T) {
 
 // TestSettingsTakeArguments gives a query's own settings by arguments: it does what the same query does with literals.
 func TestSettingsTakeArguments(t *testing.T) {
+	t.Parallel()
 	s := clinic(t)
 	for _, c := range []struct {
 		text    string
