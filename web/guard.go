@@ -216,7 +216,7 @@ func (c *call) read(v any) error {
 }
 
 func malformed() *failure {
-	return refusal(http.StatusUnprocessableEntity, "malformed", "the request is not the JSON that this path takes").hinted("docs/web.md has the fields of each path")
+	return refusal(http.StatusUnprocessableEntity, "malformed", "the request is not the JSON that this path takes").hinted("docs/web-schema.json has the fields of each path")
 }
 
 // failure is a refused request.
