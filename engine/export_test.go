@@ -27,7 +27,7 @@ func (db *DB) Rows() *rows.Reader                              { return db.rows 
 func (db *DB) Desk() *pay.Desk                                 { return db.desk }
 func (db *DB) Current(ctx context.Context) (*view.View, error) { return db.answers.Current(ctx, 0) }
 
-// Page returns what a page has of releases, and their payloads.
+// Page returns what a page has of releases and of all public tables, and their payloads.
 func (s *Session) Page(ctx context.Context, names ...string) (page.Picture, [][]byte, error) {
 	v, err := s.db.View(ctx)
 	if err != nil {
@@ -37,7 +37,11 @@ func (s *Session) Page(ctx context.Context, names ...string) (page.Picture, [][]
 	for _, name := range names {
 		all = append(all, syntax.Name{Text: name})
 	}
-	return s.pictured(ctx, v, all)
+	var publics []syntax.Name
+	for _, name := range v.Publics {
+		publics = append(publics, syntax.Name{Text: name})
+	}
+	return s.pictured(ctx, v, all, publics)
 }
 
 // View reads the public catalog, bypassing the cache.

@@ -13,11 +13,13 @@ import (
 	"dpsql/catalog"
 	"dpsql/engine/internal/declare"
 	"dpsql/engine/internal/kind"
+	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
 	"dpsql/page"
 	"dpsql/page/publish"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/around"
 	"dpsql/sqlfront/syntax"
 )
 
@@ -25,14 +27,14 @@ import (
 var errOnePage = sqlerr.New(sqlerr.Invalid, "several releases, and WITH, are for a page").WithHint("name a file that ends in .html")
 
 // pageOptions are the options of a page, as its card has them.
-var pageOptions = []string{"title", "about", "cite", "doi", "publisher", "contact", "licence", "examples"}
+var pageOptions = []string{"title", "about", "cite", "doi", "publisher", "contact", "licence", "examples", "public"}
 
 // exportPage writes releases as one page.
 func (s *Session) exportPage(ctx context.Context, d *declare.Statement, st *syntax.Export) error {
 	o := kind.NewOptions(st.Options, pageOptions...)
 	card := page.Card{Title: text(o, "title"), About: text(o, "about"), Cite: text(o, "cite"), DOI: text(o, "doi"), Publisher: text(o, "publisher"),
 		Contact: text(o, "contact"), Licence: text(o, "licence"), Version: buildVersion(), Made: s.db.now().UTC().Format(time.DateOnly)}
-	name := o.File("examples")
+	name, publics := o.File("examples"), o.Publics("public")
 	if err := o.Done(); err != nil {
 		return err
 	}
@@ -41,7 +43,7 @@ func (s *Session) exportPage(ctx context.Context, d *declare.Statement, st *synt
 		return err
 	}
 	var payloads [][]byte
-	if card.Picture, payloads, err = s.pictured(ctx, v, st.Releases); err != nil {
+	if card.Picture, payloads, err = s.pictured(ctx, v, st.Releases, publics); err != nil {
 		return err
 	}
 	desk, err := page.Open(card.Picture, payloads) // a page that cannot be read is not written
@@ -85,8 +87,8 @@ func buildVersion() string {
 	return "(devel)"
 }
 
-// pictured returns what a page has of releases, and their payloads. Of a table it has the columns that they cover.
-func (s *Session) pictured(ctx context.Context, v *view.View, names []syntax.Name) (p page.Picture, payloads [][]byte, err error) {
+// pictured returns what a page has of releases and public tables, and their payloads. Of a table it has the columns that they cover.
+func (s *Session) pictured(ctx context.Context, v *view.View, names, publics []syntax.Name) (p page.Picture, payloads [][]byte, err error) {
 	var releases []*catalog.Release
 	covered := make(map[int64][]int)
 	var tables []*view.Table
@@ -127,7 +129,76 @@ func (s *Session) pictured(ctx context.Context, v *view.View, names []syntax.Nam
 		}
 		return nil
 	})
+	if err == nil {
+		err = s.withPublics(ctx, v, publics, &p, &payloads)
+	}
 	return p, payloads, err
+}
+
+// maxPublic bounds the bytes of all public tables of a page, before they are packed.
+const maxPublic = 16 << 20
+
+// withPublics adds public tables to a page.
+func (s *Session) withPublics(ctx context.Context, v *view.View, names []syntax.Name, p *page.Picture, payloads *[][]byte) error {
+	size := 0
+	for _, name := range names {
+		if t := v.Private(name.Text); t != nil {
+			return sqlerr.New(sqlerr.Invalid, "%s is private", t.Name).WithHint("a page has releases of it; public names public tables").At(name.Position)
+		}
+		i := slices.IndexFunc(v.Publics, func(p string) bool { return query.SameName(p, name.Text) })
+		if i < 0 {
+			return sqlerr.New(sqlerr.Unknown, "there is no public table %s", name.Text).WithHint("SHOW TABLES lists them").At(name.Position)
+		}
+		public, payload, err := s.publicRows(ctx, v.Publics[i])
+		if err != nil {
+			return sqlerr.Locate(err, name.Position)
+		}
+		if size += len(payload); size > maxPublic {
+			return sqlerr.New(sqlerr.Unsupported, "the public tables of a page have more than %d MiB with %s", maxPublic>>20, public.Name).
+				WithHint("make a public view of the rows that matter").At(name.Position)
+		}
+		for j := range p.Tables {
+			lists(&p.Tables[j], v, public.Name)
+		}
+		p.Publics, *payloads = append(p.Publics, public), append(*payloads, payload)
+	}
+	return nil
+}
+
+// lists notes the columns of a table whose keys a public table lists.
+func lists(t *page.Table, v *view.View, public string) {
+	of := v.Private(t.Name)
+	for column, names := range of.Lists {
+		i := slices.IndexFunc(t.Columns, func(c page.Column) bool { return c.Name == of.Columns[column].Name })
+		if i >= 0 && slices.Contains(names, public) {
+			if t.Lists == nil {
+				t.Lists = make(map[int][]string)
+			}
+			t.Lists[i] = append(t.Lists[i], public)
+		}
+	}
+}
+
+// publicRows returns a public table as a page has it.
+func (s *Session) publicRows(ctx context.Context, name string) (p page.Public, payload []byte, err error) {
+	columns, rows, err := schemas.Copy(ctx, s.db.store, name)
+	if err != nil {
+		return p, nil, err
+	}
+	steps, err := catalog.Get(ctx, s.db.store, func(tx *catalog.Tx) ([]catalog.PublicColumn, error) { return tx.PublicColumns(name) })
+	if err != nil {
+		return p, nil, err
+	}
+	p.Name, p.Rows = name, len(rows)
+	for _, c := range columns {
+		column := page.PublicColumn{Column: around.Column(c)}
+		if i := slices.IndexFunc(steps, func(s catalog.PublicColumn) bool { return query.SameName(s.Name, c.Name) }); i >= 0 {
+			column.Steps = page.StepsOf(steps[i].Steps)
+		}
+		p.Columns = append(p.Columns, column)
+	}
+	payload, err = page.Rows(rows)
+	return p, payload, err
 }
 
 // places returns the places of the columns that a release covers.
@@ -222,7 +293,7 @@ func examples(ctx context.Context, d *declare.Statement, desk *page.Desk, p page
 	return all, err
 }
 
-// Published holds the releases of a page to those of the file. Errors: Unknown or Invalid for a release that is another one.
+// Published holds the releases and public tables of a page to those of the file. Errors: Unknown or Invalid for a release that is another one.
 func (s *Session) Published(ctx context.Context, c page.Card, payloads [][]byte) error {
 	v, err := s.current(ctx)
 	if err != nil {
@@ -232,13 +303,22 @@ func (s *Session) Published(ctx context.Context, c page.Card, payloads [][]byte)
 	for i, r := range c.Releases {
 		names[i].Text = r.Name
 	}
-	own, stored, err := s.pictured(ctx, v, names)
+	publics := make([]syntax.Name, len(c.Publics))
+	for i, p := range c.Publics {
+		publics[i].Text = p.Name
+	}
+	own, stored, err := s.pictured(ctx, v, names, publics)
 	if err != nil {
 		return public(ctx, err)
 	}
 	for i, r := range c.Releases {
 		if !bytes.Equal(stored[i], payloads[i]) || !alike(own.Releases[i], r) {
 			return sqlerr.New(sqlerr.Invalid, "the release %s of the page is another one", r.Name)
+		}
+	}
+	for i, p := range c.Publics {
+		if n := len(c.Releases) + i; !bytes.Equal(stored[n], payloads[n]) || !alike(own.Publics[i], p) {
+			return sqlerr.New(sqlerr.Invalid, "the public table %s of the page is another one", p.Name)
 		}
 	}
 	if len(own.Tables) != len(c.Tables) {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"dpsql/engine"
@@ -32,7 +33,11 @@ func TestExportPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(t, s, `EXPORT RELEASE page_table, narrow TO 'x.html' WITH (title = '</script>', cite = 'a', doi = 'b', publisher = 'c', contact = 'd', licence = 'e', about = 'f', examples = 'good.sql')`)
+	for _, text := range []string{`CREATE TABLE large AS WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) SELECT hex(zeroblob(50)) AS a FROM n`} {
+		fill(t, s, text)
+	}
+	must(t, s, `CREATE PUBLIC TABLE large`)
+	must(t, s, `EXPORT RELEASE page_table, narrow TO 'x.html' WITH (public = (towns), title = '</script>', cite = 'a', doi = 'b', publisher = 'c', contact = 'd', licence = 'e', about = 'f', examples = 'good.sql')`)
 	file, err := os.ReadFile(filepath.Join(dir, "x.html"))
 	if err != nil {
 		t.Fatal(err)
@@ -46,6 +51,15 @@ func TestExportPage(t *testing.T) {
 			t.Errorf("%s is over %v, want %v", card.Releases[i].Name, got, want)
 		}
 	}
+	verified := func() error { return s.Published(t.Context(), card, payloads) }
+	if err := verified(); err != nil || card.Payloads[2].Name != "public-0" || !strings.Contains(string(file), "Public table towns") {
+		t.Errorf("%v: %+v", err, card.Payloads)
+	}
+	fill(t, s, `UPDATE towns SET height = height + 1 WHERE name = 'Ash'`)
+	if err := verified(); sqlerr.CodeOf(err) != sqlerr.Invalid {
+		t.Errorf("a public table that changed: %v", err)
+	}
+	fill(t, s, `UPDATE towns SET height = height - 1 WHERE name = 'Ash'`)
 	desk, err := page.Open(card.Picture, payloads)
 	if err != nil {
 		t.Fatal(err)
@@ -70,6 +84,11 @@ func TestExportPage(t *testing.T) {
 		`EXPORT RELEASE page_table TO 'y.html' WITH (title = 'a'`:                    sqlerr.Malformed,
 		`EXPORT RELEASE page_table TO 'y.html' WITH (examples = 'nowhere.sql')`:      sqlerr.IO,
 		`EXPORT RELEASE page_table TO 'y.html' WITH (examples = 'bad.sql')`:          sqlerr.Unknown,
+		`EXPORT RELEASE page_table TO 'y.html' WITH (public = nothing)`:              sqlerr.Unknown,
+		`EXPORT RELEASE page_table TO 'y.html' WITH (public = raw_visits)`:           sqlerr.Unknown,
+		`EXPORT RELEASE page_table TO 'y.html' WITH (public = (towns, visits))`:      sqlerr.Invalid,
+		`EXPORT RELEASE page_table TO 'y.html' WITH (public = 5)`:                    sqlerr.Invalid,
+		`EXPORT RELEASE page_table TO 'y.html' WITH (public = (towns, large))`:       sqlerr.Unsupported,
 		`EXPORT RELEASE page_table TO 'nowhere/y.html'`:                              sqlerr.IO,
 		`EXPORT RELEASE page_table TO 'y.HTML'`:                                      "",
 		`EXPORT RELEASE "page_table" TO 'z.html' WITH (title = 'a', about = 'b''c')`: "",

@@ -127,5 +127,8 @@ func (p Picture) Vocabulary() (v complete.Vocabulary) {
 	for _, r := range p.Releases {
 		v.Releases = released.AppendNew(v.Releases, cmp.Or(r.Part, r.Name))
 	}
+	for _, p := range p.Publics {
+		v.Publics = append(v.Publics, p.Name)
+	}
 	return v
 }

@@ -21,6 +21,7 @@ import (
 // Desk answers from the releases of a Picture. It is for one asker at a time.
 type Desk struct {
 	tables    []*table
+	publics   []*public
 	settings  released.Settings
 	around    around.Database // runs what is around aggregates
 	functions around.Database // computes functions of domains, while a statement is bound
@@ -37,10 +38,10 @@ type table struct {
 	parts     map[period.Range]*query.Universe
 }
 
-// Open returns a Desk. payloads are those of the releases, in their order. Errors: Corrupt, Unsupported.
+// Open returns a Desk. payloads are those of the releases and of the public tables, in their order. Errors: Corrupt, Unsupported.
 func Open(p Picture, payloads [][]byte) (*Desk, error) {
-	if len(payloads) != len(p.Releases) {
-		return nil, sqlerr.New(sqlerr.Corrupt, "%d releases have %d payloads", len(p.Releases), len(payloads))
+	if len(payloads) != len(p.Releases)+len(p.Publics) {
+		return nil, sqlerr.New(sqlerr.Corrupt, "%d releases and %d public tables have %d payloads", len(p.Releases), len(p.Publics), len(payloads))
 	}
 	d := &Desk{settings: released.DefaultSettings()}
 	for _, t := range p.Tables {
@@ -53,6 +54,13 @@ func Open(p Picture, payloads [][]byte) (*Desk, error) {
 			return nil, err
 		}
 		d.tables = append(d.tables, opened)
+	}
+	for i, known := range p.Publics {
+		opened, err := known.open(payloads[len(p.Releases)+i])
+		if err != nil {
+			return nil, err
+		}
+		d.publics = append(d.publics, opened)
 	}
 	for i, r := range p.Releases {
 		t := d.named(r.Table)
@@ -141,7 +149,7 @@ func (d *Desk) list(st syntax.Statement) (*released.Result, error) {
 	case *syntax.Describe:
 		t := d.named(st.Table.Text)
 		if t == nil {
-			return nil, unknown(st.Table)
+			return nil, d.unknown(st.Table)
 		}
 		out, full = t.shown().Describe(st.Full, t.lists), st.Full
 	case *syntax.Show:
@@ -154,7 +162,12 @@ func (d *Desk) list(st syntax.Statement) (*released.Result, error) {
 			for _, t := range d.tables {
 				all = append(all, t.shown())
 			}
-			out = released.ShowTables(all, nil)
+			var publics []string
+			for _, p := range d.publics {
+				publics = append(publics, p.Name)
+			}
+			slices.Sort(publics)
+			out = released.ShowTables(all, publics)
 		case syntax.Releases:
 			out = released.ShowReleases()
 			for _, t := range d.tables {
@@ -234,6 +247,9 @@ func (d *Desk) query(ctx context.Context, q released.Query) (*released.Result, e
 		return joint.Result(), nil
 	}, func(st released.Surrounded) (*released.Result, error) {
 		from := around.Source{Copy: func(_ context.Context, name syntax.Name) (*around.Table, error) {
+			if p := d.public(name.Text); p != nil {
+				return p.copied(), nil
+			}
 			return nil, sqlerr.New(sqlerr.Unknown, "there is no public table %s", name.Text).At(name.Position)
 		}}
 		return released.Surroundings{Tables: d, Database: &d.around, From: from}.Run(ctx, st, nil)
@@ -254,14 +270,20 @@ func (d *Desk) Columns(name syntax.Name) (names []string, private bool) {
 
 // Public implements released.Tables.
 func (d *Desk) Public(name syntax.Name) error {
+	if d.public(name.Text) != nil {
+		return nil
+	}
 	if d.named(name.Text) == nil {
-		return unknown(name)
+		return d.unknown(name)
 	}
 	return sqlerr.New(sqlerr.Unsupported, "%s is private", syntax.Excerpt(name.Text, 40)).At(name.Position)
 }
 
-// unknown is the error of a table that is not there.
-func unknown(name syntax.Name) error {
+// unknown is the error of a private table that is not there.
+func (d *Desk) unknown(name syntax.Name) error {
+	if p := d.public(name.Text); p != nil {
+		return released.ErrPublic(p.Name).At(name.Position)
+	}
 	return sqlerr.New(sqlerr.Unknown, "there is no private table %s", name.Text).
 		WithHint("SHOW TABLES lists the private tables").At(name.Position)
 }
@@ -335,7 +357,7 @@ func (d *Desk) selected(sel *syntax.Select) (*table, error) {
 			return t, nil
 		}
 	}
-	return nil, unknown(sel.Table)
+	return nil, d.unknown(sel.Table)
 }
 
 // columns returns the columns of each SELECT.
@@ -452,7 +474,7 @@ func (t *table) Evaluate(function string, rows [][]any) ([]any, error) {
 	return t.desk.functions.Evaluate(context.Background(), 0, function, rows)
 }
 
-// Keys implements sqlfront.Listed by the texts that releases publish.
+// Keys implements sqlfront.Listed by the texts that releases publish, and those that public tables list.
 func (t *table) Keys(column int) (keys []query.Value, lists []string, err error) {
 	for _, r := range t.releases {
 		place := r.place(column)
@@ -463,6 +485,7 @@ func (t *table) Keys(column int) (keys []query.Value, lists []string, err error)
 			keys, lists = append(keys, texts...), released.AppendNew(lists, cmp.Or(r.part, r.Name))
 		}
 	}
+	keys, lists = t.listed(column, keys, lists)
 	return keys, lists, nil
 }
 

@@ -17,6 +17,7 @@ import (
 type Picture struct {
 	Tables   []Table   `json:"tables"`
 	Releases []Release `json:"releases"`
+	Publics  []Public  `json:"publics,omitempty"`
 }
 
 // Table is a private table as people ask it.
@@ -28,6 +29,8 @@ type Table struct {
 	Epsilon string   `json:"epsilon,omitempty"` // what may be spent on it in all; "" if that is not known
 	Delta   string   `json:"delta,omitempty"`
 	Periods *Periods `json:"periods,omitempty"`
+
+	Lists map[int][]string `json:"lists,omitempty"` // by column without a domain, the public tables that list keys of it
 }
 
 // Periods say in which period each row of a table lies, and which of them have begun. A browser has no time zones, so

@@ -2,6 +2,7 @@ package sqlfront
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 
@@ -331,6 +332,33 @@ type PublicRows struct {
 	Columns []string
 	Steps   []*query.Steps // one per column, nil for a column without; nil if there are none
 	Rows    [][]any        // int64, float64, string, []byte or nil
+}
+
+// InSteps converts the values of a column to steps.
+func (t *PublicRows) InSteps(column int, s query.Steps) error {
+	for _, row := range t.Rows {
+		v, err := s.Value(row[column])
+		if err != nil {
+			return inColumn(err, t.Columns[column])
+		}
+		row[column] = nil
+		if !v.IsNull() {
+			row[column] = v.Int64()
+		}
+	}
+	t.Steps[column] = &s
+	return nil
+}
+
+// inColumn adds the column's name to an error about a value.
+func inColumn(err error, column string) error {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	c := *e
+	c.Message = "column " + column + ": " + e.Message
+	return &c
 }
 
 func (t *PublicRows) steps(column int) *query.Steps {

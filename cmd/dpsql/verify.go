@@ -42,7 +42,11 @@ func verify(c *console, words []string) error {
 	if err != nil {
 		return err
 	}
-	c.line(fmt.Sprintf("the card and %s have the digest %s", render.Plural(int64(len(payloads)), "release"), card.Digest))
+	parts := render.Plural(int64(len(card.Releases)), "release")
+	if n := len(card.Publics); n > 0 {
+		parts += " and " + render.Plural(int64(n), "public table")
+	}
+	c.line(fmt.Sprintf("the card and %s have the digest %s", parts, card.Digest))
 	if len(words) > 1 {
 		db, err := engine.Open(words[1], engine.Options{ReadOnly: true})
 		if err != nil {
@@ -67,8 +71,8 @@ const verifyHelp = `dpsql verify looks whether a page, which EXPORT RELEASE … 
 
 usage: dpsql verify PAGE [DB]
 
-It computes the digest of the card and the releases. With DB, it compares the releases with those of the
-database. Then it writes the page again: if a byte is another one, the page's program is not that of this
+It computes the digest of the card, the releases and the public tables. With DB, it compares them with those of
+the database. Then it writes the page again: if a byte is another one, the page's program is not that of this
 dpsql, and may show what it likes.
 
 The exit status is 0; 1 if something is another one; or 2 if the usage is wrong.

@@ -26,6 +26,12 @@ type Tables interface {
 	Explain(ctx context.Context, all []Selection) (*Result, [][]Column, error)
 }
 
+// ErrPublic is the error of a public table in the place of a private one.
+func ErrPublic(name string) *sqlerr.Error {
+	return sqlerr.New(sqlerr.Unsupported, "%s is a public table", name).
+		WithHint("public tables serve in domains and joins; SELECT * FROM %s reads it", name)
+}
+
 // Surroundings runs statements with private aggregates in them, or with public tables only.
 type Surroundings struct {
 	Tables

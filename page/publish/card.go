@@ -19,6 +19,9 @@ func (p *printer) card(c page.Card) {
 	for _, t := range c.Tables {
 		p.table(c, t)
 	}
+	for _, t := range c.Publics {
+		p.public(t)
+	}
 	p.head("How to read an answer")
 	p.line("± is the margin at 95 %, or as SET confidence says: the true number is within it in 95 of 100 such answers, each by itself. A number without ± has no known margin. Noise makes small counts unsure, and some less than zero.")
 	p.line("NULL stands for no value, and OTHER for all values that are not listed. Rows with values outside a column's are not counted.")
@@ -54,6 +57,16 @@ func (p *printer) table(c page.Card, t page.Table) {
 	}
 	p.grid([]string{"column", "type", "values"}, columns)
 	p.grid([]string{"release", "columns", "mechanism and noise", "ε", "δ", "built"}, releases)
+}
+
+// public writes what is to be known of a public table.
+func (p *printer) public(t page.Public) {
+	var columns []string
+	for _, c := range t.Columns {
+		columns = append(columns, c.Name)
+	}
+	p.head("Public table " + t.Name)
+	p.pairs("rows", fmt.Sprint(t.Rows), "columns", strings.Join(columns, ", "), "protected", "nobody: its rows are no secret, and come as they are")
 }
 
 // covered names the columns of a release.

@@ -161,7 +161,12 @@ func (o *Options) Name(name string) string {
 }
 
 // Releases returns the names of releases that an option gives: one, or several in parentheses.
-func (o *Options) Releases(name string) []syntax.Name {
+func (o *Options) Releases(name string) []syntax.Name { return o.names(name, "release") }
+
+// Publics returns the names of public tables that an option gives: one, or several in parentheses.
+func (o *Options) Publics(name string) []syntax.Name { return o.names(name, "public table") }
+
+func (o *Options) names(name, of string) []syntax.Name {
 	option := o.Find(name)
 	switch {
 	case option == nil:
@@ -169,7 +174,7 @@ func (o *Options) Releases(name string) []syntax.Name {
 	case option.Kind == syntax.List:
 		return option.Names
 	case option.Kind == syntax.Number || option.Value == "":
-		o.Fail(sqlerr.New(sqlerr.Invalid, "%s must be the name of a release, or several in parentheses", name), option.Position)
+		o.Fail(sqlerr.New(sqlerr.Invalid, "%s must be the name of a %s, or several in parentheses", name, of), option.Position)
 	}
 	return []syntax.Name{{Text: option.Value, Position: option.Position}}
 }

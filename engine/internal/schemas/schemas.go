@@ -7,7 +7,6 @@ package schemas
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -182,7 +181,7 @@ func PublicColumns(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePublic)
 			continue
 		}
 		column := catalog.PublicColumn{Name: rows.Columns[i], Steps: *c.Steps}
-		if err := inSteps(rows, i, column); err != nil {
+		if err := rows.InSteps(i, column.Steps); err != nil {
 			return nil, sqlerr.Locate(err, c.Name.Position)
 		}
 		columns = append(columns, column)
@@ -246,33 +245,6 @@ func shown(v any) string {
 		return fmt.Sprintf("%.40q", v)
 	}
 	return fmt.Sprint(v)
-}
-
-// inSteps converts the values of a column to steps.
-func inSteps(rows *sqlfront.PublicRows, column int, c catalog.PublicColumn) error {
-	for _, row := range rows.Rows {
-		v, err := c.Steps.Value(row[column])
-		if err != nil {
-			return inColumn(err, rows.Columns[column])
-		}
-		row[column] = nil
-		if !v.IsNull() {
-			row[column] = v.Int64()
-		}
-	}
-	rows.Steps[column] = &c.Steps
-	return nil
-}
-
-// inColumn adds the column's name to an error about a value.
-func inColumn(err error, column string) error {
-	var e *sqlerr.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	c := *e
-	c.Message = "column " + column + ": " + e.Message
-	return &c
 }
 
 // NoPublicViewReads refuses base tables that a declared public view reads. The view's
@@ -402,7 +374,7 @@ func (b joinable) Public(name string) (rows *sqlfront.PublicRows, err error) {
 				return sqlerr.New(sqlerr.Invalid, "%s no longer has the column %s that it was declared with", name, c.Name).
 					WithHint("drop the declaration and declare it anew: DROP PUBLIC TABLE %s", name)
 			}
-			if err := inSteps(rows, i, c); err != nil {
+			if err := rows.InSteps(i, c.Steps); err != nil {
 				return err
 			}
 		}

@@ -399,8 +399,7 @@ func (v *View) Missing() string {
 func (v *View) unknown(name string, position int) error {
 	for _, p := range v.Publics {
 		if query.SameName(p, name) {
-			return sqlerr.New(sqlerr.Unsupported, "%s is a public table", p).
-				WithHint("public tables serve in domains and joins; SELECT * FROM %s reads it", p).At(position)
+			return released.ErrPublic(p).At(position)
 		}
 	}
 	for _, t := range v.Tables {
