@@ -67,11 +67,15 @@ func TestExportPage(t *testing.T) {
 	defer desk.Close()
 	must(t, s, `EXPORT RELEASE narrow TO 'narrow.db'`)
 	alone := open(t, filepath.Join(dir, "narrow.db"), engine.Options{ReadOnly: true}).NewSession()
-	for _, text := range []string{`SET mechanism = projection`, `SELECT COUNT(*) FROM visits WHERE town = 'Bonn' AND age < 30`, `SELECT town, COUNT(*) FROM visits GROUP BY town`} {
+	for _, text := range []string{`SET mechanism = projection`, `SELECT COUNT(*) FROM visits WHERE town = 'Bonn' AND age < 30`, `SELECT town, COUNT(*) FROM visits GROUP BY town`,
+		`SET accuracy = 5`, `SELECT COUNT(*) FROM visits`, `SET accuracy = 5000`, `SELECT town, COUNT(*), SUM(age) FROM visits GROUP BY town`} {
 		got, err := desk.Ask(t.Context(), text)
-		if want := outcomeText(alone.Exec(t.Context(), text, nil)); err != nil || outcomeText(got, err) != want {
+		if want := outcomeText(alone.Exec(t.Context(), text, nil)); outcomeText(got, err) != want {
 			t.Errorf("%s: %s, want %s", text, outcomeText(got, err), want)
 		}
+	}
+	if _, err := desk.Ask(t.Context(), `SELECT AVG(age) FROM visits`); sqlerr.CodeOf(err) != sqlerr.Unsupported {
+		t.Errorf("a mean under SET accuracy: %v", err)
 	}
 	for text, want := range map[string]sqlerr.Code{
 		`EXPORT RELEASE page_table TO 'x.html'`:                                      sqlerr.Invalid, // it exists

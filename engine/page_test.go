@@ -69,7 +69,7 @@ func outcomeText(r *engine.Result, err error) string {
 }
 
 // left are the first words of what a page says to statements that it does not take.
-var left = regexp.MustCompile(`this page sells no`)
+var left = regexp.MustCompile(`under SET accuracy a page answers no mean`)
 
 // pageReleases are the releases of each world that become pages.
 var pageReleases = map[string][]string{

@@ -111,7 +111,8 @@ func (d *Desk) named(name string) *table {
 // Errors of what a page does not do.
 var (
 	errNoRows = sqlerr.New(sqlerr.Unsupported, "this page holds no rows: it answers SELECT, EXPLAIN, DESCRIBE, SHOW and SET")
-	errSold   = sqlerr.New(sqlerr.Unsupported, "this page sells no answers: SET accuracy means nothing to it")
+	errMean   = sqlerr.New(sqlerr.Unsupported, "under SET accuracy a page answers no mean: how close it is follows from answers that a page does not buy").
+			WithHint("SET accuracy = default; the answer comes with its margin")
 )
 
 // Ask answers a statement: a query, or SET, which lasts until another SET. Every error is a *sqlerr.Error, or that
@@ -219,9 +220,6 @@ func (d *Desk) set(name syntax.Name, value string) error {
 	if err := next.Set(name.Text, value); err != nil {
 		return sqlerr.Locate(err, name.Position)
 	}
-	if next.Accuracy != 0 {
-		return errSold
-	}
 	d.settings = next
 	return nil
 }
@@ -300,6 +298,15 @@ type asked struct {
 	released.Ask
 	table     *table
 	statement func() []int // the columns that queries of its part are on
+	most      float64      // the width that the answer may have, for each unit of SET accuracy
+}
+
+// need makes the query at least as precise as the slot needs.
+func (a *asked) need(s released.Settings, k sqlfront.Slot) {
+	if a.most = min(a.most, k.Scale); s.Accuracy > 0 { // else it may be infinite
+		a.For.Settings.Accuracy = s.Accuracy * a.most
+	}
+	a.For.Settings.Confidence = max(a.For.Settings.Confidence, released.Shared(s.Confidence, k.Split))
 }
 
 // question tells queries apart.
@@ -339,11 +346,13 @@ func (d *Desk) bind(all []released.Selection) (*statement, error) {
 				n = len(st.asks)
 				known[key] = n
 				st.asks = append(st.asks, asked{released.Ask{Query: q, Question: k.Question, Column: k.Column,
-					For: released.Asked{Settings: d.settings, Table: t.Table.Name}}, t, on})
+					For: released.Asked{Settings: d.settings, Accuracy: d.settings.Accuracy, Table: t.Table.Name}}, t, on, math.Inf(1)})
 			}
 			index[i] = n
-			s := &st.asks[n].For.Settings
-			s.Confidence = max(s.Confidence, released.Shared(d.settings.Confidence, k.Split))
+			if d.settings.Accuracy > 0 && (k.PerRow > 0 || k.Rows > 0) {
+				return nil, released.Unbound(errMean)
+			}
+			st.asks[n].need(d.settings, k)
 		}
 		st.parts, st.tables = append(st.parts, released.Part{Bound: b, Index: index}), append(st.tables, t)
 	}
