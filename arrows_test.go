@@ -114,7 +114,7 @@ var testArrows = map[string][]string{
 	"cmd/dpsql":     {"noise", "internal/admissions", "internal/pgtest", "internal/scratch"}, // an audited mechanism draws from a source
 
 	"catalog":          {"internal/scratch"},
-	"page/publish":     {"query"},
+	"page/publish":     {"query", "sqlfront/around"},
 	"web":              {"internal/scratch"},
 	"driver":           {"internal/pgtest"},
 	"engine":           {"internal/sealed", "internal/pgtest", "internal/scratch", "mechanisms/marginals", "mechanisms/projection", "noise", "noise/law", "page", "sqlfront/post", "server"}, // a server's clock is what a user has

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"dpsql/engine/internal/kind"
 	"dpsql/engine/internal/schemas"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/page"
 	"dpsql/page/publish"
 	"dpsql/query"
@@ -28,6 +30,9 @@ var errOnePage = sqlerr.New(sqlerr.Invalid, "several releases, and WITH, are for
 
 // pageOptions are the options of a page, as its card has them.
 var pageOptions = []string{"title", "about", "cite", "doi", "publisher", "contact", "licence", "examples", "public"}
+
+// isPage reports whether a statement writes a page.
+func isPage(st *syntax.Export) bool { return strings.EqualFold(filepath.Ext(st.Path), ".html") }
 
 // exportPage writes releases as one page.
 func (s *Session) exportPage(ctx context.Context, d *declare.Statement, st *syntax.Export) error {
@@ -217,6 +222,7 @@ func places(t *view.Table, r *catalog.Release) []int {
 func publicTable(v *view.View, t *view.Table, columns []int, now time.Time) (page.Table, error) {
 	public := page.Table{Name: t.Name, Unit: t.Unit, MaxRows: t.MaxRows}
 	if t.HasPeriods() {
+		public.Each = t.EachPeriod()
 		public.Periods = &page.Periods{Column: slices.Index(columns, t.PeriodColumn), By: t.Partition.By, Begun: t.Partition.Begun(now)}
 		for _, text := range t.Partition.Texts {
 			public.Periods.Texts = append(public.Periods.Texts, query.Exact(text))
@@ -245,15 +251,16 @@ func publicRelease(v *view.View, r *catalog.Release, columns []int) page.Release
 	t := v.TableByID(r.TableID)
 	out := page.Release{Name: r.Name, Table: t.Name, Using: r.Using, MaxSupport: r.MaxSupport, About: r.Params,
 		Method: kind.Of(r.Using).Describe(r.Params).Whole, Epsilon: r.Epsilon.String(), Delta: r.Delta.String(), Created: r.CreatedAt.Format(time.RFC3339)}
+	out.Rows = "as of " + released.AsOfText(r.CreatedAt)
 	if over := places(t, r); len(over) < len(columns) {
 		for _, i := range over {
 			out.Columns = append(out.Columns, slices.Index(columns, i))
 		}
 	}
 	if t.HasPeriods() {
-		out.Over = &r.Span
+		out.Over, out.Rows = &r.Span, "of "+t.Partition.Text(r.Span)+", "+out.Rows
 		if t.Partition.Clocked() && !t.Partition.Closed(r.Span.Last, r.CreatedAt) {
-			out.AsOf = out.Created
+			out.AsOf, out.Rows = out.Created, out.Rows+", before the end"
 		}
 		for _, m := range v.Templates {
 			if m.ID == r.Template {

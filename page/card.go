@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"dpsql/internal/complete"
 	"dpsql/internal/released"
@@ -22,6 +23,7 @@ type Card struct {
 	Title     string    `json:"title"`
 	About     string    `json:"about,omitempty"`
 	Cite      string    `json:"cite,omitempty"`
+	Citation  string    `json:"citation"` // as text, see Sealed
 	DOI       string    `json:"doi,omitempty"`
 	Publisher string    `json:"publisher,omitempty"`
 	Contact   string    `json:"contact,omitempty"`
@@ -47,7 +49,7 @@ const Damaged sqlerr.Code = "damaged"
 // Sealed returns the text of a card over payloads, with their sums and the digest: SHA-256 of the format, the card with
 // "digest":"", and the name, length and SHA-256 of each payload, a line each. In the text, every < is escaped.
 func Sealed(c Card, payloads [][]byte) ([]byte, error) {
-	c.Format, c.Digest, c.Payloads = Format, "", nil
+	c.Format, c.Digest, c.Payloads, c.Citation = Format, "", nil, c.cited()
 	for i, p := range payloads {
 		c.Payloads = append(c.Payloads, payloadOf(c.payloadName(i), p))
 	}
@@ -56,6 +58,18 @@ func Sealed(c Card, payloads [][]byte) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.Replace(text, digested(""), digested(digest(text, c.Payloads)), 1), nil
+}
+
+// cited returns how the page is cited.
+func (c *Card) cited() string {
+	text := c.Cite
+	if text == "" {
+		text = strings.TrimPrefix(fmt.Sprintf("%s: %s, %s", c.Publisher, c.Title, c.Made), ": ")
+	}
+	if c.DOI != "" {
+		text += ". https://doi.org/" + c.DOI
+	}
+	return text
 }
 
 // payloadName names payload i: releases come first, then public tables.

@@ -29,6 +29,7 @@ type Table struct {
 	Epsilon string   `json:"epsilon,omitempty"` // what may be spent on it in all; "" if that is not known
 	Delta   string   `json:"delta,omitempty"`
 	Periods *Periods `json:"periods,omitempty"`
+	Each    string   `json:"each,omitempty"` // what of it has a budget of its own, for people: "each month of visited"
 
 	Lists map[int][]string `json:"lists,omitempty"` // by column without a domain, the public tables that list keys of it
 }
@@ -66,6 +67,7 @@ type Release struct {
 	Epsilon string `json:"epsilon"`
 	Delta   string `json:"delta"`
 	Created string `json:"created"` // RFC 3339
+	Rows    string `json:"rows"`    // which it was built from
 }
 
 // openers are the kinds of releases that a page has.

@@ -26,9 +26,9 @@ func (p *printer) card(c page.Card) {
 	p.line("± is the margin at 95 %, or as SET confidence says: the true number is within it in 95 of 100 such answers, each by itself. A number without ± has no known margin. Noise makes small counts unsure, and some less than zero.")
 	p.line("NULL stands for no value, and OTHER for all values that are not listed. Rows with values outside a column's are not counted.")
 	p.head("What cannot be asked")
-	p.line("Single rows, columns that no release covers, values outside those above, and rows that came after a release was built.")
+	p.line("Single rows, columns that no release covers, values outside those above, and rows that came after a release was built. What is not covered is refused, with the columns that there are.")
 	p.head("Citation")
-	p.line(citation(c))
+	p.line(c.Citation)
 	p.text(`<pre tabindex="0">` + html.EscapeString(bibTeX(c)) + "</pre>\n")
 	p.pairs("digest", c.Digest)
 	p.line("The digest is SHA-256 of the card and the releases: the page answers nothing if they were damaged. It is not signed. Who wants to know whether the page is its publisher's compares the digest, or runs: dpsql verify FILE DATABASE")
@@ -44,6 +44,9 @@ func (p *printer) table(c page.Card, t page.Table) {
 	if t.Epsilon != "" {
 		budget = fmt.Sprintf("this table may spend at most ε = %s, δ = %s, here and elsewhere", t.Epsilon, t.Delta)
 	}
+	if t.Each != "" {
+		protected, budget = protected+", for "+t.Each, strings.TrimPrefix(budget+", for "+t.Each, ", ")
+	}
 	p.head("Table " + t.Name)
 	p.pairs("counted", counted, "protected", protected, "budget", budget)
 	var columns, releases [][]string
@@ -52,11 +55,11 @@ func (p *printer) table(c page.Card, t page.Table) {
 	}
 	for _, r := range c.Releases {
 		if r.Table == t.Name {
-			releases = append(releases, []string{r.Name, covered(t, r), r.Method, r.Epsilon, r.Delta, r.Created})
+			releases = append(releases, []string{r.Name, covered(t, r), r.Method, r.Epsilon, r.Delta, r.Created, r.Rows})
 		}
 	}
 	p.grid([]string{"column", "type", "values"}, columns)
-	p.grid([]string{"release", "columns", "mechanism and noise", "ε", "δ", "built"}, releases)
+	p.grid([]string{"release", "columns", "mechanism and noise", "ε", "δ", "built", "rows"}, releases)
 }
 
 // public writes what is to be known of a public table.
@@ -78,18 +81,6 @@ func covered(t page.Table, r page.Release) string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-// citation returns how the page is cited.
-func citation(c page.Card) string {
-	text := c.Cite
-	if text == "" {
-		text = strings.TrimPrefix(fmt.Sprintf("%s: %s, %s", c.Publisher, c.Title, c.Made), ": ")
-	}
-	if c.DOI != "" {
-		text += ". https://doi.org/" + c.DOI
-	}
-	return text
 }
 
 // bibTeX returns the citation as an entry of BibTeX.

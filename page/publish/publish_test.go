@@ -10,6 +10,7 @@ import (
 	"dpsql/page"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/around"
 )
 
 // hostile is markup wherever it is put in unescaped.
@@ -36,7 +37,10 @@ func stored(value string) query.StoredDomain {
 
 // TestMarkup: texts do not become elements of the page, whatever is in them.
 func TestMarkup(t *testing.T) {
-	file := written(t, markup())
+	marked := markup()
+	marked.Publics = []page.Public{{Name: hostile, Columns: []page.PublicColumn{{Column: around.Column{Name: hostile}}}}}
+	marked.Tables[0].Each = hostile
+	file := written(t, marked)
 	if strings.Contains(file, "alert(1)<") || strings.Contains(file, "<script>alert") || strings.Contains(file, "<!--") {
 		t.Error("a text became markup")
 	}
@@ -44,7 +48,7 @@ func TestMarkup(t *testing.T) {
 	plain.Title = "visits"
 	plain.About = "about"
 	tags := regexp.MustCompile(`</?[a-z]+[^>]*>`)
-	want := len(tags.FindAllString(written(t, page.Card{Title: "t", About: "a", Picture: page.Picture{Tables: []page.Table{{Name: "t", Columns: []page.Column{plain.Tables[0].Columns[0]}}}}}), -1))
+	want := len(tags.FindAllString(written(t, page.Card{Title: "t", About: "a", Picture: page.Picture{Tables: []page.Table{{Name: "t", Columns: []page.Column{plain.Tables[0].Columns[0]}}}, Publics: []page.Public{{Name: "p", Columns: []page.PublicColumn{{Column: around.Column{Name: "c"}}}}}}}), -1))
 	// Five more pairs: publisher, contact, licence and budget, each a dt and a dd.
 	if got := len(tags.FindAllString(file, -1)); got != want+3*4+4 {
 		t.Errorf("%d tags, want %d", got, want+16)
