@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 	"math/big"
-	"path/filepath"
+	"os"
 	"slices"
 	"strings"
 
@@ -21,7 +21,10 @@ import (
 // export runs EXPORT RELEASE. The end of the file's name says what is written: the release
 // itself, its cells, or a page.
 func (s *Session) export(ctx context.Context, d *declare.Statement, st *syntax.Export) error {
-	if strings.EqualFold(filepath.Ext(st.Path), ".html") {
+	if _, err := os.Lstat(s.path(st.Path)); st.IfNotExists && err == nil {
+		return nil
+	}
+	if isPage(st) {
 		return s.exportPage(ctx, d, st)
 	}
 	if len(st.Releases) > 1 {

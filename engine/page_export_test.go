@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -94,12 +95,17 @@ func TestExportPage(t *testing.T) {
 		`EXPORT RELEASE page_table TO 'y.html' WITH (public = 5)`:                    sqlerr.Invalid,
 		`EXPORT RELEASE page_table TO 'y.html' WITH (public = (towns, large))`:       sqlerr.Unsupported,
 		`EXPORT RELEASE page_table TO 'nowhere/y.html'`:                              sqlerr.IO,
+		`EXPORT RELEASE IF NOT EXISTS page_table TO 'x.html'`:                        "", // and is left alone
+		`EXPORT RELEASE IF NOT EXISTS page_table TO 'narrow.db'`:                     "",
 		`EXPORT RELEASE page_table TO 'y.HTML'`:                                      "",
 		`EXPORT RELEASE "page_table" TO 'z.html' WITH (title = 'a', about = 'b''c')`: "",
 	} {
 		if _, err := s.Exec(t.Context(), text, nil); sqlerr.CodeOf(err) != want && (err != nil || want != "") {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
+	}
+	if again, err := os.ReadFile(filepath.Join(dir, "x.html")); err != nil || !bytes.Equal(again, file) {
+		t.Errorf("IF NOT EXISTS wrote the file anew, %v", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "y*.html")); left != nil {
 		t.Errorf("%v are left of what failed", left)

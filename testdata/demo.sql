@@ -133,3 +133,8 @@ SET accuracy = default;
 -- 7. What it all cost. SHOW LEDGER lists each charge, SHOW RELEASES what was built. ------------------------------------
 
 SHOW BUDGET;
+
+-- 8. Give it away. demo.html answers SQL from these releases in any browser, without dpsql. It costs nothing. ----------
+
+EXPORT RELEASE IF NOT EXISTS degrees, incomes, costs, days TO '../demo.html'
+  WITH (title = 'A census and a clinic', about = 'The releases of the demonstration of dpsql.', public = (countries));

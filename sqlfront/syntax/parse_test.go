@@ -97,6 +97,7 @@ func TestStatements(t *testing.T) {
 		{"SET mechanism = auto", &syntax.Set{option("mechanism", 5, "auto", syntax.Word, 17)}},
 		{"SET clamp = on -- now", &syntax.Set{option("clamp", 5, "on", syntax.Word, 13)}},
 		{"EXPORT RELEASE r TO 'a''b.db'", &syntax.Export{Releases: []syntax.Name{{"r", 16}}, Path: "a'b.db", PathPosition: 21}},
+		{"EXPORT RELEASE IF NOT EXISTS r TO 'x'", &syntax.Export{IfNotExists: true, Releases: []syntax.Name{{"r", 30}}, Path: "x", PathPosition: 35}},
 		{"EXPORT RELEASE r, s TO 'x.html' WITH (title = 'T')", &syntax.Export{Releases: []syntax.Name{{"r", 16}, {"s", 19}}, Path: "x.html", PathPosition: 24,
 			Options: []syntax.Option{option("title", 39, "T", syntax.String, 47)}}},
 		{"/* é */ SHOW /*! TABLES */ LEDGER", &syntax.Show{What: syntax.Ledger}},

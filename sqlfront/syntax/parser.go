@@ -327,6 +327,7 @@ func (p *parser) export() (Statement, error) {
 	if err := p.expect("RELEASE"); err != nil {
 		return nil, err
 	}
+	unless := p.accept("IF", "NOT", "EXISTS")
 	names, err := p.list("the name of a release")
 	if err != nil {
 		return nil, err
@@ -340,5 +341,5 @@ func (p *parser) export() (Statement, error) {
 	}
 	p.next()
 	options, err := p.withOptions()
-	return &Export{Releases: names, Path: t.Value, PathPosition: t.Position, Options: options}, err
+	return &Export{IfNotExists: unless, Releases: names, Path: t.Value, PathPosition: t.Position, Options: options}, err
 }

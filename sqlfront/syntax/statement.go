@@ -245,6 +245,7 @@ type Set struct{ Option }
 
 // Export is EXPORT RELEASE name, … TO 'path' WITH (…).
 type Export struct {
+	IfNotExists  bool
 	Releases     []Name // at least one; they differ
 	Path         string
 	PathPosition int
