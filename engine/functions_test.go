@@ -176,6 +176,23 @@ func TestFunctionsOfValues(t *testing.T) {
 	}
 }
 
+// TestQuotientsOfNamed divides what a sub-select names, as PostgreSQL does: a number that is no INTEGER there is not cut.
+func TestQuotientsOfNamed(t *testing.T) {
+	t.Parallel()
+	s, _ := ownRows(t, "n INTEGER, d TEXT", `n INTEGER BETWEEN 0 AND 9, d DATE BETWEEN '2024-01-01' AND '2024-12-31'`, []string{"(3, '2024-03-05')", "(8, '2024-06-09')"})
+	for key, want := range map[string]string{
+		"EXTRACT(MONTH FROM d)": "1.5:1 3:1", "date_part('day', d)": "2.5:1 4.5:1", "n::numeric": "1.5:1 4:1", "n::float8": "1.5:1 4:1",
+		"CEIL(n / 7.0)": "0.5:1 1:1", "ROUND(n / 2.0)": "1:1 2:1", "n": "1:1 4:1", "EXTRACT(MONTH FROM d)::int": "1:1 3:1",
+	} {
+		for _, text := range []string{"SELECT k / 2 AS h, SUM(c) FROM (SELECT %s AS k, COUNT(*) AS c FROM t GROUP BY 1) x WHERE c > 0 GROUP BY 1 ORDER BY 1",
+			"WITH x AS (SELECT %s AS k, COUNT(*) AS c FROM t GROUP BY 1) SELECT k / 2 AS h, c FROM x WHERE c > 0 ORDER BY 1"} {
+			if got := groups(must(t, s, fmt.Sprintf(text, key)).Rows); got != want {
+				t.Errorf("%s: %s, want %s", key, got, want)
+			}
+		}
+	}
+}
+
 // BenchmarkFunctionOfValues binds a function of a column with a million values, as EXPLAIN does.
 func BenchmarkFunctionOfValues(b *testing.B) {
 	s, _ := ownRows(b, "n INTEGER", "n INTEGER BETWEEN 0 AND 999999", []string{"(1)", "(2)"})

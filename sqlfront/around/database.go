@@ -413,7 +413,12 @@ func (c *connection) insert(ctx context.Context, schema string, t *Table, create
 		width++
 		rows = make([][]any, len(t.Rows))
 		for i, row := range t.Rows {
-			rows[i] = append(slices.Clip(row), int64(i))
+			rows[i] = append(slices.Clone(row), int64(i))
+			for k, v := range row {
+				if whole, ok := v.(int64); ok && t.Types != nil && t.Types[k] == query.SQLFloat8 { // a REAL, of which / cuts nothing off
+					rows[i][k] = float64(whole)
+				}
+			}
 		}
 	}
 	if err := c.exec(ctx, "INSERT INTO "+schema+"."+query.Quoted(t.Name)+" VALUES (?"+strings.Repeat(", ?", width-1)+")", rows...); err != nil {

@@ -13,6 +13,7 @@ import (
 func (d *desugaring) desugar(q *Query) error {
 	return caught(func() {
 		d.clauses(q)
+		d.named(q)
 		Replace(q, d.expr)
 		d.check(d.tokens)
 	})
@@ -28,6 +29,80 @@ func (d *desugaring) clauses(q *Query) {
 		return true
 	})
 	d.series(q)
+}
+
+// named finds the entries that columns name of the sub-selects in FROM and of WITH, for an EXTRACT among them.
+func (d *desugaring) named(q *Query) {
+	if !slices.ContainsFunc(d.tokens, func(t Token) bool { return t.Matches("EXTRACT") || t.Matches("DATE_PART") }) {
+		return
+	}
+	common := make(map[string]*CommonTable)
+	d.entries = make(map[*Column][]*Item)
+	Walk(q, func(n Node) bool {
+		switch n := n.(type) {
+		case *CommonTable:
+			common[UpperASCII(n.Name.Text)] = n
+		case *Block:
+			of := make(map[string][]*Item)
+			for _, s := range n.From {
+				entriesOf(s, common, of)
+			}
+			d.namedIn(n, of)
+		}
+		return true
+	})
+}
+
+// namedIn notes the columns of a SELECT that name entries.
+func (d *desugaring) namedIn(b *Block, of map[string][]*Item) {
+	if len(of) == 0 {
+		return
+	}
+	Walk(b, func(n Node) bool {
+		if c, ok := n.(*Column); ok {
+			if items := of[UpperASCII(c.Path[len(c.Path)-1].Text)]; items != nil {
+				d.entries[c] = items
+			}
+		}
+		_, inner := n.(*Query)
+		return !inner
+	})
+}
+
+// entriesOf adds the entries of a source in FROM, by name.
+func entriesOf(s Source, common map[string]*CommonTable, of map[string][]*Item) {
+	var q *Query
+	var names []Ident
+	switch s := s.(type) {
+	case *Derived:
+		q, names = s.Query, s.Alias.Columns
+	case *Table:
+		if c := common[UpperASCII(s.Path[0].Text)]; c != nil && len(s.Path) == 1 {
+			q, names = c.Query, c.Columns
+		}
+	case *Join:
+		entriesOf(s.X, common, of)
+		entriesOf(s.Y, common, of)
+	case *ParenSource:
+		for _, inner := range s.List {
+			entriesOf(inner, common, of)
+		}
+	}
+	if q == nil {
+		return
+	}
+	for _, b := range blocks(q.Body, nil) {
+		for i := range b.Items {
+			it := &b.Items[i]
+			name := it.As.Text
+			if i < len(names) {
+				name = names[i].Text
+			} else if c, ok := it.X.(*Column); ok && it.As.None() {
+				name = c.Path[len(c.Path)-1].Text
+			}
+			of[UpperASCII(name)] = append(of[UpperASCII(name)], it)
+		}
+	}
 }
 
 // schemas takes PostgreSQL's usual schema away: "public"."t" is t. It does nothing if the

@@ -28,6 +28,9 @@ func (d *desugaring) form(e Expr) Expr {
 	case *Literal:
 		return m.typed(e)
 	case *Column:
+		if slices.ContainsFunc(d.entries[e], func(it *Item) bool { return m.extracted[Inside(it.X)] }) {
+			m.extracted[e] = true
+		}
 		if n := e.Path[0]; len(e.Path) == 1 && !n.Quoted && UpperASCII(n.Text) == "LOCALTIMESTAMP" {
 			return m.call("datetime", m.text("now"), m.text("localtime"))
 		}
@@ -43,11 +46,23 @@ func (d *desugaring) form(e Expr) Expr {
 		return m.operation(e)
 	case *In:
 		return m.lists(e)
+	case *Case:
+		if m.extracted[Inside(e.Else)] || slices.ContainsFunc(e.Whens, func(w When) bool { return m.extracted[Inside(w.Then)] }) {
+			m.extracted[e] = true
+		}
 	case *Call:
+		if keepsNumber[UpperASCII(e.Path[len(e.Path)-1].Text)] && slices.ContainsFunc(e.Args, func(x Expr) bool { return m.extracted[Inside(x)] }) {
+			out := m.function(e)
+			m.extracted[out] = true
+			return out
+		}
 		return m.function(e)
 	}
 	return e
 }
+
+// keepsNumber are the functions whose value is one of their arguments, or one with another sign, or a sum.
+var keepsNumber = words("ABS COALESCE IFNULL NVL NULLIF MIN MAX GREATEST LEAST SUM LAG LEAD")
 
 // castOf desugars a cast by its type. A REAL is made by a product, which has a margin where its
 // operand has one.

@@ -91,11 +91,14 @@ func (w *walker) body(b Body) {
 func (w *walker) block(b *Block) {
 	w.exprs(b.On)
 	w.expr(&b.Top)
+	if w.leave != nil { // what a sub-select has comes before what is made of it
+		w.sources(b.From)
+	}
 	for i := range b.Items {
 		w.expr(&b.Items[i].X)
 	}
-	for _, s := range b.From {
-		w.source(s)
+	if w.leave == nil {
+		w.sources(b.From)
 	}
 	w.expr(&b.Where)
 	w.exprs(b.Group)
@@ -121,9 +124,13 @@ func (w *walker) source(s Source) {
 		w.source(s.Y)
 		w.expr(&s.On)
 	case *ParenSource:
-		for _, inner := range s.List {
-			w.source(inner)
-		}
+		w.sources(s.List)
+	}
+}
+
+func (w *walker) sources(list []Source) {
+	for _, s := range list {
+		w.source(s)
 	}
 }
 
