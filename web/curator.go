@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -278,10 +279,17 @@ func (c *call) load() (any, error) {
 	}
 	defer os.Remove(kept)
 	out.SetReadDeadline(time.Time{})
-	im := engine.Import{Path: kept, Table: asked.Get("table"), Append: asked.Get("append") != "",
-		Dialect: engine.ImportDialect{Encoding: asked.Get("encoding"), Dates: asked["dates"]}}
-	if decimal := asked.Get("decimal"); decimal != "" {
-		im.Dialect.Decimal = decimal[0]
+	im := engine.Import{Path: kept, Table: asked.Get("table"), Append: asked.Get("append") != "", Replace: asked.Has("replace"),
+		Dialect: engine.ImportDialect{Dates: asked["dates"]}}
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		for _, value := range asked[name] {
+			if slices.Contains([]string{"table", "name", "append", "replace", "dates"}, name) {
+				continue
+			}
+			if err := im.Dialect.Set(name, value); err != nil {
+				return nil, err
+			}
+		}
 	}
 	report, err := c.engine().Import(c.ctx(), im)
 	if err != nil {

@@ -478,7 +478,12 @@ func TestImport(t *testing.T) {
 	}
 	p.want(200, `"columns":\[{"name":"id","type":"INTEGER"},{"name":"city","type":"TEXT"}\].*"rows":42`)(load("table=people&name=people.csv", "id,city\n1,Rome\n2,Oslo\n"+strings.Repeat("3,Rome\n4,Oslo\n", 20)))
 	p.want(422, `"code":"exists"`)(load("table=people&name=people.csv", "id,city\n1,Rome\n"))
+	p.want(200, `"rows":1`)(load("table=again&name=a.csv", "id\n1\n"))
+	p.want(200, `"rows":2`)(load("table=again&name=a.csv&replace=", "id\n1\n2\n"))
 	p.want(200, `"rows":1`)(load("table=people&name=people.csv&append=1", "id,city\n3,Bern\n"))
+	p.want(200, `"columns":\[{"name":"größe","type":"INTEGER"}\].*"rows":3`)(load("table=sizes&name=s.csv&encoding=windows-1252&skip=1&null=-&null=", "sizes\ngr\xf6\xdfe\n1\n-\n2\n"))
+	p.want(422, `--skip takes a number`)(load("table=other&name=s.csv&skip=x", "a\n1\n"))
+	p.want(422, `a file is not read by --colour`)(load("table=other&name=s.csv&colour=x", "a\n1\n"))
 	p.want(413, `"code":"size"`)(load("table=long&name=long.csv", "id\n"+strings.Repeat("1\n", 500)))
 	status, reply := load("table=bad&name=bad.parquet", "no such thing")
 	if status != 422 || strings.Contains(reply, h.file) || strings.Contains(reply, "-upload-") {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/cmd/dpsql/internal/terminal"
@@ -304,7 +302,7 @@ func parseImport(args []string) (engine.Import, error) {
 		if i++; i == len(args) {
 			return im, sqlerr.New(sqlerr.Invalid, "--%s takes a value", name).WithHint("as in .import --%s %s FILE TABLE", name, example)
 		}
-		if err := importValue(&im.Dialect, name, args[i]); err != nil {
+		if err := im.Dialect.Set(name, args[i]); err != nil {
 			return im, err
 		}
 	}
@@ -323,7 +321,7 @@ var importValues = map[string]string{"separator": "';'", "quote": "''", "decimal
 func importSwitch(im *engine.Import, name string) error {
 	switch name {
 	case "numbers":
-		im.Dialect.Numbers = true
+		return im.Dialect.Set(name, "")
 	case "append":
 		im.Append = true
 	case "replace":
@@ -337,59 +335,6 @@ func importSwitch(im *engine.Import, name string) error {
 	default:
 		return sqlerr.New(sqlerr.Invalid, ".import has no switch --%s", name).
 			WithHint("the switches are --csv, --tsv, --separator, --quote, --decimal, --null, --skip, --skip-last, --encoding, --date, --columns, --numbers, --append, --replace and --if-missing")
-	}
-	return nil
-}
-
-// importValue sets a switch with a value.
-func importValue(d *engine.ImportDialect, name, value string) error {
-	switch name {
-	case "null":
-		d.Nulls = append(d.Nulls, value)
-		return nil
-	case "date":
-		d.Dates = append(d.Dates, value)
-		return nil
-	case "columns":
-		d.Columns = append(d.Columns, strings.Split(value, ",")...)
-		return nil
-	case "encoding":
-		d.Encoding = value
-		return nil
-	case "skip":
-		n, err := strconv.ParseUint(value, 10, 31)
-		if err != nil {
-			return sqlerr.New(sqlerr.Invalid, "--skip takes a number of lines").WithHint("as in .import --skip 2 FILE TABLE")
-		}
-		d.Skip, d.HasSkip = int(n), true
-		return nil
-	case "skip-last":
-		n, err := strconv.ParseUint(value, 10, 16)
-		if err != nil {
-			return sqlerr.New(sqlerr.Invalid, "--skip-last takes a number of lines, at most 65535").WithHint("as in .import --skip-last 1 FILE TABLE")
-		}
-		d.SkipLast = int(n)
-		return nil
-	}
-	if name == "quote" && value == "" {
-		d.NoQuote = true
-		return nil
-	}
-	sign, size := utf8.DecodeRuneInString(value)
-	if value == `\t` {
-		sign, size = '\t', len(value)
-	}
-	switch {
-	case size == 0 || size != len(value):
-		return sqlerr.New(sqlerr.Invalid, "--%s takes one character", name).WithHint("as in .import --separator ';' FILE TABLE")
-	case name == "separator":
-		d.Comma = sign
-	case sign >= utf8.RuneSelf:
-		return sqlerr.New(sqlerr.Invalid, "--%s takes an ASCII character", name)
-	case name == "quote":
-		d.Quote = byte(sign)
-	default:
-		d.Decimal = byte(sign)
 	}
 	return nil
 }

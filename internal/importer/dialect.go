@@ -3,6 +3,7 @@ package importer
 import (
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -28,6 +29,64 @@ type Dialect struct {
 	Numbers bool // $1,250.00, 12% and (5) are the numbers 1250.00, 12 and -5
 
 	Nulls []string // a field that reads so is NULL in every column; if nil, an empty field is NULL among numbers alone
+}
+
+// Set sets what a switch of .import says, by its name without dashes.
+func (d *Dialect) Set(name, value string) error {
+	switch name {
+	case "numbers":
+		d.Numbers = true
+		return nil
+	case "null":
+		d.Nulls = append(d.Nulls, value)
+		return nil
+	case "date":
+		d.Dates = append(d.Dates, value)
+		return nil
+	case "columns":
+		d.Columns = append(d.Columns, strings.Split(value, ",")...)
+		return nil
+	case "encoding":
+		d.Encoding = value
+		return nil
+	case "skip":
+		n, err := strconv.ParseUint(value, 10, 31)
+		if err != nil {
+			return sqlerr.New(sqlerr.Invalid, "--skip takes a number of lines").WithHint("as in .import --skip 2 FILE TABLE")
+		}
+		d.Skip, d.HasSkip = int(n), true
+		return nil
+	case "skip-last":
+		n, err := strconv.ParseUint(value, 10, 16)
+		if err != nil {
+			return sqlerr.New(sqlerr.Invalid, "--skip-last takes a number of lines, at most 65535").WithHint("as in .import --skip-last 1 FILE TABLE")
+		}
+		d.SkipLast = int(n)
+		return nil
+	}
+	if name == "quote" && value == "" {
+		d.NoQuote = true
+		return nil
+	}
+	sign, size := utf8.DecodeRuneInString(value)
+	if value == `\t` {
+		sign, size = '\t', len(value)
+	}
+	switch {
+	case size == 0 || size != len(value):
+		return sqlerr.New(sqlerr.Invalid, "--%s takes one character", name).WithHint("as in .import --separator ';' FILE TABLE")
+	case name == "separator":
+		d.Comma = sign
+	case sign >= utf8.RuneSelf:
+		return sqlerr.New(sqlerr.Invalid, "--%s takes an ASCII character", name)
+	case name == "quote":
+		d.Quote = byte(sign)
+	case name == "decimal":
+		d.Decimal = byte(sign)
+	default:
+		return sqlerr.New(sqlerr.Invalid, "a file is not read by --%s", name)
+	}
+	return nil
 }
 
 // isNull reports whether a field is NULL whatever its column.

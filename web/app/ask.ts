@@ -117,7 +117,7 @@ export function askPage(c: Console): Page {
       field.focus();
     };
     tables.replaceChildren(...s.tables.map((t, i) => tableOf(t, i === 0, put)));
-    if (own.length === 0) tables.prepend(make("p", {}, c.session.role === "curator" ? "There is no table yet: Curate makes one." : "No table is granted to you: ask the curator for GRANT SELECT"));
+    if (own.length === 0) tables.prepend(make("p", {}, c.session.role === "curator" ? button("There is no table yet: Curate makes one.", () => c.go("/curate"), { class: "link" }) : "No table is granted to you: ask the curator for GRANT SELECT"));
     if (field.text() !== "" || result.childNodes.length) return;
     const sql = example(s);
     if (sql) field.set(sql), void ask();

@@ -2,6 +2,7 @@
 // with its interval, from the intervals of the answer and never from a margin.
 import * as Plot from "@observablehq/plot";
 import { amount, count, measured, numeric, percent, plain, type Answer, type Ends, type Value } from "./answer";
+import { draw } from "./dom";
 
 export interface Options {
   width: number;
@@ -78,7 +79,8 @@ function pointOf(a: Answer, i: number, drawn: number, labels: number[]): Point {
   return { key, panel, at: i, value, low, high, open: ends ? +(low === null) + 2 * +(high === null) : 0, known: ends !== null, noise: wide, text };
 }
 
-const name = (v: Value): string => (v === null ? "(no value)" : v === "OTHER" ? "(other)" : String(v));
+// name is a value as a chart has it; the empty text is ''.
+const name = (v: Value): string => (v === null ? "(no value)" : v === "OTHER" ? "(other)" : String(v) || "''");
 const fraction = (a: Answer, j: number) => a.rows.some((cells) => typeof cells[j] === "number" && !Number.isInteger(cells[j]));
 const distinct = <T>(all: T[]): T[] => [...new Set(all)];
 
@@ -152,7 +154,7 @@ function legend(points: Point[], a: Answer, o: Options, line: boolean, noise: bo
   if (points.some((p) => p.known)) out.push(o.together ? `the true numbers of all ${o.together} points are within, at ${at}` : line ? `band: each point by itself, at ${at}` : `whisker: the true number is within, at ${at}`);
   if (a.simulated) out.push("simulated");
   if (points.some((p) => !p.known)) out.push("hatched, dashed: no margin");
-  if (n) out.push(`≈: ${n} of ${points.length} ${n === 1 ? "is" : "are"} mostly noise`);
+  if (n) out.push(`≈: ${n} of ${points.length} ${n === 1 ? "is" : "are"} mostly noise: the margin is over half the number`);
   if (noise) out.push(belowZero);
   if (points.some((p) => p.open)) out.push("arrow: no end is known");
   return out;
@@ -260,12 +262,5 @@ function tagged<T extends object>(points: Point[], options: T): T & { render: Pl
 }
 
 // hatch is the pattern of bars without a margin.
-const hatch: Plot.RenderFunction = () => {
-  const make = (tag: string, attributes: Record<string, string>, ...inner: Element[]) => {
-    const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v);
-    e.append(...inner);
-    return e as SVGElement;
-  };
-  return make("defs", {}, make("pattern", { id: "hatch", width: "6", height: "6", patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, make("path", { d: "M0 0V6", stroke: "var(--bar-edge)", "stroke-width": "2" })));
-};
+const hatch: Plot.RenderFunction = () =>
+  draw("defs", {}, draw("pattern", { id: "hatch", width: "6", height: "6", patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, draw("path", { d: "M0 0V6", stroke: "var(--bar-edge)", "stroke-width": "2" })));

@@ -34,6 +34,8 @@ export interface Release {
   columns: string;
   method: string;
   epsilon: string | null;
+  delta: string | null;
+  created: string;
 }
 
 export interface Schema {

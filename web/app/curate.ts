@@ -36,34 +36,42 @@ const labelled = (text: string, field: HTMLElement, after = "") => make("label",
 const number = (id: string, value = "") => make("input", { id, type: "number", min: "0", step: "any", value });
 
 export function curatePage(c: Console): Page {
-  const file = make("input", { id: "file", type: "file" }), table = make("input", { id: "table", size: "16" }), notes = make("div", { id: "notes", role: "status" });
+  const file = make("input", { id: "file", type: "file" }), table = make("input", { id: "table", size: "16" }), switches = make("input", { id: "switches", size: "16" }), notes = make("div", { id: "notes", role: "status" });
   const unit = make("select", { id: "unit" }), most = number("max_rows"), epsilon = number("epsilon"), delta = number("delta");
   const columns = make("div", { id: "declared" }), sql = make("textarea", { id: "declaration", rows: "14", spellcheck: "false" });
   const of = make("select", { id: "of" }), by = make("div", { class: "row", role: "group", "aria-label": "columns of the release" }), exact = make("input", { id: "exact", type: "range", min: "0", max: "3", step: "0.05", value: "1.1" });
   const means = make("p", { id: "means", role: "status" }), release = make("textarea", { id: "release", rows: "3", spellcheck: "false" }), made = make("input", { id: "made", value: "mine" });
+  const declare = button("Declare", () => run(sql.parentElement!, sql.value, "the table is declared: 5 makes releases of it", new RegExp(`CREATE PRIVATE TABLE (${name})`, "u").exec(sql.value)?.[1].replace(/^"|"$/g, "")), { id: "declare", class: "main" });
+  const build = button("Build", () => run(release.parentElement!, release.value, "the release is built: Ask answers from it, Publish makes a page of it"), { id: "build", class: "main", disabled: "" });
   const progress = make("div", { id: "progress" }), releases = make("ul", { id: "releases" });
-  let rows = 0, others: string[] = [], lost = new Map<string, number>(), schema: Schema = { tables: [], releases: [] };
+  let last = "", rows = 0, said = false, others: string[] = [], lost = new Map<string, number>(), schema: Schema = { tables: [], releases: [] };
 
   const say = (box: HTMLElement, ...inner: (Node | string)[]) => box.replaceChildren(...inner);
   const fault = (box: HTMLElement, { error }: Failure) => say(box, make("p", { class: "message", role: "alert" }, `${error.code}: ${error.message}`), ...(error.hint ? [make("p", {}, `Hint: ${error.hint}`)] : []));
 
-  // 1: the file becomes a table that no analyst sees.
-  async function read(dates = ""): Promise<unknown> {
+  // 1: the file becomes a table that no analyst sees. Read again it is made anew.
+  async function read(more = ""): Promise<unknown> {
+    [switches.value, sql.value] = [`${switches.value} ${more}`.trim(), ""];
+    fields();
     const raw = `raw_${table.value}`, chosen = file.files?.[0];
     if (chosen) {
       say(notes, `reading ${chosen.name} …`);
-      const reply = await c.client.call<{ rows: number; columns: { name: string }[]; notes: string[] }>(`import?table=${encodeURIComponent(raw)}&name=${encodeURIComponent(chosen.name)}${dates && `&dates=${encodeURIComponent(dates)}`}`, chosen);
-      if (refused(reply)) {
-        fault(notes, reply);
-        const { readings } = reply as { readings?: string[] };
-        return notes.append(...(readings ?? []).map((r) => button(r, () => read(r))));
-      }
-      [rows, others] = [reply.rows, reply.columns.map((x) => quoted(x.name))];
-      say(notes, make("p", {}, `${rows} rows are read into ${raw}.`), ...(reply.notes ?? []).map((n) => make("p", { class: "mute" }, n)));
+      const how = new URLSearchParams({ table: raw, name: chosen.name, ...(raw === last ? { replace: "" } : {}) });
+      for (const [, key, value] of switches.value.matchAll(/--([a-z-]+)(?: +(?!--)('[^']*'|\S+))?/g)) how.append(key, (value ?? "").replace(/^'|'$/g, ""));
+      const reply = await c.client.call<{ rows: number; columns: { name: string }[]; notes: string[] }>(`import?${how}`, chosen);
+      const told = refused(reply) ? [reply.error.hint ?? ""] : reply.notes ?? [];
+      const offers = new Set(told.flatMap((n) => n.match(/--numbers|--replace|--(?:encoding|null|date) (?:'[^']*'|[^\s;,:]+)|--decimal [,.]/g) ?? []).filter((offer) => !switches.value.includes(offer)));
+      for (const reading of (reply as { readings?: string[] }).readings ?? []) offers.add(`--date '${reading}'`);
+      if (refused(reply)) fault(notes, reply);
+      else say(notes, make("p", {}, `${reply.rows} rows are read into ${raw}.`), ...told.map((n) => make("p", { class: "mute" }, n)));
+      if (offers.size) notes.append(make("p", { class: "row" }, ...[...offers].map((offer) => button(`Read with ${offer}`, () => read(offer)))));
+      if (refused(reply)) return;
+      [last, rows, others] = [raw, reply.rows, reply.columns.map((x) => quoted(x.name))];
     }
     const draft = await c.client.call<{ sql: string }>("draft", { table: raw });
     if (refused(draft)) return fault(notes, draft);
     sql.value = draft.sql;
+    said = optionOf(sql.value, "unit") !== "";
     fields();
     void check();
   }
@@ -72,8 +80,9 @@ export function curatePage(c: Console): Page {
   function fields() {
     const { lines } = columnsOf(sql.value), chosen = optionOf(sql.value, "unit"), names = new Set([...others, ...lines.map((l) => l.name), ...(chosen ? [chosen] : [])]);
     for (const later of element.querySelectorAll<HTMLElement>(".drafted")) later.hidden = sql.value === "";
-    say(unit, make("option", { value: "" }, "each row is a person"), ...[...names].map((n) => make("option", { value: n }, n)));
-    [unit.value, most.value, epsilon.value, delta.value] = [chosen, optionOf(sql.value, "max_rows"), optionOf(sql.value, "epsilon"), optionOf(sql.value, "delta")];
+    say(unit, ...(said ? [] : [make("option", { value: "?" }, "choose …")]), make("option", { value: "" }, "each row is a person"), ...[...names].map((n) => make("option", { value: n }, n)));
+    declare.disabled = !said;
+    [unit.value, most.value, epsilon.value, delta.value] = [said ? chosen : "?", optionOf(sql.value, "max_rows"), optionOf(sql.value, "epsilon"), optionOf(sql.value, "delta")];
     say(columns, ...lines.map((l, i) => {
       const put = (change: (l: Line) => void) => ((sql.value = withColumns(sql.value, (all) => change(all[i]))), fields(), void check());
       const kept = make("input", { type: "checkbox", ...(l.kept ? { checked: "" } : {}) }), clause = make("input", { value: l.clause, "aria-label": `${l.name}: type and domain` });
@@ -100,11 +109,12 @@ export function curatePage(c: Console): Page {
   // follow shows what a statement tells while it runs, and returns its result.
   async function follow(steps: AsyncGenerator<Step>, what: string): Promise<Answer | null> {
     const bar = make("progress", { max: "1", "aria-label": what }), cancel = button("Cancel", () => {}, { id: "cancel" });
-    say(progress, make("p", { class: "row" }, bar, cancel));
+    const share = make("span");
+    say(progress, make("p", { class: "row" }, bar, share, cancel));
     state("answering");
     for await (const step of steps) {
       if (step.id) cancel.onclick = () => c.client.call("cancel", { id: step.id });
-      if (step.progress !== undefined) bar.value = step.progress;
+      if (step.progress !== undefined) [bar.value, share.textContent] = [step.progress, `${Math.floor(100 * step.progress)} %`];
       if (step.error) fault(progress, step as Failure);
       if (step.result) say(progress, make("p", { role: "status" }, step.result.note || `Done: ${what}`), ...(step.result.warnings ?? []).map((w) => make("p", { class: "message" }, `warning: ${w}`)));
       if (step.error || step.result) state(step.error ? "refused" : "answered");
@@ -122,6 +132,8 @@ export function curatePage(c: Console): Page {
     schema = s;
     const tables = s.tables.filter((t) => t.kind === "private");
     say(of, ...tables.map((t) => make("option", {}, t.name)));
+    of.closest("section")!.hidden = tables.length === 0;
+    for (let i = 2; s.releases.some((r) => r.name === made.value); i++) made.value = `${made.value.replace(/_\d+$/, "")}_${i}`;
     of.value = tables.some((t) => t.name === table) ? table : tables.at(-1)?.name ?? "";
     say(releases, ...s.releases.map((r) => make("li", {}, `${r.name} ON ${r.table} (${r.columns}), ε ${short(r.epsilon)} `, button("Drop", async () => {
       if (await question(`DROP RELEASE ${r.name}?`, ["What was paid for it does not come back. Type its name:"], "Drop", r.name)) void run(releases, `DROP RELEASE ${quoted(r.name)}`, `${r.name} is dropped`);
@@ -129,45 +141,54 @@ export function curatePage(c: Console): Page {
     choose();
   }
   function choose() {
-    const table = schema.tables.find((t) => t.name === of.value);
-    say(by, ...(table?.columns ?? []).map((col) => make("label", {}, make("input", { type: "checkbox", value: col.name, ...(listed(col).length ? { checked: "" } : {}) }), ` ${col.name}`)));
-    void price();
+    const table = schema.tables.find((t) => t.name === of.value), first = table?.columns.filter((col) => listed(col).length).slice(0, 2) ?? []; // more cells would have more noise
+    say(by, ...(table?.columns ?? []).map((col) => make("label", {}, make("input", { type: "checkbox", value: col.name, ...(first.includes(col) ? { checked: "" } : {}) }), ` ${col.name}`)));
+    void price(true);
   }
 
   // price finds the ε whose counts are as exact as is asked for. It reads no row.
   let turn = 0;
-  async function price() {
+  async function price(proposed = false) {
     const mine = ++turn, chosen = [...by.querySelectorAll<HTMLInputElement>("input:checked")].map((x) => quoted(x.value));
+    build.disabled = true;
     if (!chosen.length) return say(means, "Choose columns.");
-    const create = (e: number) => `CREATE RELEASE ${quoted(made.value)} ON ${quoted(of.value)} (${chosen.join(", ")}) WITH (epsilon = ${e})`, wish = 10 ** +exact.value;
+    const create = (e: number) => `CREATE RELEASE ${quoted(made.value)} ON ${quoted(of.value)} (${chosen.join(", ")}) WITH (epsilon = ${e})`;
     const explained = async (e: number) => {
       let last: Step = {};
       for await (const step of c.client.lines("run", { sql: `EXPLAIN ${create(e)}` })) last = step;
       const cells = last.result?.rows ?? [], at = (col: string) => last.result?.columns.indexOf(col) ?? -1;
       return { error: last.error, note: String(cells[0]?.[at("note")] ?? ""), margin: Number(cells.find((r) => r[at("margin")] !== null)?.[at("margin")] ?? NaN) };
     };
-    const first = await explained(0.01), e = +Math.min(Math.max((0.01 * first.margin) / wish, 0.001), 100).toPrecision(2), then = first.error ? first : await explained(e);
+    const first = await explained(0.01), [, left] = /leave ε ([\d.]+)/.exec(first.note) ?? [];
     if (mine !== turn) return;
+    if (proposed && left) exact.value = String(Math.log10((0.01 * first.margin) / (+left / 2))); // half of what is left
+    const e = +Math.min(Math.max((0.01 * first.margin) / 10 ** +exact.value, 0.001), 100).toPrecision(2), then = first.error ? first : await explained(e);
+    if (mine !== turn) return;
+    build.disabled = Boolean(then.error) || then.note.startsWith("refused");
     if (then.error) return fault(means, then as Failure);
     release.value = `${create(e)};`;
-    say(means, `± ${then.margin} for 95 % of counts → ε = ${e}; ${then.note}`);
+    say(means, `± ${then.margin} for 95 % of counts → ε = ${e}, on invented rows; ${then.note}`);
   }
 
-  file.addEventListener("change", () => (table.value = (file.files?.[0]?.name ?? "").replace(/\..*$/, "").replace(/\W+/g, "_").toLowerCase()));
+  file.addEventListener("change", () => ((switches.value = ""), (table.value = (file.files?.[0]?.name ?? "").replace(/\..*$/, "").replace(/\W+/g, "_").toLowerCase())));
   sql.addEventListener("change", () => (fields(), void check()));
-  for (const x of [unit, most]) x.addEventListener("change", () => ((sql.value = withUnit(sql.value, unit.value, most.value)), fields()));
+  for (const x of [unit, most]) x.addEventListener("change", () => {
+    said = unit.value !== "?";
+    if (said) sql.value = withUnit(withColumns(sql.value, (all) => all.forEach((l) => l.name === unit.value && x === unit && (l.kept = false))), unit.value, most.value);
+    fields();
+  });
   for (const [x, key] of [[epsilon, "epsilon"], [delta, "delta"]] as const) x.addEventListener("change", () => ((sql.value = sql.value.replace(new RegExp(`(\\n *${key} = )[\\d.e-]+`), `$1${x.value}`)), fields()));
   of.addEventListener("change", choose);
+  release.addEventListener("input", () => (build.disabled = false));
   for (const x of [by, exact, made]) x.addEventListener("change", () => void price());
   const step = (title: string, ...inner: (Node | string)[]) => make("section", /^[234]/.test(title) ? { class: "drafted", hidden: "" } : {}, make("h2", {}, title), ...inner);
   const element = make("div", { id: "curate" },
-    step("1 File", make("p", { class: "row" }, labelled("CSV or Parquet: choose it, or drop it here", file), labelled("table", table), button("Read", () => read(), { id: "read", class: "main" })), notes),
+    step("1 File", make("p", { class: "row" }, labelled("CSV or Parquet: choose it, or drop it here", file), labelled("table", table), labelled("switches", switches), button("Read", () => read(), { id: "read", class: "main" })), notes),
     step("2 Who is a person?", make("p", {}, "Who is a person here? All rows of a person are protected together."), make("p", { class: "row" }, unit, labelled("at most", most, " rows each"))),
     step("3 Columns", columns),
     step("4 Budget", make("p", { class: "row" }, labelled("ε of everything that is ever answered", epsilon), labelled("δ, far below 1 / rows", delta)),
-      labelled("SQL", sql), button("Declare", () => run(sql.parentElement!, sql.value, "the table is declared", new RegExp(`CREATE PRIVATE TABLE (${name})`, "u").exec(sql.value)?.[1].replace(/^"|"$/g, "")), { id: "declare", class: "main" })),
-    step("5 Releases", make("p", { class: "row" }, labelled("of", of), labelled("named", made)), by, labelled("How exact?", exact), means, labelled("SQL", release),
-      button("Build", () => run(release.parentElement!, release.value, "the release is built"), { id: "build", class: "main" }), progress, releases));
+      labelled("SQL", sql), declare),
+    step("5 Releases", make("p", { class: "row" }, labelled("of", of), labelled("named", made)), by, labelled("How exact?", exact), means, labelled("SQL", release), build, progress, releases));
   unit.setAttribute("aria-label", "Who is a person?");
 
   const show = async () => {

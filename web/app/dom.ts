@@ -8,6 +8,14 @@ export function make<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: 
   return e;
 }
 
+// draw makes an element of a picture.
+export function draw(tag: string, attributes: Attributes, ...inner: (Node | string)[]): SVGElement {
+  const e = document.createElementNS("http://www.w3.org/2000/svg", tag) as SVGElement;
+  for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, value);
+  e.append(...inner);
+  return e;
+}
+
 export function button(text: string, act: () => unknown, attributes: Attributes = {}): HTMLButtonElement {
   const e = make("button", { type: "button", ...attributes }, text);
   e.addEventListener("click", act);

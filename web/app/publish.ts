@@ -1,6 +1,6 @@
 // Publish: releases as one page, with the card that its readers see.
 import { short } from "./budget";
-import { refused, type Release, type Schema } from "./client";
+import { refused, type Release, type Schema, type Table } from "./client";
 import type { Console, Page } from "./console";
 import { button, make, quoted } from "./dom";
 import { download } from "./save";
@@ -10,7 +10,7 @@ const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
 export function publishPage(c: Console): Page {
   const list = make("div", { role: "group", "aria-label": "releases" }), said = make("p", { id: "said", role: "status" }), sql = make("textarea", { id: "export", rows: "5", spellcheck: "false" });
   const card = make("div", { id: "preview", role: "region", "aria-label": "preview of the card" }), entries = ["title", "about", "cite", "doi", "publisher", "contact", "licence"].map((key) => make("input", { id: `card-${key}`, name: key }));
-  let releases: Release[] = [];
+  let releases: Release[] = [], tables: Table[] = [];
 
   function compose() {
     const chosen = releases.filter((r) => list.querySelector<HTMLInputElement>(`input[value="${CSS.escape(r.name)}"]`)!.checked), filled = entries.filter((e) => e.value.trim() !== "");
@@ -18,7 +18,9 @@ export function publishPage(c: Console): Page {
     sql.value = chosen.length ? `EXPORT RELEASE ${chosen.map((r) => quoted(r.name)).join(", ")} TO ${literal(file)}${filled.length ? ` WITH (${filled.map((e) => `${e.name} = ${literal(e.value.trim())}`).join(", ")})` : ""};` : "";
     card.replaceChildren(make("h3", {}, entries[0].value || "(title)"), ...(entries[1].value ? [make("p", {}, entries[1].value)] : []),
       make("dl", {}, ...filled.slice().filter((e) => e !== entries[0] && e !== entries[1]).flatMap((e) => [make("dt", {}, e.name), make("dd", {}, e.value)]),
-        ...chosen.flatMap((r) => [make("dt", {}, r.name), make("dd", {}, `${r.table}: ${r.columns} · privacy loss ε = ${short(r.epsilon)}`)])));
+        ...tables.filter((t) => chosen.some((r) => r.table === t.name)).flatMap((t) => [make("dt", {}, t.name), make("dd", {}, t.unit ? `all rows of a person are protected together: ${t.unit}` : "each row is protected by itself"),
+          ...t.columns.flatMap((col) => [make("dt", {}, col.name), make("dd", {}, col.domain || col.type)])]),
+        ...chosen.flatMap((r) => [make("dt", {}, r.name), make("dd", {}, `${r.table}: ${r.columns} · ${r.method} · privacy loss ε = ${short(r.epsilon)}${r.delta && r.delta !== "0" ? `, δ = ${short(r.delta)}` : ""} · built ${r.created.slice(0, 10)}`)])));
     return file;
   }
 
@@ -26,9 +28,10 @@ export function publishPage(c: Console): Page {
     const file = compose();
     said.textContent = "making the page …";
     const page = await c.client.bytes("export", { sql: sql.value });
+    said.className = refused(page) ? "message" : "";
     if (refused(page)) return (said.textContent = `${page.error.code}: ${page.error.message}${page.error.hint ? `. ${page.error.hint}` : ""}`);
     download(file, page, "text/html");
-    said.textContent = `Make the page: ${(page.size / 1e6).toFixed(1)} MB`;
+    said.textContent = `${file}: ${(page.size / 1e6).toFixed(1)} MB. It answers in any browser, without a server.`;
   }
 
   const element = make("div", { id: "publish" }, make("section", {}, make("h2", {}, "Releases"), list, make("h2", {}, "Card"), ...entries.map((e) => make("label", {}, e.name, e)), make("label", {}, "SQL", sql),
@@ -37,7 +40,8 @@ export function publishPage(c: Console): Page {
   const show = async () => {
     const s = await c.client.call<Schema>("schema");
     if (refused(s)) return;
-    releases = s.releases;
+    releases = s.releases.sort((x, y) => y.created.localeCompare(x.created)); // the latest first
+    tables = s.tables;
     list.replaceChildren(...releases.map((r, i) => make("label", {}, make("input", { type: "checkbox", value: r.name, ...(i === 0 ? { checked: "" } : {}) }), ` ${r.name} (${r.columns})`)), ...(releases.length ? [] : [make("p", {}, "There is no release yet: Curate builds one.")]));
     compose();
   };

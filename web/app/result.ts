@@ -69,7 +69,7 @@ function show(a: Answer, sql: string, together: number, v: View) {
   inner.push(...(a.warnings ?? []).map((w) => make("p", { class: "message" }, `warning: ${w}`)));
   if (a.columns.length) inner.push(saves(a, v.origin(sql), () => drawn));
   v.result.replaceChildren(...inner);
-  v.status.textContent = a.columns.length ? `${count(a.rows.length, "row")}, ${line(a)}` : "done";
+  v.status.textContent = a.columns.length ? `${count(a.rows.length, "row")}, ${line(a).replace("±", widest(a))}` : "done";
   watch.disconnect();
   redraw = draw;
   watch.observe(v.result);
@@ -77,6 +77,12 @@ function show(a: Answer, sql: string, together: number, v: View) {
 
 let redraw = () => {};
 const watch = new ResizeObserver(() => redraw());
+
+// widest returns ± and the largest margin.
+function widest(a: Answer): string {
+  const all = (a.margins ?? []).flat().filter((m) => m !== null), most = Math.max(...all);
+  return all.length ? `±${Math.min(...all) < most ? " at most" : ""} ${plain(most)}` : "±";
+}
 
 // sentence says what a margin means, of the first number that has one.
 function sentence(a: Answer): string {
@@ -88,7 +94,7 @@ function sentence(a: Answer): string {
       return `${amount(value, ends)}: the true number is between ${round(ends[0] as number, Math.floor)} and ${round(ends[1] as number, Math.ceil)}; so it is in ${plain((a.confidence ?? 0) * 100)} of 100 such answers.`;
     }
   }
-  return "";
+  return a.cost && a.mechanism !== "constant" && a.columns.some((_, j) => measured(a, j)) ? "No margin: this answer may be wrong by any amount." : "";
 }
 
 function saves(a: Answer, origin: Origin, drawn: () => Chart | null): HTMLElement {

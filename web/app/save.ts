@@ -1,6 +1,7 @@
 // What people take with them: the answer as CSV and JSON, and its chart as SVG and PNG with all that
 // it takes to say where a number is from.
 import { line, measured, type Answer, type Ends } from "./answer";
+import { draw, make } from "./dom";
 
 export interface Origin {
   title: string;
@@ -18,26 +19,15 @@ export function csv(a: Answer): string {
   return [head, ...rows].map((cells) => cells.map(quote).join(",") + "\r\n").join("");
 }
 
-const ns = "http://www.w3.org/2000/svg";
-
 // svg returns a chart that stands alone: its colours in it, in the light, and its origin below.
 export function svg(chart: SVGSVGElement, a: Answer, notes: string[], o: Origin): string {
   const copy = chart.cloneNode(true) as SVGSVGElement;
   const width = +copy.getAttribute("width")!, height = +copy.getAttribute("height")!;
   const lines = [o.title, ...wrap(o.sql.replace(/\s+/g, " "), width / 6.4), line(a), ...notes, o.digest ? `${o.date} · digest ${o.digest.slice(0, 16)}` : o.date].flatMap((text) => wrap(text, width / 6.4));
   const full = height + 16 * lines.length + 12;
-  for (const [k, v] of Object.entries({ xmlns: ns, height: full, viewBox: `0 0 ${width} ${full}`, color: "#1b1f24" })) copy.setAttribute(k, String(v));
-  const style = document.createElementNS(ns, "style");
-  style.textContent = `.chart{font:12px system-ui,sans-serif;${colours()}} text{white-space:pre}`;
-  const ground = document.createElementNS(ns, "rect");
-  for (const [k, v] of Object.entries({ width: "100%", height: "100%", fill: "#fff" })) ground.setAttribute(k, v);
-  copy.prepend(style, ground);
-  lines.forEach((text, i) => {
-    const e = document.createElementNS(ns, "text");
-    for (const [k, v] of Object.entries({ x: 8, y: height + 16 * (i + 1), "text-anchor": "start", "font-size": 12 })) e.setAttribute(k, String(v));
-    e.textContent = text;
-    copy.append(e);
-  });
+  for (const [k, v] of Object.entries({ xmlns: "http://www.w3.org/2000/svg", height: full, viewBox: `0 0 ${width} ${full}`, color: "#1b1f24" })) copy.setAttribute(k, String(v));
+  copy.prepend(draw("style", {}, `.chart{font:12px system-ui,sans-serif;${colours()}} text{white-space:pre}`), draw("rect", { width: "100%", height: "100%", fill: "#fff" }));
+  copy.append(...lines.map((text, i) => draw("text", { x: "8", y: String(height + 16 * (i + 1)), "text-anchor": "start", "font-size": "12" }, text)));
   return new XMLSerializer().serializeToString(copy);
 }
 
@@ -62,18 +52,14 @@ export async function png(text: string): Promise<Blob> {
   const image = new Image();
   image.src = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
   await image.decode();
-  const canvas = document.createElement("canvas");
-  canvas.width = 2 * image.width;
-  canvas.height = 2 * image.height;
+  const canvas = make("canvas", { width: String(2 * image.width), height: String(2 * image.height) });
   canvas.getContext("2d")!.drawImage(image, 0, 0, canvas.width, canvas.height);
   URL.revokeObjectURL(image.src);
   return new Promise((done, fail) => canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error("no picture")))));
 }
 
 export function download(name: string, content: Blob | string, type: string) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([content], { type }));
-  link.download = name;
+  const link = make("a", { href: URL.createObjectURL(new Blob([content], { type })), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60e3);
 }

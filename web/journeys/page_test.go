@@ -370,7 +370,7 @@ func TestAsks(t *testing.T) {
 	p.is(`document.querySelectorAll("#result tbody tr").length`, "6")
 	p.is(`document.querySelector("#result td.number").textContent`, "3932 ± 80")
 	p.is(`document.querySelector("#result svg rect[data-low]").dataset.high`, "4012")
-	p.is(`document.querySelector("#status").textContent`, "6 rows, ± at 95 % · of kept rows, at most 3 a patient · release costs · cost 0")
+	p.is(`document.querySelector("#status").textContent`, "6 rows, ± 80 at 95 % · of kept rows, at most 3 a patient · release costs · cost 0")
 	p.is(`document.querySelector("#sql").hidden && getComputedStyle(document.querySelector("#editor").shadowRoot.querySelector(".cm-content")).minHeight`, "88px")
 
 	// By keyboard, which the browser styles where text is typed over text: the editor takes text, Control-Enter asks. Completion is the engine's; Tab takes it, and else leaves.
