@@ -57,7 +57,7 @@ type conn struct {
 	ending  atomic.Pointer[fatalError]         // why the connection ends once no statement runs; nil if it does not
 	ctx     context.Context                    // of the login
 	stop    context.CancelFunc
-	network string       // see clientNetwork
+	network string       // see scram.Network
 	steps   atomic.Int32 // of the login that the client has made
 }
 

@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"math"
-	"net/netip"
 	"slices"
 )
 
@@ -56,15 +55,4 @@ func (p *seats) leave(owner string, c *conn) {
 	if p.of[owner] = slices.Delete(p.of[owner], i, i+1); len(p.of[owner]) == 0 {
 		delete(p.of, owner)
 	}
-}
-
-// clientNetwork returns what one client may have many addresses of: an address of IPv4, or the first 64
-// bits of one of IPv6.
-func clientNetwork(address string) string {
-	a, err := netip.ParseAddr(address)
-	if err != nil || a.Unmap().Is4() {
-		return address
-	}
-	prefix, _ := a.WithZone("").Prefix(64) // never fails for IPv6
-	return prefix.String()
 }

@@ -70,12 +70,3 @@ func TestSilentMakeRoomFirst(t *testing.T) {
 		t.Errorf("out go %s", got)
 	}
 }
-
-func TestNetwork(t *testing.T) {
-	for address, want := range map[string]string{"10.1.2.3": "10.1.2.3", "::ffff:10.1.2.3": "::ffff:10.1.2.3", "local": "local",
-		"2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "2001:db8:1:2::1": "2001:db8:1:2::/64", "fe80::1%eth0": "fe80::/64"} {
-		if got := clientNetwork(address); got != want {
-			t.Errorf("network(%s) = %s, want %s", address, got, want)
-		}
-	}
-}

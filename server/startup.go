@@ -40,7 +40,7 @@ const (
 // serve runs a connection from its first byte to its end.
 func (s *Server) serve(accepted net.Conn) {
 	defer accepted.Close()
-	c := &conn{server: s, verbs: verbTable, raw: accepted, net: accepted, log: s.log.With("client", clientAddress(accepted)), network: clientNetwork(clientAddress(accepted))}
+	c := &conn{server: s, verbs: verbTable, raw: accepted, net: accepted, log: s.log.With("client", clientAddress(accepted)), network: scram.Network(clientAddress(accepted))}
 	c.ctx, c.stop = context.WithTimeout(context.Background(), s.config.Limits.Login)
 	defer c.stop()
 	defer func() {

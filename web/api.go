@@ -13,6 +13,7 @@ import (
 	"dpsql/engine"
 	"dpsql/internal/answerjson"
 	"dpsql/internal/complete"
+	"dpsql/internal/scram"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -404,7 +405,7 @@ func (c *call) audit(sql string, r *engine.Result, err error) {
 	if err == nil && r.Answer != nil {
 		how = r.Answer
 	}
-	c.log.Info("statement", "client", network(c.r), "user", c.session.user, "web", true, "sha256", engine.Fingerprint(sql),
+	c.log.Info("statement", "client", scram.Network(c.r.RemoteAddr), "user", c.session.user, "web", true, "sha256", engine.Fingerprint(sql),
 		"outcome", cmp.Or(string(sqlerr.CodeOf(err)), "ok"), "via", how.Via, "epsilon", how.Cost.Epsilon, "rho", how.Cost.Rho)
 }
 

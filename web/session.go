@@ -22,7 +22,6 @@ const (
 	idleSession = 30 * time.Minute
 	longSession = 12 * time.Hour
 	userSession = 5 // of a user at a time; the oldest ends
-	keyTime     = 10 * time.Minute
 
 	tokenHeader = "X-Dpsql-Token"
 )
@@ -190,26 +189,12 @@ func near(r *http.Request) bool {
 			return false
 		}
 	}
-	a, err := netip.ParseAddr(network(r))
-	return err == nil && a.Unmap().IsLoopback()
+	a, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && a.Addr().Unmap().IsLoopback()
 }
 
 func notNear() *failure {
 	return refusal(http.StatusForbidden, "forbidden", "the curator works on this machine, and through no proxy")
-}
-
-// network returns what one client may have many addresses of: an address of IPv4, or the first 64 bits of one of IPv6.
-func network(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	a, err := netip.ParseAddr(host)
-	if err != nil || a.Unmap().Is4() || a.IsLoopback() {
-		return host
-	}
-	prefix, _ := a.WithZone("").Prefix(64) // never fails for IPv6
-	return prefix.String()
 }
 
 // who is what a page is told of its session.
@@ -254,7 +239,7 @@ func (c *call) login() (any, error) {
 	}
 	cookie, token := c.sessions.open(c.session)
 	setCookie(c.w, c.r, cookie)
-	c.log.Info("logged in", "client", network(c.r), "user", c.session.user, "curator", c.session.curator, "web", true)
+	c.log.Info("logged in", "client", scram.Network(c.r.RemoteAddr), "user", c.session.user, "curator", c.session.curator, "web", true)
 	return c.who(token), nil
 }
 
@@ -265,7 +250,7 @@ func (c *call) authenticate(user, password string) (verifier string, err error) 
 	if err != nil {
 		return "", refusal(http.StatusInternalServerError, sqlerr.Internal, "the users cannot be read")
 	}
-	try, ok := c.config.Failures.Begin(query.FoldName(user), network(c.r))
+	try, ok := c.config.Failures.Begin(query.FoldName(user), scram.Network(c.r.RemoteAddr))
 	if !ok {
 		return "", refusal(http.StatusTooManyRequests, "logins", "too many logins of this user failed or wait").hinted("try again in a few seconds")
 	}
@@ -291,19 +276,22 @@ func (c *call) logout() (any, error) {
 	return struct{}{}, nil
 }
 
-// key is the curator's: it opens one session, within keyTime.
+// key is the curator's: it opens one session, within KeyTime.
 type key struct {
 	mu    sync.Mutex
 	hash  digest
 	until time.Time // zero if there is no key
 }
 
-// NewKey returns a key for the curator. It is good once, for ten minutes; the key before it is good no more.
+// KeyTime is how long a key is good.
+const KeyTime = 10 * time.Minute
+
+// NewKey returns a key for the curator. It is good once, for KeyTime; the key before it is good no more.
 func (s *Server) NewKey() string {
 	s.key.mu.Lock()
 	defer s.key.mu.Unlock()
 	text, hash := secret()
-	s.key.hash, s.key.until = hash, s.sessions.now().Add(keyTime)
+	s.key.hash, s.key.until = hash, s.sessions.now().Add(KeyTime)
 	return text
 }
 

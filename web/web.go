@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,26 +104,43 @@ func (s *Server) Shutdown(ctx context.Context) {
 	s.runs.end()
 }
 
-// crowd holds the number of connections to connections: those that ask nothing make room, the longest first.
+// crowd holds the number of connections to connections. Whoever has most, by networks, makes room: her oldest that asks
+// nothing, or else her oldest.
 type crowd struct {
-	mu    sync.Mutex
-	all   int
-	quiet []net.Conn
+	mu  sync.Mutex
+	all []*guest // the oldest first
+}
+
+type guest struct {
+	net.Conn
+	network string
+	busy    int // 1 while it asks
 }
 
 func (c *crowd) note(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.quiet = slices.DeleteFunc(c.quiet, func(other net.Conn) bool { return other == conn })
-	switch state {
-	case http.StateNew:
-		if c.all++; c.all > connections && len(c.quiet) > 0 {
-			c.quiet[0].Close()
+	i := slices.IndexFunc(c.all, func(g *guest) bool { return g.Conn == conn })
+	switch {
+	case state == http.StateNew:
+		if len(c.all) >= connections {
+			own := make(map[string]int)
+			for _, g := range c.all {
+				own[g.network]++
+			}
+			out := slices.MinFunc(c.all, func(a, b *guest) int {
+				return cmp.Or(own[b.network]-own[a.network], strings.Compare(a.network, b.network), a.busy-b.busy)
+			})
+			c.all = slices.DeleteFunc(c.all, func(g *guest) bool { return g == out })
+			out.Close()
 		}
-		c.quiet = append(c.quiet, conn)
-	case http.StateIdle:
-		c.quiet = append(c.quiet, conn)
-	case http.StateClosed, http.StateHijacked:
-		c.all--
+		c.all = append(c.all, &guest{conn, scram.Network(conn.RemoteAddr().String()), 0})
+	case i < 0: // it had to leave
+	case state == http.StateActive:
+		c.all[i].busy = 1
+	case state == http.StateIdle:
+		c.all[i].busy = 0
+	default:
+		c.all = slices.Delete(c.all, i, i+1)
 	}
 }

@@ -24,9 +24,6 @@ import (
 // defaultWebPort is the port of the console of dpsql serve.
 const defaultWebPort = 8433
 
-// renewal is how long a link of the curator's is good.
-const renewal = 10 * time.Minute
-
 // webOptions are what a command line asks for of a console.
 type webOptions struct {
 	address  string // "" for none
@@ -126,7 +123,7 @@ func (c *shownConsole) links() {
 		case <-c.stop:
 			return
 		case <-c.renew:
-		case <-time.After(renewal):
+		case <-time.After(web.KeyTime):
 		}
 		c.link()
 	}

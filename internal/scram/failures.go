@@ -1,6 +1,8 @@
 package scram
 
 import (
+	"net"
+	"net/netip"
 	"sync"
 	"time"
 )
@@ -127,4 +129,18 @@ func (f *Failures) Succeeded(a Attempt) {
 	defer f.mu.Unlock()
 	delete(f.all, a.counted[0])
 	f.homes[a.name] = a.network
+}
+
+// Network returns what one client may have many addresses of, with ports or without: an address of IPv4, or the first
+// 64 bits of one of IPv6.
+func Network(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		address = host
+	}
+	a, err := netip.ParseAddr(address)
+	if err != nil || a.Unmap().Is4() {
+		return address
+	}
+	prefix, _ := a.WithZone("").Prefix(64) // never fails for IPv6
+	return prefix.String()
 }

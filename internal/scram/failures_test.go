@@ -137,3 +137,12 @@ func TestManyNames(t *testing.T) {
 		t.Errorf("ana's failures were forgotten: she waits %v", a.Wait)
 	}
 }
+
+func TestNetwork(t *testing.T) {
+	for address, want := range map[string]string{"10.1.2.3": "10.1.2.3", "::ffff:10.1.2.3": "::ffff:10.1.2.3", "local": "local", "10.1.2.3:80": "10.1.2.3", "[2001:db8::1]:80": "2001:db8::/64",
+		"2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "2001:db8:1:2::1": "2001:db8:1:2::/64", "fe80::1%eth0": "fe80::/64"} {
+		if got := Network(address); got != want {
+			t.Errorf("network(%s) = %s, want %s", address, got, want)
+		}
+	}
+}
