@@ -439,7 +439,16 @@ func (c *call) budget() (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		out["ledger"] = records(ledger, "seq", "at", "rows of:rows_of", "account", "action", "object", "epsilon", "delta", "rho", "periods")
+		lines := records(ledger, "seq", "at", "rows of:rows_of", "account", "action", "object", "epsilon", "delta", "rho", "periods")
+		for _, line := range lines {
+			line["who"] = nil
+			if action, ok := line["action"].(string); ok && line["rho"] != nil {
+				if _, user, bought := strings.Cut(action, " for "); bought {
+					line["who"] = user
+				}
+			}
+		}
+		out["ledger"] = lines
 		return out, nil
 	}
 	bought, err := s.Purchases(c.ctx())

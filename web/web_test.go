@@ -409,7 +409,7 @@ func TestBuy(t *testing.T) {
 	ana.want(422, `"code":"budget"`)(ana.post("ask", object{"sql": "SELECT COUNT(*) FROM visits WHERE age < 51", "settings": object{"accuracy": 1}, "buy": "1"}))
 	bob := h.page().login(object{"user": "bob", "password": "b0bs-word"})
 	bob.want(200, `"purchases":\[\]`)(bob.get("budget"))
-	h.curator().want(200, `"ledger":\[{.*"action":"direct answer for ana"`)(h.curator().get("budget"))
+	h.curator().want(200, `"ledger":\[{.*"action":"create release"[^}]*"who":null}.*"action":"direct answer for ana"[^}]*"who":"ana"}`)(h.curator().get("budget"))
 }
 
 // TestAgreement: what was agreed holds for all aggregates of a statement together.
