@@ -226,6 +226,25 @@ func (s *Store) Export(ctx context.Context, path string, write func(io.Writer) e
 	}))
 }
 
+// exported begins the action of a ledger line about an export.
+const exported = "exported: "
+
+// NoteExport writes a line of cost 0 that says what was exported of an account's tables, with which digest.
+func (tx *Tx) NoteExport(account int64, object, digest string) error {
+	return tx.append(Entry{Account: account, Kind: KindReleases, Action: exported + digest, Object: object, Over: period.All})
+}
+
+// ExportOf returns the first line about an export with the digest; 0 for none.
+func (tx *Tx) ExportOf(digest string) (int64, error) {
+	entries, err := tx.Ledger()
+	for _, e := range entries {
+		if e.Action == exported+digest {
+			return e.Seq, err
+		}
+	}
+	return 0, err
+}
+
 // newPublicFile makes a new file: fill fills a temporary one, which then gets the name.
 func newPublicFile(path string, fill func(temp string) error) error {
 	target, err := resolve(path)

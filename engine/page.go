@@ -62,8 +62,50 @@ func (s *Session) exportPage(ctx context.Context, d *declare.Statement, st *synt
 	if card.Examples, err = examples(ctx, d, desk, card.Picture, name); err != nil {
 		return sqlerr.Locate(err, o.Find("examples").Position)
 	}
-	err = s.db.store.Export(ctx, s.path(st.Path), func(w io.Writer) error { return publish.Write(w, card, payloads) })
+	err = s.db.store.Export(ctx, s.path(st.Path), func(w io.Writer) error {
+		if err := publish.Write(w, card, payloads); err != nil {
+			return err
+		}
+		return s.noteExport(ctx, v, st, card, payloads) // before the file has its name
+	})
 	return sqlerr.Locate(err, st.PathPosition)
+}
+
+// noteExport writes lines of cost 0 into the ledger, if the file has one and can be written.
+func (s *Session) noteExport(ctx context.Context, v *view.View, st *syntax.Export, card page.Card, payloads [][]byte) error {
+	text, err := page.Sealed(card, payloads)
+	if err != nil {
+		return err
+	}
+	if card, err = page.ReadCard(text, payloads); err != nil || s.db.store.ReadOnly() {
+		return err
+	}
+	names, accounts := make([]string, len(st.Releases)), make(map[int64]bool)
+	for i, r := range st.Releases {
+		names[i] = r.Text
+	}
+	return s.db.store.Write(ctx, func(tx *catalog.Tx) error {
+		for _, t := range card.Tables {
+			account := v.Private(t.Name).Account
+			if _, ok := v.Accounts[account]; !ok || accounts[account] {
+				continue
+			}
+			accounts[account] = true
+			if err := tx.NoteExport(account, strings.Join(names, ", "), card.Digest); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// ExportLine returns the line of the ledger that says that a page of a digest was exported; 0 for none.
+func (s *Session) ExportLine(ctx context.Context, digest string) (int64, error) {
+	n, err := catalog.Get(ctx, s.db.store, func(tx *catalog.Tx) (int64, error) { return tx.ExportOf(digest) })
+	if err != nil {
+		return 0, public(ctx, err)
+	}
+	return n, nil
 }
 
 // text returns an option that is a text, or "" if it is not given.

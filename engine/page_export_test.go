@@ -52,6 +52,10 @@ func TestExportPage(t *testing.T) {
 			t.Errorf("%s is over %v, want %v", card.Releases[i].Name, got, want)
 		}
 	}
+	lines := must(t, s, `SHOW LEDGER`).Rows
+	if last := lines[len(lines)-1]; last[4] != "exported: "+card.Digest || last[5] != "page_table, narrow" || last[6] != nil || last[7] != nil || last[8] != nil {
+		t.Errorf("the ledger ends with %v", last)
+	}
 	verified := func() error { return s.Published(t.Context(), card, payloads) }
 	if err := verified(); err != nil || card.Payloads[2].Name != "public-0" || !strings.Contains(string(file), "Public table towns") {
 		t.Errorf("%v: %+v", err, card.Payloads)

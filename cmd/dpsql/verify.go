@@ -53,8 +53,16 @@ func verify(c *console, words []string) error {
 			return err
 		}
 		defer db.Close()
-		if err := db.NewSession().Published(context.Background(), card, payloads); err != nil {
+		s := db.NewSession()
+		if err := s.Published(context.Background(), card, payloads); err != nil {
 			return err
+		}
+		line, err := s.ExportLine(context.Background(), card.Digest)
+		if err != nil {
+			return err
+		}
+		if line > 0 {
+			c.line(fmt.Sprintf("its export is line %d of the ledger", line))
 		}
 		c.line("the releases are those of " + render.Visible(words[1]))
 	}
