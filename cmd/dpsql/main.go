@@ -144,6 +144,9 @@ func work(o options, s streams, c *console) (err error) {
 		return err
 	}
 	defer scripts.close()
+	if err := missing(o.database); err != nil {
+		return err
+	}
 	db, err := engine.Open(o.database, engine.Options{Role: o.role, ReadOnly: o.readonly})
 	if err != nil {
 		return noDatabase(o.database, err)
@@ -185,15 +188,35 @@ func work(o options, s streams, c *console) (err error) {
 	return stopped(ctx, r.batch(ctx, o, scripts))
 }
 
+// hasRows reports whether a file is one of rows, by its name without .gz, and returns the ending.
+func hasRows(path string) (ending string, ok bool) {
+	ending = filepath.Ext(strings.TrimSuffix(path, ".gz"))
+	return ending, slices.Contains([]string{".csv", ".tsv", ".txt", ".parquet"}, strings.ToLower(ending))
+}
+
+// missing refuses to make a database with the name of a file of rows.
+func missing(path string) error {
+	if _, ok := hasRows(path); !ok {
+		return nil
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return sqlerr.New(sqlerr.IO, "file %s does not exist", path).WithHint("a new database is named so that it is no file of rows: dpsql my.db")
+	case err == nil && info.Size() == 0:
+		return sqlerr.New(sqlerr.IO, "file %s is empty", path).WithHint("there are no rows to import, and a new database is named otherwise: dpsql my.db")
+	}
+	return nil
+}
+
 // noDatabase says of a file of rows that was named in place of a database what to type instead.
 func noDatabase(path string, err error) error {
 	var e *sqlerr.Error
-	name := strings.TrimSuffix(path, ".gz")
-	ending := filepath.Ext(name)
-	if !errors.As(err, &e) || e.Code != sqlerr.Corrupt || !slices.Contains([]string{".csv", ".tsv", ".txt", ".parquet"}, strings.ToLower(ending)) {
+	ending, ok := hasRows(path)
+	if !errors.As(err, &e) || e.Code != sqlerr.Corrupt || !ok {
 		return err
 	}
-	stem := strings.TrimSuffix(name, ending)
+	stem := strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ending)
 	table := strings.Map(func(r rune) rune {
 		if r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return r
