@@ -196,7 +196,12 @@ func (t *Table) Touched(q query.Query) period.Ranges {
 
 // PeriodWord says what the periods of the table are: "month", or "batch" for the values of that
 // column; "" if it has none.
-func (t *Table) PeriodWord() string { return released.PeriodWord(t.Partition, t.Period) }
+func (t *Table) PeriodWord() string {
+	if !t.HasPeriods() {
+		return ""
+	}
+	return released.PeriodWord(t.Partition, t.Period)
+}
 
 // UnreadError says that a SELECT of a rehearsal needs the rows of an Unread table, or the keys of
 // a release that is not built.
