@@ -56,15 +56,9 @@ func (b box) together(m Mean) (out bounds, ok bool) {
 	// the Gaussian of variance s + r²t excludes, but for 1 + |r|.
 	most := func(sum float64) float64 {
 		lo := sum / n
-		hi := lo + (z*math.Sqrt(s+lo*lo*t)+1+math.Abs(lo))/slope
-		for range 40 {
-			if r := lo/2 + hi/2; within(r, r*n-sum) < b.each {
-				lo = r
-			} else {
-				hi = r
-			}
-		}
-		return hi
+		return halved(lo, lo+(z*math.Sqrt(s+lo*lo*t)+1+math.Abs(lo))/slope, func(r float64) float64 {
+			return math.Sqrt2*math.Erfinv(min(within(r, r*n-sum), math.Nextafter(1, 0))) - z // of r nearly linear
+		})
 	}
 	unit := 1.0
 	if m.Unit != nil {
@@ -78,6 +72,38 @@ func (b box) together(m Mean) (out bounds, ok bool) {
 	}
 	x, y := added-factor*most(-float64(sum.Value)), added+factor*most(float64(sum.Value))
 	return interval(min(x, y), max(x, y)), true
+}
+
+// halved returns the upper end of what 40 halvings of an interval leave, on which f grows from below 0 to
+// above it. False position narrows it first (the Illinois algorithm), and decides most of the halvings.
+func halved(lo, hi float64, f func(float64) float64) float64 {
+	low, high, side := lo, hi, 0
+	at, to := f(low), f(high)
+	for range 40 {
+		r := low - at*(high-low)/(to-at)
+		if !(low < r && r < high) || high-low < (hi-lo)/(1<<40) {
+			break
+		}
+		if y := f(r); y < 0 {
+			if low, at = r, y; side < 0 {
+				to /= 2
+			}
+			side = -1
+		} else {
+			if high, to = r, y; side > 0 {
+				at /= 2
+			}
+			side = 1
+		}
+	}
+	for range 40 {
+		if r := lo/2 + hi/2; r <= low || r < high && f(r) < 0 {
+			lo = r
+		} else {
+			hi = r
+		}
+	}
+	return hi
 }
 
 // mostSummed is the largest σ² for which difference adds up the probabilities of a noise.

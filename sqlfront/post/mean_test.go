@@ -64,3 +64,26 @@ func TestMeanCovers(t *testing.T) {
 
 // upTo9 is the error of an answer that is within 9 at each confidence.
 func upTo9(float64) (Interval, bool) { return Within(9), true }
+
+// TestHalved compares with halvings alone, over noises of all sizes.
+func TestHalved(t *testing.T) {
+	rng := rand.New(rand.NewPCG(seeds.Of(t), 0))
+	for range 300 {
+		s, v, z := math.Exp(rng.Float64()*18), math.Exp(rng.Float64()*9), 1+rng.Float64()*5
+		n, sum := math.Ceil(z*math.Sqrt(v)+2+math.Exp(rng.Float64()*10)), math.Round((rng.Float64()-0.5)*math.Exp(rng.Float64()*18))
+		within, lo := difference(s, v), sum/n
+		hi := lo + (z*math.Sqrt(s+lo*lo*v)+1+math.Abs(lo))/(n-z*math.Sqrt(v)-1)
+		f := func(r float64) float64 { return within(r, r*n-sum) - math.Erf(z/math.Sqrt2) }
+		got, low, want := halved(lo, hi, f), lo, hi
+		for range 40 {
+			if r := low/2 + want/2; f(r) < 0 {
+				low = r
+			} else {
+				want = r
+			}
+		}
+		if math.Abs(got-want) > 1e-9*(hi-lo) {
+			t.Errorf("σ² = %v and %v, z = %v, %v of %v: %v, want %v", s, v, z, sum, n, got, want)
+		}
+	}
+}
