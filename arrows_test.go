@@ -117,7 +117,7 @@ var testArrows = map[string][]string{
 	"page/publish":     {"query", "sqlfront/around"},
 	"web":              {"internal/scratch"},
 	"driver":           {"internal/pgtest"},
-	"engine":           {"internal/sealed", "internal/pgtest", "internal/scratch", "mechanisms/marginals", "mechanisms/projection", "noise", "noise/law", "page", "sqlfront/post", "server"}, // a server's clock is what a user has
+	"engine":           {"internal/answerjson", "internal/sealed", "internal/pgtest", "internal/scratch", "mechanisms/marginals", "mechanisms/projection", "noise", "noise/law", "page", "sqlfront/post", "server"}, // a server's clock is what a user has
 	"server":           {"internal/pgtest", "internal/scratch"},
 	"source/postgres":  {"internal/pgtest", "internal/scratch"},
 	"server/pgcatalog": {"internal/pgtest"},

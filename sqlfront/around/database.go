@@ -568,7 +568,7 @@ func (c *connection) run(ctx, limited context.Context, s *Statement, from Source
 	}
 	out, kinds, err := c.rows(ctx, "SELECT * FROM "+result+" ORDER BY rowid", len(names)+l.hidden)
 	if err != nil {
-		return nil, err
+		return nil, s.failure(ctx, limited, err)
 	}
 	if l.hidden > 0 {
 		if out.Intervals, err = l.intervals(limited, out.Rows, from); err != nil {

@@ -56,7 +56,11 @@ func (p *page) read(_ context.Context, statement string, args []any, row func([]
 		}
 		exact := js.ValueOf(map[string]any{"useBigInt": true})
 		for row != nil && err == nil && s.Call("step").Bool() {
-			err = row(cells(s.Call("get", js.Null(), exact)))
+			if values := cells(s.Call("get", js.Null(), exact)); size(values) > maxLength {
+				err = tooBig
+			} else {
+				err = row(values)
+			}
 		}
 	})
 	if failed != nil {
@@ -86,20 +90,34 @@ func cells(row js.Value) []any {
 	return out
 }
 
+// size returns the bytes of the texts of a row.
+func size(row []any) (n int) {
+	for _, v := range row {
+		switch v := v.(type) {
+		case string:
+			n += len(v)
+		case []byte:
+			n += len(v)
+		}
+	}
+	return n
+}
+
+// tooBig is what SQLite says of a value that is longer than its limit, which sql.js does not set.
+const tooBig failure = "string or blob too big"
+
 // failure is what sql.js says of a statement that failed. It throws no code.
 type failure string
 
 // Error implements error.
 func (f failure) Error() string { return string(f) }
 
-// Code returns SQLite's code for its words.
+// Code returns SQLite's code for its words. Where there is no limit a text that is too long ends the memory.
 func (f failure) Code() int {
-	switch string(f) {
-	case "out of memory":
-		return codeNoMemory
+	switch f {
 	case "database or disk is full":
 		return codeFull
-	case "string or blob too big":
+	case tooBig, "out of memory":
 		return codeTooBig
 	case "datatype mismatch":
 		return codeMismatch
