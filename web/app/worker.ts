@@ -22,8 +22,12 @@ async function unpack(base64: string): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
 }
 
+interface Page { engine: string; sqlite: string; card: string; payloads: string[] }
+let opened: Page;
+
 const functions: Record<string, (...args: never[]) => string | Promise<string>> = {
-  async open(page: { engine: string; sqlite: string; card: string; payloads: string[] }) {
+  async open(page: Page) {
+    opened = page;
     const go = new scope.Go(), sqlite = page.sqlite && unpack(page.sqlite).then((wasmBinary) => initSqlJs({ wasmBinary, useOldExtensionFunctions: false }));
     const engine = unpack(page.engine).then((bytes) => WebAssembly.instantiate(decompress(bytes) as Uint8Array<ArrayBuffer>, go.importObject));
     const [{ instance }, library, ...payloads] = await Promise.all([engine, sqlite, ...page.payloads.map(unpack)]);
@@ -41,8 +45,10 @@ onmessage = async (e: MessageEvent<{ id: number; name: string; args: never[] }>)
   try {
     text = await functions[name](...args);
   } catch (fault) {
-    const code = name === "open" ? "damaged" : "internal"; // what cannot be unpacked is not what was written
-    text = JSON.stringify({ error: { code, message: String(fault) } });
+    const open = name === "open"; // what cannot be unpacked is not what was written
+    text = JSON.stringify({ error: open ? { code: "damaged", message: String(fault) } :
+      { code: "unsupported", message: `this statement needs more than the browser has: ${fault}`, hint: "the settings are those of a new page" } });
+    if (!open) await (functions.open as (page: Page) => Promise<string>)(opened); // such a fault ends the engine
   }
   postMessage({ id, text });
 };

@@ -79,6 +79,12 @@ func TestExported(t *testing.T) {
 		p.until(`["answered", "refused"].includes(document.documentElement.dataset.state) && document.querySelector("#answer").dataset.sql === ` + encode(t, sql))
 		p.is(`document.querySelector("#answer").textContent.trim()`, answers[i])
 	}
+	// A statement for which the stack does not suffice ends the engine. Another one answers the next.
+	p.js(`document.querySelector("#sql").value = "SELECT COUNT(*)" + "+1".repeat(20000) + " FROM visits", document.querySelector("#run").click()`)
+	p.wait("refused")
+	p.is(`JSON.parse(document.querySelector("#answer").textContent).error.hint`, "the settings are those of a new page")
+	p.js(`location.hash = "#sql=` + url.QueryEscape(byDiagnosis) + `"`)
+	p.answers(byDiagnosis)
 	p.js(`window.warm = async () => { const from = performance.now(); document.querySelector("#sql").value = "SELECT COUNT(*) FROM visits WHERE days = " + (window.n = (window.n ?? 0) + 1); document.querySelector("#run").click();
 		while (document.documentElement.dataset.state === "answering") await new Promise(done => setTimeout(done, 0)); return performance.now() - from; }, ""`)
 	t.Logf("a warm count takes %s ms to the screen", p.js(`[await warm(), await warm(), await warm()].map(x => x.toFixed(1)).join(", ")`))
