@@ -99,7 +99,12 @@ func TestPolicy(t *testing.T) {
 	file := written(t, page.Card{Title: "t", Picture: page.Picture{Tables: []page.Table{}}})
 	script := regexp.MustCompile(`(?s)<script>(.*)</script>\s*</body>`).FindStringSubmatch(file)
 	style := regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindStringSubmatch(file)
-	if script == nil || style == nil || !strings.Contains(file, `content="`+policy([]byte(script[1]), []byte(style[1]))+`"`) {
+	inner, err := element([]byte(file), packed, "dpsql-app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	app, err := unpack(inner)
+	if err != nil || script == nil || style == nil || !strings.Contains(file, `content="`+policy([]byte(style[1]), []byte(script[1]), app)+`"`) {
 		t.Error("the policy is of another script or style")
 	}
 	for _, tag := range regexp.MustCompile(`(?i)\s(src|href|style|on[a-z]+)=`).FindAllString(file[:strings.Index(file, "<style>")]+file[strings.Index(file, "</style>"):strings.Index(file, `<script type`)], -1) {
