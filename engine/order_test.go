@@ -19,7 +19,7 @@ func TestOrderOfColumns(t *testing.T) {
 		SELECT i * 7919 % 90000 / 100.0 AS fee, i % 5000 AS part, i % 120 AS ward, date('2020-01-01', i || ' days') AS day FROM i`)
 	columns := []string{"fee NUMERIC(10, 2) BETWEEN 0 AND 900", "part INTEGER BETWEEN 0 AND 4999", "ward INTEGER BETWEEN 0 AND 119",
 		"day DATE BETWEEN '2020-01-01' AND '2023-12-31'"}
-	for i, order := range [][]int{{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 0, 3, 2}, {2, 0, 1, 3}} {
+	for i, order := range [][]int{{0, 1, 2, 3}, {1, 3, 0, 2}} {
 		table, list := fmt.Sprintf("t%d", i), make([]string, len(order))
 		for at, c := range order {
 			list[at] = columns[c]
