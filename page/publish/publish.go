@@ -73,7 +73,7 @@ const bytes = Uint8Array.from(atob(document.getElementById("dpsql-app").textCont
 const script = document.createElement("script");
 script.textContent = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
 document.body.append(script);
-})();`
+})().catch(() => { document.documentElement.dataset.state = "damaged"; });`
 
 // policy returns the Content-Security-Policy of a page. It lets nothing be asked of the network.
 func policy(style []byte, scripts ...[]byte) string {

@@ -102,7 +102,7 @@ func changed(t *testing.T, b context.Context, file string) {
 		_, packed, _ := strings.Cut(whole, `id="dpsql-`+name+`">`)
 		return [2]string{packed[:4096], packed[:400]}
 	}
-	for name, change := range map[string][2]string{"engine": engine("engine"), "sqlite": engine("sqlite"), "card": {`"max_rows":4`, `"max_rows":5`}, "release": {`id="dpsql-release-0">H4sIA`, `id="dpsql-release-0">H4sIB`}, "digest": {`"digest":"`, `"digest":"0`}} {
+	for name, change := range map[string][2]string{"engine": engine("engine"), "sqlite": engine("sqlite"), "app": engine("app"), "card": {`"max_rows":4`, `"max_rows":5`}, "release": {`id="dpsql-release-0">H4sIA`, `id="dpsql-release-0">H4sIB`}, "digest": {`"digest":"`, `"digest":"0`}} {
 		other := strings.Replace(whole, change[0], change[1], 1)
 		if other == whole {
 			t.Errorf("%s: nothing was changed", name)
@@ -113,7 +113,7 @@ func changed(t *testing.T, b context.Context, file string) {
 		}
 		p := open(t, b, 640, "light", "file://"+at)
 		p.wait("damaged")
-		p.is(`document.querySelector("#run").disabled`, "true")
+		p.is(`document.querySelector("#run:enabled") === null`, "true")
 	}
 }
 
