@@ -132,7 +132,7 @@ export class Client {
       if (signal?.aborted) return { error: { code: "cancelled", message: "stopped" } };
       return { error: { code: "closed", message: "the server cannot be reached", hint: `is it running? (${fault})` } };
     }
-    await this.login();
+    if (headers["X-Dpsql-Token"] === (sessionStorage.getItem("token") ?? "")) await this.login(); // else another request has, since
     return this.send(route, body, signal);
   }
 }
