@@ -25,6 +25,7 @@ type screen struct {
 	cmd    *exec.Cmd
 	mu     sync.Mutex
 	seen   bytes.Buffer
+	quiet  bool // nothing has appeared since something was typed
 }
 
 // openTerminal starts dpsql without colours on a terminal of 100 characters a line.
@@ -77,6 +78,7 @@ func (tm *screen) watch() {
 		n, err := tm.master.Read(buffer)
 		tm.mu.Lock()
 		tm.seen.Write(buffer[:n])
+		tm.quiet = tm.quiet && n == 0
 		tm.mu.Unlock()
 		if err != nil {
 			return
@@ -106,24 +108,32 @@ func (tm *screen) expect(want string) {
 	tm.t.Fatalf("no %q on the terminal:\n%s", want, tm.text())
 }
 
-// settle waits until nothing more appears, and forgets all of it, because the
-// editor redraws a line for every key.
+// settle waits until something has appeared behind what was typed, and then nothing more. It forgets all of it, because
+// the editor redraws a line for every key.
 func (tm *screen) settle() {
-	for last := -1; ; time.Sleep(300 * time.Millisecond) {
+	tm.t.Helper()
+	last := -1
+	for range 100 {
 		tm.mu.Lock()
-		if n := tm.seen.Len(); n == last {
+		n := tm.seen.Len()
+		settled := n == last && !tm.quiet
+		if last = n; settled {
 			tm.seen.Reset()
-			tm.mu.Unlock()
-			return
-		} else {
-			last = n
 		}
 		tm.mu.Unlock()
+		if settled {
+			return
+		}
+		time.Sleep(300 * time.Millisecond)
 	}
+	tm.t.Fatal("nothing appears, or there is no end of it")
 }
 
 func (tm *screen) typeIn(text string) {
 	tm.t.Helper()
+	tm.mu.Lock()
+	tm.quiet = true
+	tm.mu.Unlock()
 	if _, err := io.WriteString(tm.master, text); err != nil {
 		tm.t.Fatal(err)
 	}
