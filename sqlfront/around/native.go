@@ -15,6 +15,7 @@ import (
 
 	"dpsql/internal/calendar"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // fileLimit is the size in bytes of the largest file of the VFS memdb: a sort, or a database of
@@ -55,6 +56,9 @@ var register = sync.OnceValue(func() error {
 	sql.Register(driver, d)
 	return d.RegisterCollationUtf8("moment", func(x, y string) int { return strings.Compare(calendar.Canonical(x), calendar.Canonical(y)) })
 })
+
+// asMoments returns nil: the collation compares.
+func (w *walker) asMoments(syntax.Node) syntax.Node { return nil }
 
 // native is a connection to the program's own SQLite.
 type native struct {

@@ -5,17 +5,86 @@ package around
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall/js"
 
+	"dpsql/internal/calendar"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
+	"dpsql/sqlfront/types"
 )
 
 // page is a connection to sql.js, SQLite in the browser. It has no authorizer, no limits and no collations of ours: a
 // statement can hurt only the tab of who asks it, and what may be named is checked before it gets here.
-// Without the collation moment a date equals midnight of its day only where both are written alike.
+// In the place of the collation moment, a function of that name is around what is compared, see asMoments.
 type page struct{ db js.Value }
+
+// canonical is the function moment.
+var canonical = sync.OnceValue(func() js.Value {
+	f := js.FuncOf(func(_ js.Value, args []js.Value) any {
+		if args[0].Type() == js.TypeString {
+			return calendar.Canonical(args[0].String())
+		}
+		return args[0]
+	}).Value
+	js.Global().Get("Object").Call("defineProperty", f, "length", map[string]any{"value": 1}) // of its arguments
+	return f
+})
+
+// asMoments returns what stands for a comparison of which an operand is a time, or nil. What is grouped, joined by USING,
+// or looked up in a query, is compared as it is written.
+func (w *walker) asMoments(n syntax.Node) syntax.Node {
+	moment := func(e *syntax.Expr) {
+		*e = syntax.Placed(&syntax.Call{Path: []syntax.Ident{{Text: "moment"}}, Words: []string{""}, Args: []syntax.Expr{syntax.Copy(*e, w.asTyped)}}, *e)
+	}
+	var out syntax.Node
+	var operands []*syntax.Expr
+	switch n := n.(type) {
+	case *syntax.Binary:
+		if c := *n; c.Quantifier == "" && (c.Op[0] == '<' || c.Op[0] == '>' || c.Op[0] == '=' || strings.HasPrefix(c.Op, "IS")) {
+			out, operands = &c, []*syntax.Expr{&c.X, &c.Y}
+		}
+	case *syntax.Between:
+		c := *n
+		out, operands = &c, []*syntax.Expr{&c.X, &c.Low, &c.High}
+	case *syntax.In:
+		if set, ok := n.Set.(*syntax.Tuple); ok {
+			c, items := *n, *set
+			items.Items, c.Set = slices.Clone(set.Items), &items
+			out, operands = &c, []*syntax.Expr{&c.X}
+			for i := range items.Items {
+				operands = append(operands, &items.Items[i])
+			}
+		}
+	case *syntax.Case:
+		if n.Of != nil {
+			c := *n
+			c.Whens = slices.Clone(n.Whens)
+			out, operands = &c, []*syntax.Expr{&c.Of}
+			for i := range c.Whens {
+				operands = append(operands, &c.Whens[i].If)
+			}
+		}
+	}
+	if !slices.ContainsFunc(operands, func(e *syntax.Expr) bool { return types.IsTime(w.whole[*e]) }) {
+		return nil
+	}
+	for _, e := range operands {
+		moment(e)
+	}
+	if c, ok := out.(*syntax.Case); ok {
+		for i := range c.Whens {
+			c.Whens[i].Then = syntax.Copy(c.Whens[i].Then, w.asTyped)
+		}
+		if c.Else != nil {
+			c.Else = syntax.Copy(c.Else, w.asTyped)
+		}
+	}
+	return out
+}
 
 // connect returns a connection to globalThis.dpsqlSQL, which initSqlJs gave.
 func connect(context.Context, func(do action, name, of, database string) bool) (sqlite, error) {
@@ -25,7 +94,10 @@ func connect(context.Context, func(do action, name, of, database string) bool) (
 			WithHint("one SELECT of counts, with conditions and groups of one table, needs none")
 	}
 	p := &page{}
-	err := thrown(func() { p.db = sql.Get("Database").New() })
+	err := thrown(func() {
+		p.db = sql.Get("Database").New()
+		p.db.Call("create_function", "moment", canonical())
+	})
 	return p, err
 }
 

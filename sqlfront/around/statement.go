@@ -131,8 +131,8 @@ func (s *Statement) withTypes(cores []*Table, tables map[string][]column) *State
 		w.tables[query.FoldName(core.Name)] = core.columns()
 	}
 	w.selected(s.query)
-	all := maps.Clone(w.pass.Types)
-	maps.DeleteFunc(w.pass.Types, func(e syntax.Expr, t types.Type) bool { return !retyped(e, t) && !ofClock(e, all) })
+	w.whole = maps.Clone(w.pass.Types)
+	maps.DeleteFunc(w.pass.Types, func(e syntax.Expr, t types.Type) bool { return !retyped(e, t) && !ofClock(e, w.whole) })
 	if len(w.pass.Types) == 0 {
 		return s
 	}
@@ -175,6 +175,9 @@ func ofClock(e syntax.Expr, all map[syntax.Expr]types.Type) bool {
 
 // asTyped returns what stands for a node that has a type of its own, or nil.
 func (w *walker) asTyped(n syntax.Node) syntax.Node {
+	if c := w.asMoments(n); c != nil {
+		return c
+	}
 	e, ok := n.(syntax.Expr)
 	t, found := w.pass.Types[e]
 	if !ok || !found {

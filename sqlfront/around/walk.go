@@ -54,7 +54,8 @@ type walker struct {
 	size      int                 // of SELECTs and tables that SQLite compiles: those of an entry of WITH count wherever it is named
 	err       error
 
-	pass types.Pass
+	pass  types.Pass
+	whole map[syntax.Expr]types.Type // all types, where pass.Types are those that SQLite needs to be told
 }
 
 // collect has the walker collect the types of n parameters, and those of expressions if each is set.
