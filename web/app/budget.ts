@@ -52,7 +52,7 @@ export function budgetPage(c: Console): Page {
     const when = (at: string) => at.slice(0, 16).replace("T", " ");
     element.replaceChildren(make("h2", {}, "What is left"), ...b.accounts.flatMap((a, i) => [account(a), ...strips[i]]),
       ...(b.accounts.length ? [] : [make("p", {}, "No table is granted to you: ask the curator for GRANT SELECT")]),
-      ...(b.ledger ? listed("Ledger", ["when", "rows of", "what", "charge", "what came of it"], b.ledger.map((e) => [when(e.at), e.rows_of, e.action, charge(e), e.object]))
+      ...(b.ledger ? listed("Ledger", ["when", "who", "rows of", "what", "charge", "what came of it"], b.ledger.map((e) => [when(e.at), e.who ?? "", e.rows_of, e.action, charge(e), e.object]))
         : listed("What you bought", ["when", "table", "what", "charge"], (b.purchases ?? []).map((p) => [when(p.at), p.table, p.action, p.rho ? `ρ ${short(p.rho)}` : ""]))));
     c.left(b);
   };

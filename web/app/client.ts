@@ -76,7 +76,7 @@ export interface Account {
 export interface Budget {
   accounts: Account[];
   purchases?: { at: string; table: string; action: string; rho: string | null }[];
-  ledger?: { at: string; rows_of: string; action: string; object: string; epsilon: string | null; delta: string | null; rho: string | null }[];
+  ledger?: { at: string; rows_of: string; who: string | null; action: string; object: string; epsilon: string | null; delta: string | null; rho: string | null }[];
 }
 
 // Step is a line of what a statement of the curator tells while it runs.
