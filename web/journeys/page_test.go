@@ -383,7 +383,7 @@ func TestAsks(t *testing.T) {
 	p.do(chromedp.KeyEvent("a", control), chromedp.KeyEvent("\b"), chromedp.KeyEvent("SELECT wa"))
 	p.until(`document.querySelector("#editor").shadowRoot.querySelectorAll(".cm-tooltip-autocomplete li").length === 2`)
 	p.until(editor + `.getAttribute("aria-activedescendant")`)
-	p.do(chromedp.Sleep(100*time.Millisecond), chromedp.KeyEvent("\t")) // CodeMirror takes no key in the first 75 ms of a list
+	p.do(chromedp.Sleep(time.Second), chromedp.KeyEvent("\t")) // CodeMirror takes no key in the first 75 ms of a list, nor of one that is made anew
 	p.until(`document.querySelector("#sql").value === "SELECT ward"`)
 	p.do(chromedp.KeyEvent("\t"))
 	p.is(`document.activeElement.id`, "run")
