@@ -44,7 +44,7 @@ func (w *walker) asMoments(n syntax.Node) syntax.Node {
 	var operands []*syntax.Expr
 	switch n := n.(type) {
 	case *syntax.Binary:
-		if c := *n; c.Quantifier == "" && (c.Op[0] == '<' || c.Op[0] == '>' || c.Op[0] == '=' || strings.HasPrefix(c.Op, "IS")) {
+		if c := *n; c.Quantifier == "" && (strings.Contains("<=>!", c.Op[:1]) || strings.HasPrefix(c.Op, "IS")) {
 			out, operands = &c, []*syntax.Expr{&c.X, &c.Y}
 		}
 	case *syntax.Between:
