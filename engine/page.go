@@ -63,35 +63,32 @@ func (s *Session) exportPage(ctx context.Context, d *declare.Statement, st *synt
 		return sqlerr.Locate(err, o.Find("examples").Position)
 	}
 	err = s.db.store.Export(ctx, s.path(st.Path), func(w io.Writer) error {
-		if err := publish.Write(w, card, payloads); err != nil {
+		digest, err := publish.Write(w, card, payloads)
+		if err != nil {
 			return err
 		}
-		return s.noteExport(ctx, v, st, card, payloads) // before the file has its name
+		return s.noteExport(ctx, v, st, card.Tables, digest) // before the file has its name
 	})
 	return sqlerr.Locate(err, st.PathPosition)
 }
 
 // noteExport writes lines of cost 0 into the ledger, if the file has one and can be written.
-func (s *Session) noteExport(ctx context.Context, v *view.View, st *syntax.Export, card page.Card, payloads [][]byte) error {
-	text, err := page.Sealed(card, payloads)
-	if err != nil {
-		return err
-	}
-	if card, err = page.ReadCard(text, payloads); err != nil || s.db.store.ReadOnly() {
-		return err
+func (s *Session) noteExport(ctx context.Context, v *view.View, st *syntax.Export, tables []page.Table, digest string) error {
+	if s.db.store.ReadOnly() {
+		return nil
 	}
 	names, accounts := make([]string, len(st.Releases)), make(map[int64]bool)
 	for i, r := range st.Releases {
 		names[i] = r.Text
 	}
 	return s.db.store.Write(ctx, func(tx *catalog.Tx) error {
-		for _, t := range card.Tables {
+		for _, t := range tables {
 			account := v.Private(t.Name).Account
 			if _, ok := v.Accounts[account]; !ok || accounts[account] {
 				continue
 			}
 			accounts[account] = true
-			if err := tx.NoteExport(account, strings.Join(names, ", "), card.Digest); err != nil {
+			if err := tx.NoteExport(account, strings.Join(names, ", "), digest); err != nil {
 				return err
 			}
 		}

@@ -19,7 +19,7 @@ func TestCard(t *testing.T) {
 			Releases: []page.Release{{Name: "by_ward", Table: "visits", Using: "projection", Method: "projection, identity, dlap(2) noise", Epsilon: "0.5", Delta: "1e-9",
 				Created: "2026-01-02T03:04:05Z", Rows: "of 2025-12, as of 2026-01-02 03:04"}}}}
 	var b strings.Builder
-	if err := Write(&b, c, [][]byte{nil, nil}); err != nil {
+	if _, err := Write(&b, c, [][]byte{nil, nil}); err != nil {
 		t.Fatal(err)
 	}
 	file := b.String()

@@ -22,22 +22,22 @@ import (
 //go:embed engine
 var built embed.FS
 
-// Write writes a page of payloads. The card's format, digest and payloads are filled in.
-func Write(w io.Writer, c page.Card, payloads [][]byte) error {
+// Write writes a page of payloads, and returns its digest. The card's format, digest and payloads are filled in.
+func Write(w io.Writer, c page.Card, payloads [][]byte) (digest string, err error) {
 	text, err := page.Sealed(c, payloads)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if c, err = page.ReadCard(text, payloads); err != nil {
-		return err
+		return "", err
 	}
 	engine, err := parts(built, "engine/wasm.zst", "engine/wasm_exec.js", "engine/LICENCES.txt")
 	if err != nil {
-		return err
+		return "", err
 	}
 	web, err := parts(dist.Files, "page.js", "page.css", "worker.js", "sqlite.wasm", "LICENCES.txt")
 	if err != nil {
-		return err
+		return "", err
 	}
 	script, style := web[0], web[1]
 	p := &printer{w: w}
@@ -61,7 +61,7 @@ func Write(w io.Writer, c page.Card, payloads [][]byte) error {
 	p.element("text/plain", "dpsql-worker", func() { p.text(string(engine[1]) + "\n" + string(web[2])) })
 	p.element(packed, "dpsql-app", func() { p.pack(script) })
 	p.text("<script>" + loader + "</script>\n</body></html>\n")
-	return p.err
+	return c.Digest, p.err
 }
 
 // packed is the type of base64 of gzip. The engine in it is compressed by zstd.

@@ -61,7 +61,7 @@ func TestMarkup(t *testing.T) {
 func written(t *testing.T, c page.Card) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, c, nil); err != nil {
+	if _, err := Write(&b, c, nil); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -37,7 +37,7 @@ func Verify(file []byte) (c page.Card, payloads [][]byte, own bool, err error) {
 	}
 	desk.Close()
 	var again bytes.Buffer
-	err = Write(&again, c, payloads)
+	_, err = Write(&again, c, payloads)
 	return c, payloads, bytes.Equal(again.Bytes(), file), err
 }
 
