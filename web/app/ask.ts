@@ -1,9 +1,7 @@
 // Ask: a statement, what each way to answer it would give and cost, and the answer.
 import type { Answer } from "./answer";
 import type { Completion } from "./api";
-import { short } from "./budget";
-import { listed, refused, type Candidate, type Column, type Failure, type Plan, type Price, type Schema, type Table } from "./client";
-import type { Console, Page } from "./console";
+import { listed, refused, short, type Candidate, type Column, type Console, type Failure, type Page, type Plan, type Price, type Schema, type Table } from "./client";
 import { button, make, question, quoted, root, state } from "./dom";
 import { editor } from "./editor";
 import { present } from "./result";

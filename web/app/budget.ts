@@ -1,12 +1,8 @@
 // Budget: what is left, what was spent, and what came of it.
-import type { Account, Budget } from "./client";
-import type { Console, Page } from "./console";
-import { refused } from "./client";
+import { refused, short, type Account, type Budget, type Console, type Page } from "./client";
 import { make } from "./dom";
 import type { Answer, Value } from "./answer";
 import { table } from "./table";
-
-export const short = (amount: string | null): string => (amount === null || amount === "" || Number.isNaN(+amount) ? amount ?? "" : String(+(+amount).toPrecision(3)));
 
 // words says what is left of an account.
 export function words(a: Account): string {

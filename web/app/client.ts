@@ -91,6 +91,9 @@ export type Failure = Refusal & { price?: Price };
 
 export const refused = (x: unknown): x is Failure => typeof x === "object" && x !== null && "error" in x;
 
+// short returns an amount with three digits.
+export const short = (amount: string | null): string => (amount === null || amount === "" || Number.isNaN(+amount) ? amount ?? "" : String(+(+amount).toPrecision(3)));
+
 export class Client {
   // login makes a session; it ends when there is one.
   constructor(private login: () => Promise<void>) {}
@@ -135,4 +138,18 @@ export class Client {
     if (headers["X-Dpsql-Token"] === (sessionStorage.getItem("token") ?? "")) await this.login(); // else another request has, since
     return this.send(route, body, signal);
   }
+}
+
+// Page is one of the pages, made once: what is written in it stays while others are shown.
+export interface Page {
+  element: HTMLElement;
+  show(): unknown; // is called each time
+}
+
+// Console is what the pages share.
+export interface Console {
+  client: Client;
+  session: Session;
+  left(b?: Budget): unknown; // says what is left; asks for it if it is not there
+  go(path: string): void;
 }

@@ -2,24 +2,10 @@
 // textarea#sql, button#run, script#answer, #result table.
 import { askPage } from "./ask";
 import { budgetPage, words } from "./budget";
-import { Client, refused, type Budget, type Session } from "./client";
+import { Client, refused, type Budget, type Console, type Page, type Session } from "./client";
 import { curatePage } from "./curate";
 import { button, make, open, root, state, type State } from "./dom";
 import { publishPage } from "./publish";
-
-// Page is one of the pages, made once: what is written in it stays while others are shown.
-export interface Page {
-  element: HTMLElement;
-  show(): unknown; // is called each time
-}
-
-// Console is what the pages share.
-export interface Console {
-  client: Client;
-  session: Session;
-  left(b?: Budget): unknown; // says what is left; asks for it if it is not there
-  go(path: string): void;
-}
 
 const curators = ["/curate", "/publish"];
 const makers: Record<string, [string, (c: Console) => Page]> = { "/ask": ["Ask", askPage], "/budget": ["Budget", budgetPage], "/curate": ["Curate", curatePage], "/publish": ["Publish", publishPage] };

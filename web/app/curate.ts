@@ -1,9 +1,7 @@
 // Curate: from a file to a release. What is made is SQL, which stands beside its fields: a field is a
 // clause of it, and what is typed into the SQL is read back into the fields.
 import type { Answer } from "./answer";
-import { short } from "./budget";
-import { listed, refused, type Failure, type Schema, type Step } from "./client";
-import type { Console, Page } from "./console";
+import { listed, refused, short, type Console, type Failure, type Page, type Schema, type Step } from "./client";
 import { button, make, question, quoted, root, state } from "./dom";
 
 const name = String.raw`"(?:[^"]|"")*"|[\p{L}_][\p{L}\p{N}_]*`;

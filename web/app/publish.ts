@@ -1,7 +1,5 @@
 // Publish: releases as one page, with the card that its readers see.
-import { short } from "./budget";
-import { refused, type Release, type Schema, type Table } from "./client";
-import type { Console, Page } from "./console";
+import { refused, short, type Console, type Page, type Release, type Schema, type Table } from "./client";
 import { button, make, quoted } from "./dom";
 import { download } from "./save";
 
