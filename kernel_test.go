@@ -104,7 +104,7 @@ var walls = []wall{
 	{"sets the noise of a desk", "Random", regexp.MustCompile(`\bpay\.Desk\{[^}]*Random|[dD]esk\.Random\b`), nil},
 	{"names a reader of rows, or a permit", "source.", regexp.MustCompile(`\bsource\.(Reader|SQLite|Permit|Admit|Table\{[^}]*Admits)\b`), nil},
 	{"names the rows of a statement's own transaction", ".SQL()", regexp.MustCompile(`\.SQL\(\)`), map[string]string{
-		"engine/db.go":                       "IMPORT, DRAFT and CHECK, a curator's own statements on raw tables",
+		"engine/import.go":                   "IMPORT, DRAFT and CHECK, a curator's own statements on raw tables",
 		"engine/rehearsal.go":                "makes empty tables in a copy without rows",
 		"engine/internal/declare/declare.go": "makes and drops public tables and views, and looks at schemas",
 		"engine/internal/schemas/schemas.go": "looks at schemas, and copies public tables (source.Copy)"}},
@@ -112,7 +112,7 @@ var walls = []wall{
 		"engine/internal/declare/declare.go": "lists the values of a public column, for a domain",
 		"engine/internal/schemas/schemas.go": "copies public tables for SQLite in memory"}},
 	{"counts what a declaration loses", "source.", regexp.MustCompile(`\bsource\.Outside\(`), map[string]string{
-		"engine/db.go": "CHECK, a curator's own look at raw rows"}},
+		"engine/import.go": "CHECK, a curator's own look at raw rows"}},
 	{"reaches around types", "", regexp.MustCompile(`"unsafe"|//go:linkname|"plugin"`), map[string]string{
 		"sqlfront/around/native.go": "sets a limit of SQLite's"}},
 }
