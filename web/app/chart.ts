@@ -45,11 +45,11 @@ export function chart(a: Answer, o: Options): Chart | null {
   let points = a.rows.flatMap((cells, i) => (typeof cells[drawn] === "number" ? [pointOf(a, i, drawn, labels)] : []));
   if (points.length < 2 || labels.length === 0) return null;
   const panels = distinct(points.map((p) => p.panel)), keys = distinct(points.map((p) => p.key));
-  const places = labels.length > 2 ? null : order(keys);
-  const line = places !== null && keys.length > most.keys && points.length === distinct(points.map((p) => p.panel + gap + p.key)).length;
+  const inner = keys.filter((key) => !apart.includes(key)), places = labels.length > 2 ? null : order(inner);
+  const line = places !== null && inner.length > most.keys && points.length === distinct(points.map((p) => p.panel + gap + p.key)).length;
   const notes: string[] = [];
   if (line) {
-    points.forEach((p) => (p.at = places.get(p.key)!));
+    points.forEach((p) => (p.at = places.get(p.key) ?? NaN));
     points = keep(points, panels, most.panels, "panel", notes);
   } else {
     points = cut(points, panels, keys, notes);
@@ -57,15 +57,14 @@ export function chart(a: Answer, o: Options): Chart | null {
   }
   const scene = sceneOf(points, a, o);
   notes.push(...legend(points, a, o, line, scene.noise));
-  const svg = line ? lines(points, scene, keys, places!) : bars(points, scene, o.ordered === true, steps(places));
+  const svg = line ? lines(points, scene, inner, places!) : bars(points, scene, o.ordered === true, steps(inner.length === keys.length ? places : null));
   const names = labels.map((j) => a.columns[j]).join(" and ");
   const noisy = points.filter((p) => p.noise).length;
   const summary = `${a.columns[drawn]} by ${names}: ${count(points.length, "number")} from ${plain(Math.min(...points.map((p) => p.value)))} to ${plain(Math.max(...points.map((p) => p.value)))}` +
     (a.confidence && points.some((p) => p.known) ? `, with margins at ${percent(a.confidence)}` : ", no margins") + (noisy ? `; ${noisy} of ${points.length} mostly noise` : "");
   for (const style of svg.querySelectorAll("style")) style.remove(); // its rules are in the page's sheet
   for (const part of svg.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label"); // it is one image
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", summary);
+  for (const [name, value] of [["role", "img"], ["aria-label", summary]]) svg.setAttribute(name, value);
   return { svg, summary, notes };
 }
 
@@ -84,8 +83,7 @@ const name = (v: Value): string => (v === null ? "(no value)" : v === "OTHER" ? 
 const fraction = (a: Answer, j: number) => a.rows.some((cells) => typeof cells[j] === "number" && !Number.isInteger(cells[j]));
 const distinct = <T>(all: T[]): T[] => [...new Set(all)];
 
-// order returns the places of keys that are numbers, months or days; null for others. What stands
-// apart is no place: a line has no end for it.
+// order returns the places of keys that are numbers, months or days; null for others.
 function order(keys: string[]): Map<string, number> | null {
   const place = (key: string): number => {
     const month = /^(\d{4})-(\d\d)$/.exec(key);
@@ -149,8 +147,7 @@ function sceneOf(points: Point[], a: Answer, o: Options): Scene {
 }
 
 function legend(points: Point[], a: Answer, o: Options, line: boolean, noise: boolean): string[] {
-  const n = points.filter((p) => p.noise).length, out: string[] = [];
-  const at = percent(a.confidence ?? 0);
+  const n = points.filter((p) => p.noise).length, out: string[] = [], at = percent(a.confidence ?? 0);
   if (points.some((p) => p.known)) out.push(o.together ? `the true numbers of all ${o.together} points are within, at ${at}` : line ? `band: each point by itself, at ${at}` : `whisker: the true number is within, at ${at}`);
   if (a.simulated) out.push("simulated");
   if (points.some((p) => !p.known)) out.push("hatched, dashed: no margin");
@@ -180,10 +177,7 @@ function bars(points: Point[], s: Scene, ordered: boolean, touch: boolean): SVGS
     Plot.dot(known.filter((p) => p.open & side), { ...place, x: (p: Point) => end(p, side), symbol: "triangle", rotate: side === 1 ? -90 : 90, r: 4, fill: "var(--whisker)" });
   return Plot.plot({
     ...s.options,
-    marginLeft: left,
-    marginRight: right,
-    marginTop: 8,
-    marginBottom: 26,
+    marginLeft: left, marginRight: right, marginTop: 8, marginBottom: 26,
     height: s.panels.length * keys.length * row + 40,
     x: { domain: [low, high], label: null, ticks: Math.max(2, Math.floor((width - left - right) / 80)), tickFormat: plain, insetLeft: 6, insetRight: 6 },
     y: { domain: keys, label: null, tickSize: 0, padding: touch ? 0 : 0.28, tickFormat: (k: string) => shorten(k, Math.min(most.label, letters)) },
@@ -194,8 +188,7 @@ function bars(points: Point[], s: Scene, ordered: boolean, touch: boolean): SVGS
       Plot.barX(points, tagged(points, { ...place, x1: 0, x2: "value", fill: (p: Point) => (p.known ? "var(--bar)" : "url(#hatch)"), fillOpacity: solid, stroke: (p: Point) => (p.known ? "none" : "var(--bar-edge)"), strokeDasharray: "4 3", insetTop: touch ? 0.5 : 0 })),
       Plot.ruleX([0], { stroke: "var(--axis)" }),
       Plot.ruleY(known, tagged(known, { ...place, x1: (p: Point) => end(p, 1), x2: (p: Point) => end(p, 2), ...whisker })),
-      tick(1), tick(2), arrow(1), arrow(2),
-      Plot.dot(known.filter(outside), { ...place, x: "value", r: 4, fill: "var(--whisker)" }),
+      tick(1), tick(2), arrow(1), arrow(2), Plot.dot(known.filter(outside), { ...place, x: "value", r: 4, fill: "var(--whisker)" }),
       Plot.text(points, { ...place, text: "text", frameAnchor: "right", textAnchor: "start", dx: 6, fill: (p: Point) => (p.noise || !p.known ? "var(--mute)" : "var(--text)") }),
       many ? title(s, left, { y: () => head }) : null,
     ],
@@ -205,8 +198,10 @@ function bars(points: Point[], s: Scene, ordered: boolean, touch: boolean): SVGS
 const outside = (p: Point) => p.known && ((p.low !== null && p.value < p.low) || (p.high !== null && p.value > p.high));
 const shorten = (text: string, n: number) => (text === gap || text === head ? "" : text.length > n ? text.slice(0, Math.max(1, n - 1)) + "…" : text);
 
-// lines draws numbers over ordered keys, with a band of their intervals. Where keys lack, both have a gap.
-function lines(points: Point[], s: Scene, keys: string[], places: Map<string, number>): SVGSVGElement {
+// lines draws numbers over ordered keys, with a band of their intervals. Where keys lack, both have a gap. What stands apart
+// is a point with its whisker behind the end.
+function lines(all: Point[], s: Scene, keys: string[], places: Map<string, number>): SVGSVGElement {
+  const points = all.filter((p) => !apart.includes(p.key)), beside = apart.filter((key) => all.some((p) => p.key === key));
   const step = least([...places.values()]), [low, high] = s.domain, many = s.panels.length > 1;
   const month = /^\d{4}-\d\d$/.test(keys[0]), day = !month && /^\d{4}-/.test(keys[0]);
   const date = (x: number) => new Date(month ? Date.UTC(Math.floor(x / 12), x % 12) : x * 86400e3);
@@ -217,13 +212,15 @@ function lines(points: Point[], s: Scene, keys: string[], places: Map<string, nu
   });
   const place = { x, fy: many ? (p: Point) => p.panel : undefined, z: "panel" } as const;
   const from = (p: Point) => (p.known ? p.low ?? low : NaN), to = (p: Point) => (p.known ? p.high ?? high : NaN);
+  const dots = (p: Point[], at: object): Plot.Markish => [
+    Plot.dot(p, tagged(p, { ...at, y: "value", r: 2.5, stroke: "var(--line)", fill: (p: Point) => (p.known ? "var(--line)" : "var(--ground)"), fillOpacity: 1 })),
+    ...([1, 2] as const).map((side) => Plot.dot(p.filter((q) => q.open & side), { ...at, y: side === 1 ? low : high, symbol: "triangle", rotate: side === 1 ? 180 : 0, r: 4, fill: "var(--whisker)" })),
+  ];
   const width = s.options.width!, left = Math.max(plain(low).length, plain(high).length, 4) * letter + 14;
   const alone = points.filter((p) => p.known && !path.some((q) => q.panel === p.panel && q.known && Math.abs(q.at - p.at) > 0 && Math.abs(q.at - p.at) <= step * 1.2));
   return Plot.plot({
     ...s.options,
-    marginLeft: left,
-    marginRight: 16,
-    marginBottom: 30,
+    marginLeft: left, marginRight: 16 + beside.length * 84, marginBottom: 30,
     height: s.panels.length * (many ? 170 : 280) + 40,
     x: { label: null, ticks: Math.max(2, Math.floor((width - left) / 90)), type: month || day ? "utc" : "linear", ...(month || day ? {} : { tickFormat: plain }) },
     y: { domain: [low, high], label: null, tickFormat: plain, ticks: many ? 4 : 6, grid: true, insetTop: many ? 24 : 8, insetBottom: 8 },
@@ -236,8 +233,11 @@ function lines(points: Point[], s: Scene, keys: string[], places: Map<string, nu
       Plot.ruleX(alone, { ...place, y1: from, y2: to, stroke: "var(--band-edge)", strokeWidth: 2 }),
       ...[from, to].map((end) => Plot.lineY(path, { ...place, y: end, stroke: "var(--band-edge)", strokeDasharray: s.simulated ? "2 3" : undefined })),
       Plot.lineY(path, { ...place, y: "value", stroke: "var(--line)", strokeWidth: 2 }),
-      Plot.dot(points, tagged(points, { ...place, y: "value", r: 2.5, stroke: "var(--line)", fill: (p: Point) => (p.known ? "var(--line)" : "var(--ground)"), fillOpacity: 1 })),
-      ...([1, 2] as const).map((side) => Plot.dot(points.filter((p) => p.open & side), { ...place, y: side === 1 ? low : high, symbol: "triangle", rotate: side === 1 ? 180 : 0, r: 4, fill: "var(--whisker)" })),
+      dots(points, place),
+      ...beside.flatMap((key, i) => {
+        const those = all.filter((p) => p.key === key), at = { x: () => x({ at: Math.max(...places.values()) } as Point), fy: place.fy, dx: 50 + 84 * i };
+        return [Plot.ruleX(those, { ...at, y1: from, y2: to, stroke: "var(--band-edge)", strokeWidth: 2 }), dots(those, at), Plot.text([key], { ...at, fy: undefined, text: () => key, frameAnchor: "bottom", lineAnchor: "top", dy: 9 })];
+      }),
       many ? title(s, left, { frameAnchor: "top-left", lineAnchor: "top" }) : null,
     ],
   }) as SVGSVGElement;
