@@ -53,18 +53,21 @@ export function askPage(c: Console): Page {
   const later = () => {
     clearTimeout(timer);
     run.textContent = "Answer · free";
+    candidates.setAttribute("aria-busy", "true");
     timer = setTimeout(plan, delay);
   };
   for (const input of [within, at]) input.addEventListener("input", later);
 
   async function plan() {
     const wanted = request(), of = JSON.stringify(wanted);
+    candidates.setAttribute("aria-busy", "true");
     planning.abort();
     planning = new AbortController();
-    if (wanted.sql.trim() === "") return candidates.replaceChildren();
-    const p = await c.client.call<Plan>("plan", wanted, planning.signal);
-    if (of !== JSON.stringify(request())) return;
-    if (refused(p)) return p.error.code === "cancelled" ? undefined : candidates.replaceChildren(make("p", { class: "mute" }, p.error.message, p.error.hint ? ` · ${p.error.hint}` : ""));
+    const p = wanted.sql.trim() === "" ? null : await c.client.call<Plan>("plan", wanted, planning.signal);
+    if (of !== JSON.stringify(request()) || (refused(p) && p.error.code === "cancelled")) return;
+    candidates.removeAttribute("aria-busy");
+    if (!p) return candidates.replaceChildren();
+    if (refused(p)) return candidates.replaceChildren(make("p", { class: "mute" }, p.error.message, p.error.hint ? ` · ${p.error.hint}` : ""));
     planned = { of, price: p.price };
     run.textContent = costs(p.price) ? `Buy · ${p.price.words}` : "Answer · free";
     const open = p.candidates.filter((x) => !x.refusal || offered(x)), closed = p.candidates.filter((x) => !open.includes(x));

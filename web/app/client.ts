@@ -94,6 +94,10 @@ export const refused = (x: unknown): x is Failure => typeof x === "object" && x 
 // short returns an amount with three digits.
 export const short = (amount: string | null): string => (amount === null || amount === "" || Number.isNaN(+amount) ? amount ?? "" : String(+(+amount).toPrecision(3)));
 
+// gone is a reply that did not come.
+const gone = (fault: unknown, signal?: AbortSignal): Failure =>
+  ({ error: signal?.aborted ? { code: "cancelled", message: "stopped" } : { code: "closed", message: "the server cannot be reached", hint: `is it running? (${fault})` } });
+
 export class Client {
   // login makes a session; it ends when there is one.
   constructor(private login: () => Promise<void>) {}
@@ -101,7 +105,7 @@ export class Client {
   // call asks a route: with a body by POST, else by GET. If the session is lost, it asks again once there is one.
   async call<T>(route: string, body?: unknown, signal?: AbortSignal): Promise<T | Failure> {
     const reply = await this.send(route, body, signal);
-    return refused(reply) ? reply : parse<T | Failure>(await reply.text());
+    return refused(reply) ? reply : reply.text().then(parse<T | Failure>, (fault) => gone(fault, signal));
   }
 
   // bytes returns what a route replies that is not JSON.
@@ -132,8 +136,7 @@ export class Client {
       const lost = reply.status === 401 || (reply.status === 403 && parse<Failure>(await reply.clone().text()).error.code === "token");
       if (!lost || route === "login") return reply;
     } catch (fault) {
-      if (signal?.aborted) return { error: { code: "cancelled", message: "stopped" } };
-      return { error: { code: "closed", message: "the server cannot be reached", hint: `is it running? (${fault})` } };
+      return gone(fault, signal);
     }
     if (headers["X-Dpsql-Token"] === (sessionStorage.getItem("token") ?? "")) await this.login(); // else another request has, since
     return this.send(route, body, signal);

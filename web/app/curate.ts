@@ -49,7 +49,7 @@ export function curatePage(c: Console): Page {
 
   // 1: the file becomes a table that no analyst sees. Read again it is made anew.
   async function read(more = ""): Promise<unknown> {
-    [switches.value, sql.value] = [`${switches.value} ${more}`.trim(), ""];
+    [switches.value, sql.value, lost] = [`${switches.value} ${more}`.trim(), "", new Map()];
     fields();
     const raw = `raw_${table.value}`, chosen = file.files?.[0];
     if (chosen) {
@@ -152,10 +152,8 @@ export function curatePage(c: Console): Page {
     if (!chosen.length) return say(means, "Choose columns.");
     const create = (e: number) => `CREATE RELEASE ${quoted(made.value)} ON ${quoted(of.value)} (${chosen.join(", ")}) WITH (epsilon = ${e})`;
     const explained = async (e: number) => {
-      let last: Step = {};
-      for await (const step of c.client.lines("run", { sql: `EXPLAIN ${create(e)}` })) last = step;
-      const cells = last.result?.rows ?? [], at = (col: string) => last.result?.columns.indexOf(col) ?? -1;
-      return { error: last.error, note: String(cells[0]?.[at("note")] ?? ""), margin: Number(cells.find((r) => r[at("margin")] !== null)?.[at("margin")] ?? NaN) };
+      const reply = await c.client.call<Answer>("ask", { sql: `EXPLAIN ${create(e)}` }), { rows, columns } = refused(reply) ? { rows: [], columns: [] } : reply;
+      return { error: refused(reply) ? reply.error : null, note: String(rows[0]?.[columns.indexOf("note")] ?? ""), margin: Number(rows.map((r) => r[columns.indexOf("margin")]).find((m) => m !== null) ?? NaN) };
     };
     const first = await explained(0.01), [, left] = /leave ε ([\d.]+)/.exec(first.note) ?? [];
     if (mine !== turn) return;
@@ -177,7 +175,7 @@ export function curatePage(c: Console): Page {
   });
   for (const [x, key] of [[epsilon, "epsilon"], [delta, "delta"]] as const) x.addEventListener("change", () => ((sql.value = sql.value.replace(new RegExp(`(\\n *${key} = )[\\d.e-]+`), `$1${x.value}`)), fields()));
   of.addEventListener("change", choose);
-  release.addEventListener("input", () => (build.disabled = false));
+  release.addEventListener("input", () => (turn++, (build.disabled = false))); // what is typed stays
   for (const x of [by, exact, made]) x.addEventListener("change", () => void price());
   const step = (title: string, ...inner: (Node | string)[]) => make("section", /^[234]/.test(title) ? { class: "drafted", hidden: "" } : {}, make("h2", {}, title), ...inner);
   const element = make("div", { id: "curate" },
