@@ -26,7 +26,7 @@ func TestConsole(t *testing.T) {
 }
 
 // served is a console of the database that the documentation has. ana may spend what one direct answer costs,
-// and cy was granted nothing. The budget of seasons is of each month.
+// and cy was granted nothing. The budget of seasons is of each month, and a release of wide takes minutes.
 type served struct{ address, key string }
 
 func serve(t *testing.T, program string) served {
@@ -51,7 +51,11 @@ func serve(t *testing.T, program string) served {
 	if err := os.WriteFile(filepath.Join(folder, "days.csv"), []byte(days), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(users, []byte(".import days.csv raw_seasons\nCREATE PRIVATE TABLE seasons (day DATE BETWEEN '2025-01-01' AND '2025-12-31', kind TEXT IN ('a', 'b')) FROM raw_seasons WITH (epsilon = 1, delta = 1e-6, period = 'month of day');"+
+	wide := "v INTEGER BETWEEN 0 AND 19, w INTEGER BETWEEN 0 AND 19, x INTEGER BETWEEN 0 AND 19, y INTEGER BETWEEN 0 AND 19, z INTEGER BETWEEN 0 AND 19"
+	if err := os.WriteFile(filepath.Join(folder, "wide.csv"), []byte("v,w,x,y,z\n"+strings.Repeat("1,2,3,4,5\n", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(users, []byte(".import wide.csv raw_wide\nCREATE PRIVATE TABLE wide ("+wide+") FROM raw_wide WITH (epsilon = 1, delta = 1e-6);\n.import days.csv raw_seasons\nCREATE PRIVATE TABLE seasons (day DATE BETWEEN '2025-01-01' AND '2025-12-31', kind TEXT IN ('a', 'b')) FROM raw_seasons WITH (epsilon = 1, delta = 1e-6, period = 'month of day');"+
 		"CREATE USER ana PASSWORD 'correct horse'; GRANT SELECT ON visits TO ana WITH (rho = 0.001); CREATE USER cy PASSWORD 'battery staple';"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -94,11 +98,16 @@ func (p tab) page(name, ready string) {
 // put writes into a field, as a person who leaves it then.
 func (p tab) put(field, value string) {
 	p.t.Helper()
-	p.js(`((e) => { e.value = ` + encode(p.t, value) + `; for (const type of ["input", "change"]) e.dispatchEvent(new Event(type, { bubbles: true })); })(document.querySelector(` + encode(p.t, field) + `))`)
+	p.js(put(field, value))
+}
+
+func put(field, value string) string {
+	return fmt.Sprintf(`((e) => { e.value = %q; for (const type of ["input", "change"]) e.dispatchEvent(new Event(type, { bubbles: true })); })(document.querySelector(%q))`, value, field)
 }
 
 const (
 	sexes    = "SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex"
+	planned  = `!document.querySelector("#candidates[aria-busy]")`
 	question = `document.querySelector("dialog h2")?.textContent === "Buy this answer?"`
 )
 
@@ -143,9 +152,8 @@ func asks(t *testing.T, b context.Context, s served) {
 	// A closer answer has a price. Enter does not buy it; the question's own button does, and what is left is told.
 	p.until(`document.querySelector("#candidates button")?.textContent === "direct ± 50 takes ρ 0.000753"`)
 	p.js(`document.querySelector("#candidates button").click()`)
-	p.until(`document.querySelector("#candidates .chosen")?.textContent === "by_group ± 41 free ✓"`)
-	p.put("#sql", "SELECT COUNT(*) AS n FROM visits WHERE age < 50 AND year = 2025")
-	p.js(`document.querySelector("#run").click()`) // before there is a plan: the server says the price
+	p.until(planned + ` && document.querySelector("#candidates .chosen")?.textContent === "by_group ± 41 free ✓"`)
+	p.js(put("#sql", "SELECT COUNT(*) AS n FROM visits WHERE age < 50 AND year = 2025") + `, document.querySelector("#run").click()`) // before there is a plan: the server says the price
 	p.until(question)
 	p.do(chromedp.KeyEvent(kb.Escape))
 	p.until(`!document.querySelector("dialog")`)
@@ -169,7 +177,7 @@ func asks(t *testing.T, b context.Context, s served) {
 
 	// The session is lost: the text stays. Nothing is left for another answer.
 	p.put("#sql", "SELECT COUNT(*) AS n FROM visits WHERE age < 60 AND year = 2024")
-	p.until(`document.querySelector("#candidates details").textContent.includes("direct: ")`)
+	p.until(planned + ` && document.querySelector("#candidates details").textContent.includes("direct: ")`)
 	p.js(`real = fetch, late = null, window.fetch = (to, o) => to.endsWith("/plan") ? real(to, o).then(r => new Promise(done => late = () => done(r))) : real(to, o), sessionStorage.setItem("token", "lost")`)
 	p.put("#within", "49")
 	p.until(`late`)
@@ -234,7 +242,7 @@ func types(t *testing.T, b context.Context, s served) {
 	p.is(`document.activeElement.id`, "run")
 	reach(`document.activeElement.id === "within"`)
 	p.do(chromedp.KeyEvent("50"))
-	p.until(`document.querySelector("#candidates .chosen")?.textContent.startsWith("by_group ±")`)
+	p.until(planned + ` && document.querySelector("#candidates .chosen")?.textContent.startsWith("by_group ±")`)
 	reach(`document.activeElement.textContent === "PNG"`)
 }
 
@@ -327,7 +335,7 @@ func curates(t *testing.T, b context.Context, s served) {
 	p.until(`document.querySelector("#made").value === "mine_2"`)
 
 	// A reload finds what is being built, and Cancel ends it.
-	p.put("#release", "CREATE RELEASE slow ON visits (sex, age, diagnosis, days, year) USING MARGINALS WITH (epsilon = 0.1, degree = 3, max_cells = 4000000)")
+	p.put("#release", "CREATE RELEASE slow ON wide USING MARGINALS WITH (epsilon = 0.1, degree = 3, max_cells = 4000000)") // takes minutes
 	p.js(`document.querySelector("#build").click()`)
 	p.until(`document.querySelector("#cancel")?.onclick`)
 	p.do(chromedp.Reload())

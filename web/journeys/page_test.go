@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"dpsql/web/dist"
 )
@@ -142,7 +144,7 @@ func browser(t *testing.T) context.Context {
 		t.Skip("npm ci --prefix web was not run")
 	}
 	shared.chromium.Do(func() {
-		all, end := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.ExecPath(path), chromedp.WindowSize(1200, 900))...)
+		all, end := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.ExecPath(path), chromedp.WindowSize(1200, 900), chromedp.WSURLReadTimeout(4*time.Minute))...)
 		ctx, cancel := chromedp.NewContext(all)
 		shared.browser, shared.stop = ctx, append(shared.stop, end, cancel)
 		shared.err = chromedp.Do(ctx)
@@ -188,7 +190,7 @@ func open(t *testing.T, browser context.Context, width int64, scheme, address st
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, time.Minute) // a journey that hangs; what it waits for is states
+	ctx, cancel = context.WithTimeout(ctx, 4*time.Minute) // a journey that hangs; what it waits for is states
 	t.Cleanup(cancel)
 	if err := chromedp.Do(ctx, more...); err != nil {
 		t.Fatal(err)
@@ -243,10 +245,18 @@ func (p tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// until waits for an expression of JavaScript to be true.
+// until waits for an expression of JavaScript to be true, over reloads of the page.
 func (p tab) until(expression string) {
 	p.t.Helper()
-	p.js(`await new Promise(done => { const look = () => (` + expression + `) ? done() : setTimeout(look, 10); look(); })`)
+	for {
+		_, err := p.evaluate(`await new Promise(done => { const look = () => (` + expression + `) ? done() : setTimeout(look, 10); look(); })`)
+		switch {
+		case err == nil:
+			return
+		case p.ctx.Err() != nil || !regexp.MustCompile("collected|destroyed|navigated|context").MatchString(err.Error()):
+			p.t.Fatalf("%s: %v", expression, err)
+		}
+	}
 }
 
 // wait waits for a state of the page.
@@ -258,11 +268,15 @@ func (p tab) wait(state string) {
 // js returns what an expression of JavaScript is, as a text.
 func (p tab) js(expression string) string {
 	p.t.Helper()
-	got, err := chromedp.Run(p.ctx, chromedp.Evaluate[string]("(async () => String("+expression+"))()", chromedp.EvalAwaitPromise))
+	got, err := p.evaluate(expression)
 	if err != nil {
-		p.t.Fatal(err)
+		p.t.Fatalf("%s: %v", expression, err)
 	}
 	return got
+}
+
+func (p tab) evaluate(expression string) (string, error) {
+	return chromedp.Run(p.ctx, chromedp.Evaluate[string]("(async () => String("+expression+"))()", chromedp.EvalAwaitPromise))
 }
 
 // is holds an expression of JavaScript to a text.
@@ -273,11 +287,12 @@ func (p tab) is(expression, want string) {
 	}
 }
 
-// media says which scheme of colours is wished for, and whether colours are forced.
+// media says which scheme of colours is wished for, and whether colours are forced. Nothing fades: axe-core would find
+// half a colour.
 func (p tab) media(scheme, forced string) {
 	p.t.Helper()
 	must(chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-		{Name: "prefers-color-scheme", Value: scheme}, {Name: "forced-colors", Value: forced}}}))(p.t)
+		{Name: "prefers-color-scheme", Value: scheme}, {Name: "forced-colors", Value: forced}, {Name: "prefers-reduced-motion", Value: "reduce"}}}))(p.t)
 }
 
 // accessible holds the page to axe-core's rules, those of colours in both schemes, and to widths: of a phone, of half
@@ -382,9 +397,11 @@ func TestAsks(t *testing.T) {
 	p.is(`document.querySelector("#result .message").textContent`, "unsupported: the function flor() is outside the dialect </script><b>")
 	p.do(chromedp.KeyEvent("a", control), chromedp.KeyEvent("\b"), chromedp.KeyEvent("SELECT wa"))
 	p.until(`document.querySelector("#editor").shadowRoot.querySelectorAll(".cm-tooltip-autocomplete li").length === 2`)
-	p.until(editor + `.getAttribute("aria-activedescendant")`)
-	p.do(chromedp.Sleep(time.Second), chromedp.KeyEvent("\t")) // CodeMirror takes no key in the first 75 ms of a list, nor of one that is made anew
-	p.until(`document.querySelector("#sql").value === "SELECT ward"`)
+	for second := `document.querySelector("#editor").shadowRoot.querySelector("[aria-selected]")?.textContent.startsWith("warm")`; p.js(second) != "true"; {
+		p.do(chromedp.KeyEvent(kb.ArrowDown)) // CodeMirror takes no key in the first 75 ms of a list, nor while it is made anew
+	}
+	p.do(chromedp.KeyEvent("\t"))
+	p.until(`document.querySelector("#sql").value === "SELECT warm"`)
 	p.do(chromedp.KeyEvent("\t"))
 	p.is(`document.activeElement.id`, "run")
 
