@@ -465,6 +465,27 @@ func TestRemovedLease(t *testing.T) {
 	}
 }
 
+// TestLeaseGoesAsARunBegins removes FILE-lease when a run is charged and its τ is not stored. Another process takes the
+// mechanisms over, and begins the next run. The first one is not begun any more, which is no fault.
+func TestLeaseGoesAsARunBegins(t *testing.T) {
+	t.Parallel()
+	s, path := asking(t, eager)
+	s.DB().SetRandom(func() *noise.Source {
+		if os.Remove(path+"-lease") == nil {
+			other := open(t, path, engine.Options{}).NewSession()
+			quieten(other.DB())
+			must(t, other, `SET mechanism = live`)
+			count(t, other, light)
+		}
+		return noise.NewSourceFrom(quiet{})
+	})
+	must(t, s, `SET mechanism = live`)
+	refused(t, s, sqlerr.Busy, heavy)
+	if m := mechanism(t, s, "live"); m.RunsStarted != 2 || m.Run == nil || m.Run.Number != 2 {
+		t.Errorf("%+v", m)
+	}
+}
+
 // TestSpentMechanism checks that a spent mechanism answers unverified or refuses, as SET
 // unverified says.
 func TestSpentMechanism(t *testing.T) {

@@ -53,7 +53,7 @@ func (db *Database) ask(ctx context.Context, r Request, id int64, q query.Query,
 		err = gone
 	}
 	if err != nil {
-		return released.Estimate{}, err
+		return released.Estimate{}, db.Live.refused(err)
 	}
 	var e released.Estimate
 	if out.Fired {
@@ -64,7 +64,16 @@ func (db *Database) ask(ctx context.Context, r Request, id int64, q query.Query,
 	} else {
 		e, err = db.agree(l, r, asked, h)
 	}
-	return e, err
+	return e, db.Live.refused(err)
+}
+
+// refused returns what an error of storing is to who asked. If another process took the mechanisms over, the
+// catalog refuses the state that this one has, and there is no fault.
+func (m *LiveMechanisms) refused(err error) error {
+	if sqlerr.CodeOf(err) == sqlerr.Internal && m.Lease != nil && !m.Lease.Held() {
+		return lostLease()
+	}
+	return err
 }
 
 // broadQuery is a query broader than one that fired, over all columns of the table, over
