@@ -22,6 +22,7 @@ type Import struct {
 	Replace   bool // drop an existing table, which no declaration may read
 	IfMissing bool // do nothing if the table exists
 	Dialect   ImportDialect
+	Most      int64 // bytes that a gzipped file may have when it is unpacked; any number if 0
 	// Progress, if not nil, is called with the work done so far.
 	Progress func(done, all int64)
 }
@@ -75,7 +76,7 @@ func (s *Session) Import(ctx context.Context, im Import) (ImportReport, error) {
 			}
 		}
 		report, err = importer.Import(ctx, tx.SQL(), importer.Options{
-			Path: s.path(im.Path), Table: im.Table, Append: im.Append, Replace: im.Replace, IfMissing: im.IfMissing, Dialect: im.Dialect, Progress: im.Progress})
+			Path: s.path(im.Path), Table: im.Table, Append: im.Append, Replace: im.Replace, IfMissing: im.IfMissing, Dialect: im.Dialect, Most: im.Most, Progress: im.Progress})
 		return err
 	})
 	if err != nil {

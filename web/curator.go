@@ -279,7 +279,7 @@ func (c *call) load() (any, error) {
 	}
 	defer os.Remove(kept)
 	out.SetReadDeadline(time.Time{})
-	im := engine.Import{Path: kept, Table: asked.Get("table"), Append: asked.Get("append") != "", Replace: asked.Has("replace"),
+	im := engine.Import{Path: kept, Table: asked.Get("table"), Append: asked.Has("append"), Replace: asked.Has("replace"), Most: c.config.Upload,
 		Dialect: engine.ImportDialect{Dates: asked["dates"]}}
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		for _, value := range asked[name] {

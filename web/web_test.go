@@ -3,6 +3,7 @@ package web_test
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -481,17 +482,22 @@ func TestImport(t *testing.T) {
 	p.want(422, `"code":"exists"`)(load("table=people&name=people.csv", "id,city\n1,Rome\n"))
 	p.want(200, `"rows":1`)(load("table=again&name=a.csv", "id\n1\n"))
 	p.want(200, `"rows":2`)(load("table=again&name=a.csv&replace=", "id\n1\n2\n"))
-	p.want(200, `"rows":1`)(load("table=people&name=people.csv&append=1", "id,city\n3,Bern\n"))
+	p.want(200, `"rows":1`)(load("table=people&name=people.csv&append=", "id,city\n3,Bern\n"))
 	p.want(200, `"columns":\[{"name":"größe","type":"INTEGER"}\].*"rows":3`)(load("table=sizes&name=s.csv&encoding=windows-1252&skip=1&null=-&null=", "sizes\ngr\xf6\xdfe\n1\n-\n2\n"))
 	p.want(422, `--skip takes a number`)(load("table=other&name=s.csv&skip=x", "a\n1\n"))
 	p.want(422, `a file is not read by --colour`)(load("table=other&name=s.csv&colour=x", "a\n1\n"))
 	p.want(413, `"code":"size"`)(load("table=long&name=long.csv", "id\n"+strings.Repeat("1\n", 500)))
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	fmt.Fprint(z, "id\n"+strings.Repeat("1\n", 500))
+	z.Close()
+	p.want(422, `file long.csv.gz has more than 1000 bytes when it is unpacked","hint":`)(load("table=long&name=long.csv.gz", packed.String()))
 	status, reply := load("table=bad&name=bad.parquet", "no such thing")
 	if status != 422 || strings.Contains(reply, h.file) || strings.Contains(reply, "-upload-") {
 		t.Errorf("a file that cannot be read: %d %s", status, reply)
 	}
 	p.want(200, `"sql":".*CREATE PRIVATE TABLE`)(p.post("draft", object{"table": "people"}))
-	p.want(200, `"text":".*city`)(p.post("check", object{"sql": "CREATE PRIVATE TABLE q (city TEXT IN ('Rome')) FROM people WITH (epsilon = 1)"}))
+	p.want(200, `"text":".*city: 22 rows lost.*max_rows = 20: 1 rows lost`)(p.post("check", object{"sql": "CREATE PRIVATE TABLE q (city TEXT IN ('Rome')) FROM people WITH (epsilon = 1, unit = id, max_rows = 20)"}))
 	ana := h.ana()
 	ana.want(422, `"code":"unknown"`)(ana.post("ask", object{"sql": "SELECT COUNT(*) FROM people"}))
 	left, _ := filepath.Glob(h.file + "-upload-*")

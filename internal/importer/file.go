@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -22,6 +23,7 @@ type file struct {
 	from     io.ReadSeeker
 	disk     *os.File
 	gz       bool
+	most     int64 // bytes of what gz unpacks; any number if 0
 	meter    meter
 	charset  encoding.Encoding // nil for UTF-8
 	mac      bool              // lines end in CR
@@ -58,7 +60,7 @@ func open(o Options) (*file, error) {
 	if err != nil {
 		return nil, unreadable(o.Path, err)
 	}
-	f := &file{path: o.Path, disk: disk, from: disk, dialect: o.Dialect, charset: charset, dates: dates, meter: meter{report: o.Progress}}
+	f := &file{path: o.Path, disk: disk, from: disk, dialect: o.Dialect, charset: charset, dates: dates, most: o.Most, meter: meter{report: o.Progress}}
 	info, err := disk.Stat()
 	if err == nil && info.IsDir() {
 		disk.Close()
@@ -164,7 +166,10 @@ func (f *file) text(from io.Reader) (io.Reader, error) {
 		if err != nil {
 			return nil, unreadable(f.path, err)
 		}
-		from = z
+		if from = z; f.most > 0 {
+			from = &bounded{z, f.most, sqlerr.New(sqlerr.Invalid, "file %s has more than %d bytes when it is unpacked", f.path, f.most).
+				WithHint("load a part of it, or by .import, which has no limit")}
+		}
 	}
 	text := decoded(bufio.NewReader(from), f.charset)
 	if f.mac {
@@ -180,10 +185,27 @@ func (f *file) text(from io.Reader) (io.Reader, error) {
 
 func (f *file) unreadable(err error) error { return unreadable(f.path, err) }
 
+// bounded reads at most so many bytes.
+type bounded struct {
+	io.Reader
+	left int64
+	err  error // of the byte after them
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, b.err
+	}
+	return n, err
+}
+
 // unreadable describes an error of the file without quoting its content.
 func unreadable(path string, err error) error {
 	what := "cannot be read"
-	switch {
+	switch own := new(sqlerr.Error); {
+	case errors.As(err, &own):
+		return own
 	case os.IsNotExist(err):
 		what = "does not exist"
 	case os.IsPermission(err):

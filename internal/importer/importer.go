@@ -38,6 +38,7 @@ type Options struct {
 	Replace   bool    // drop a table that exists
 	IfMissing bool    // do nothing if the table exists
 	Dialect   Dialect // of a text
+	Most      int64   // bytes that a .gz file may have when it is decompressed; any number if 0
 	// Progress, if not nil, is called with the amount read so far and the total: in
 	// bytes of a text, which is read twice, or in rows of a Parquet file.
 	Progress func(done, all int64)

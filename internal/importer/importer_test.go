@@ -262,6 +262,11 @@ func TestGzip(t *testing.T) {
 		t.Errorf("%s, %d rows, %v", describe(r.Columns), r.Rows, err)
 	}
 	whole := z.String()
+	for most, code := range map[int64]sqlerr.Code{8: "", 7: sqlerr.Invalid} {
+		if _, err := imported(t, db, importer.Options{Path: write(t, "x.csv.gz", whole), Table: fmt.Sprint("most", most), Most: most}); sqlerr.CodeOf(err) != code {
+			t.Errorf("at most %d bytes: %v, want %q", most, err, code)
+		}
+	}
 	for name, text := range map[string]string{"plain": "a\n1\n", "cut": whole[:len(whole)-6], "cut early": whole[:12], "empty": ""} {
 		if _, err := imported(t, db, importer.Options{Path: write(t, "x.tsv.gz", text), Table: "u"}); sqlerr.CodeOf(err) != sqlerr.IO {
 			t.Errorf("%s: %v, want io", name, err)
