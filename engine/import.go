@@ -155,7 +155,7 @@ func (s *Session) Draft(ctx context.Context, table string) (text string, err err
 }
 
 // Check says of each column of a private table how many rows its domain loses, and the commonest values outside it,
-// before anything is released. The table is a declared one, or that of a declaration, a CREATE PRIVATE TABLE that need
+// and how many rows max_rows loses, before anything is released. The table is a declared one, or that of a declaration, a CREATE PRIVATE TABLE that need
 // not have run. It reads the rows and adds no noise: the text is private. Only a curator may ask for it.
 func (s *Session) Check(ctx context.Context, table, declaration string) (text string, err error) {
 	if err := s.curatorOnly("check"); err != nil {
@@ -197,6 +197,11 @@ func (s *Session) Check(ctx context.Context, table, declaration string) (text st
 		text, err = draft.Check(t.Name, t.Columns, func(column int, each func(string, int64)) error {
 			return source.Outside(ctx, tx.SQL(), rows, column, each)
 		})
+		if err == nil && t.Unit != "" && t.Period == "" {
+			var beyond string
+			beyond, err = draft.Beyond(ctx, tx.SQL(), t.Source, t.Unit, t.MaxRows)
+			text += beyond
+		}
 		return err
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -38,4 +39,15 @@ func Check(table string, columns []query.Column, outside func(column int, each f
 		b.WriteString("\n")
 	}
 	return b.String(), nil
+}
+
+// Beyond says how many rows a declaration loses because their unit has more than max_rows, or they have none.
+func Beyond(ctx context.Context, q Querier, source, unit string, most int64) (string, error) {
+	d, at := &drafter{ctx: ctx, q: q}, query.Quoted(unit)
+	lost, err := d.texts("SELECT COALESCE(SUM(iif(u IS NULL, n, max(n - ?, 0))), 0) FROM (SELECT "+at+" AS u, COUNT(*) AS n FROM main."+query.Quoted(source)+
+		" GROUP BY typeof("+at+"), "+at+" COLLATE BINARY)", most)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("max_rows = %d: %s rows lost\n", most, lost[0]), nil
 }

@@ -366,7 +366,18 @@ func (s *Statement) CreatePrivate(ctx context.Context, st *syntax.CreatePrivate)
 
 // Undeclared returns the table that a declaration about the file's own rows would make. Nothing is declared.
 func Undeclared(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePrivate) (catalog.Table, error) {
-	return declared(ctx, tx, st, nil, nil)
+	t, err := declared(ctx, tx, st, nil, nil)
+	if err != nil {
+		return t, err
+	}
+	o := kind.NewOptions(st.Options, tableOptions...)
+	asked, err := readPeriods(o)
+	if err != nil {
+		return t, err
+	}
+	unit, err := readUnit(o, st.In)
+	t.Unit, t.MaxRows, t.Period = unit.column, unit.rows, asked.column
+	return t, err
 }
 
 // declared resolves the domains of the declaration. It reads only tables that are
