@@ -203,6 +203,7 @@ type who struct {
 	User     string `json:"user"`
 	Role     string `json:"role"`
 	Database string `json:"database"`
+	Port     int    `json:"port,omitempty"` // of the wire
 }
 
 func (c *call) who(token string) who {
@@ -210,7 +211,7 @@ func (c *call) who(token string) who {
 	if c.session.curator {
 		role = engine.Curator
 	}
-	return who{token, c.session.user, string(role), c.config.Name}
+	return who{token, c.session.user, string(role), c.config.Name, c.config.Port}
 }
 
 // login opens a session for a password, or for the curator's key.

@@ -29,6 +29,7 @@ import (
 type Config struct {
 	Database *engine.DB
 	Name     string       // of the database, as pages have it
+	Port     int          // where the database is served over the wire; 0 if it is not
 	File     string       // of the database: uploads are kept beside it
 	Log      *slog.Logger // nil logs nothing
 	// Certificate returns the certificate to show to the next client. nil offers no TLS.

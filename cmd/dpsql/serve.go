@@ -292,6 +292,16 @@ func (o *serveOptions) open() (listeners []net.Listener, err error) {
 	return listeners, nil
 }
 
+// port returns the port of the first address that is not a Unix socket; 0 if there is none.
+func (r *running) port() int {
+	for _, l := range r.listeners {
+		if a := host.AddressOf(l); a.TCP != nil {
+			return a.TCP.Port
+		}
+	}
+	return 0
+}
+
 // tls reports whether there is TLS.
 func (o *serveOptions) tls() bool { return o.selfSigned || o.certificate != "" }
 
@@ -372,7 +382,7 @@ func (r *running) until(signals <-chan os.Signal, watched net.Listener) (ended b
 		defer counters.Close()
 		r.log.Info("counting", "address", "http://"+watched.Addr().String()+"/metrics")
 	}
-	console := o.web.serve(web.Config{Database: r.db, Name: o.name, File: o.file, Log: r.log, Failures: failures, Shares: shares, Certificate: config.Certificate})
+	console := o.web.serve(web.Config{Database: r.db, Name: o.name, Port: r.port(), File: o.file, Log: r.log, Failures: failures, Shares: shares, Certificate: config.Certificate})
 	r.announce()
 	r.notify(host.Ready)
 	why := r.wait(signals)

@@ -180,12 +180,14 @@ function history(key: string, list: HTMLElement, pick: (sql: string) => void) {
 
 // copying is a statement as other programs take it.
 function copying(c: Console): Record<string, (r: { sql: string; settings: object }) => string> {
-  const shell = (text: string) => `'${text.replaceAll("'", "'\\''")}'`, { user, database } = c.session, host = location.hostname;
+  const shell = (text: string) => `'${text.replaceAll("'", "'\\''")}'`, { user, database, port } = c.session, wire = `host=${location.hostname} port=${port} user=${user || "USER"} dbname=${database}`;
   const sets = (r: { settings: object }) => Object.entries(r.settings).filter(([k, v]) => k !== "confidence" || v !== 0.95).map(([k, v]) => `SET ${k} = ${v};\n`).join("");
   return {
     SQL: (r) => `${sets(r)}${r.sql}`,
     curl: (r) => `curl -b cookies -H 'Content-Type: application/json' -H "X-Dpsql-Token: $TOKEN" -d ${shell(JSON.stringify(r))} ${location.origin}/api/v1/ask`,
-    psql: (r) => `psql 'host=${host} port=5433 user=${user || "USER"} dbname=${database}' -c ${shell(`${sets(r)}${r.sql}`)}`,
-    pandas: (r) => `import pandas, psycopg\npandas.read_sql(${JSON.stringify(r.sql)}, psycopg.connect("host=${host} port=5433 user=${user || "USER"} dbname=${database}"))`,
+    ...(port && {
+      psql: (r) => `psql '${wire}' -c ${shell(`${sets(r)}${r.sql}`)}`,
+      pandas: (r) => `import pandas, psycopg\npandas.read_sql(${JSON.stringify(r.sql)}, psycopg.connect("${wire}"))`,
+    }),
   };
 }

@@ -7,6 +7,7 @@ export interface Session {
   user: string; // "" is the curator
   role: "analyst" | "curator";
   database: string;
+  port?: number; // of the wire
 }
 
 export interface Column {

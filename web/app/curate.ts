@@ -35,7 +35,7 @@ const number = (id: string, value = "") => make("input", { id, type: "number", m
 
 export function curatePage(c: Console): Page {
   const file = make("input", { id: "file", type: "file" }), table = make("input", { id: "table", size: "16" }), switches = make("input", { id: "switches", size: "16" }), notes = make("div", { id: "notes", role: "status" });
-  const unit = make("select", { id: "unit" }), most = number("max_rows"), epsilon = number("epsilon"), delta = number("delta");
+  const unit = make("select", { id: "unit" }), most = number("max_rows"), beyond = make("span"), epsilon = number("epsilon"), delta = number("delta");
   const columns = make("div", { id: "declared" }), sql = make("textarea", { id: "declaration", rows: "14", spellcheck: "false" });
   const of = make("select", { id: "of" }), by = make("div", { class: "row", role: "group", "aria-label": "columns of the release" }), exact = make("input", { id: "exact", type: "range", min: "0", max: "3", step: "0.05", value: "1.1" });
   const means = make("p", { id: "means", role: "status" }), release = make("textarea", { id: "release", rows: "3", spellcheck: "false" }), made = make("input", { id: "made", value: "mine" });
@@ -81,6 +81,8 @@ export function curatePage(c: Console): Page {
     say(unit, ...(said ? [] : [make("option", { value: "?" }, "choose …")]), make("option", { value: "" }, "each row is a person"), ...[...names].map((n) => make("option", { value: n }, n)));
     declare.disabled = !said;
     [unit.value, most.value, epsilon.value, delta.value] = [said ? chosen : "?", optionOf(sql.value, "max_rows"), optionOf(sql.value, "epsilon"), optionOf(sql.value, "delta")];
+    const says = (n?: number) => (n === undefined ? "" : `${rows ? `${+((100 * n) / rows).toPrecision(2)} % of rows` : `${n} rows`} (exact, for your eyes)`), cut = lost.get(`max_rows = ${most.value}`);
+    [beyond.className, beyond.textContent] = [cut ? "message" : "mute", cut === undefined ? "" : `beyond: ${says(cut)}`];
     say(columns, ...lines.map((l, i) => {
       const put = (change: (l: Line) => void) => ((sql.value = withColumns(sql.value, (all) => change(all[i]))), fields(), void check());
       const kept = make("input", { type: "checkbox", ...(l.kept ? { checked: "" } : {}) }), clause = make("input", { value: l.clause, "aria-label": `${l.name}: type and domain` });
@@ -91,7 +93,7 @@ export function curatePage(c: Console): Page {
         box.addEventListener("change", () => put((x) => (x.clause = box.checked ? `${x.clause} OR ${word}` : x.clause.replace(` OR ${word}`, ""))));
         return make("label", {}, box, ` ${word}`);
       });
-      const n = lost.get(l.name), share = n === undefined ? "" : `outside: ${rows ? `${+((100 * n) / rows).toPrecision(2)} % of rows` : `${n} rows`} (exact, for your eyes)`;
+      const n = lost.get(l.name), share = n === undefined ? "" : `outside: ${says(n)}`;
       return make("div", { class: "column", role: "group", "aria-label": l.name }, make("label", {}, kept, ` ${l.name}`), clause, make("span", { class: "row" }, ...offers), make("span", { class: n ? "message" : "mute" }, share));
     }));
   }
@@ -172,6 +174,7 @@ export function curatePage(c: Console): Page {
     said = unit.value !== "?";
     if (said) sql.value = withUnit(withColumns(sql.value, (all) => all.forEach((l) => l.name === unit.value && x === unit && (l.kept = false))), unit.value, most.value);
     fields();
+    void check();
   });
   for (const [x, key] of [[epsilon, "epsilon"], [delta, "delta"]] as const) x.addEventListener("change", () => ((sql.value = sql.value.replace(new RegExp(`(\\n *${key} = )[\\d.e-]+`), `$1${x.value}`)), fields()));
   of.addEventListener("change", choose);
@@ -180,7 +183,7 @@ export function curatePage(c: Console): Page {
   const step = (title: string, ...inner: (Node | string)[]) => make("section", /^[234]/.test(title) ? { class: "drafted", hidden: "" } : {}, make("h2", {}, title), ...inner);
   const element = make("div", { id: "curate" },
     step("1 File", make("p", { class: "row" }, labelled("CSV or Parquet: choose it, or drop it here", file), labelled("table", table), labelled("switches", switches), button("Read", () => read(), { id: "read", class: "main" })), notes),
-    step("2 Who is a person?", make("p", {}, "Who is a person here? All rows of a person are protected together."), make("p", { class: "row" }, unit, labelled("at most", most, " rows each"))),
+    step("2 Who is a person?", make("p", {}, "Who is a person here? All rows of a person are protected together."), make("p", { class: "row" }, unit, labelled("at most", most, " rows each"), beyond)),
     step("3 Columns", columns),
     step("4 Budget", make("p", { class: "row" }, labelled("ε of everything that is ever answered", epsilon), labelled("δ, far below 1 / rows", delta)),
       labelled("SQL", sql), declare),

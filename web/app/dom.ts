@@ -1,16 +1,12 @@
 // Elements. Data comes into a page as text alone: nothing here reads markup.
 export type Attributes = Record<string, string>;
 
-export function make<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Attributes = {}, ...inner: (Node | string)[]): HTMLElementTagNameMap[K] {
-  const e = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, value);
-  e.append(...inner);
-  return e;
-}
+export const make = <K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Attributes = {}, ...inner: (Node | string)[]) => filled(document.createElement(tag), attributes, inner);
 
 // draw makes an element of a picture.
-export function draw(tag: string, attributes: Attributes, ...inner: (Node | string)[]): SVGElement {
-  const e = document.createElementNS("http://www.w3.org/2000/svg", tag) as SVGElement;
+export const draw = (tag: string, attributes: Attributes, ...inner: (Node | string)[]) => filled(document.createElementNS("http://www.w3.org/2000/svg", tag) as SVGElement, attributes, inner);
+
+function filled<E extends Element>(e: E, attributes: Attributes, inner: (Node | string)[]): E {
   for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, value);
   e.append(...inner);
   return e;

@@ -307,6 +307,8 @@ func curates(t *testing.T, b context.Context, s served) {
 	p.is(`[...document.querySelector("#unit").options].map(o => o.value) + " " + document.querySelector("#unit").value + " " + document.querySelector("#max_rows").value`, ",patient,sex,age,ward patient 3")
 
 	// Fields are clauses of the SQL, and a column says what it loses.
+	p.put("#max_rows", "2")
+	p.until(`document.querySelector("#curate section:nth-child(2)").textContent.endsWith("beyond: 33 % of rows (exact, for your eyes)")`)
 	p.put("#max_rows", "4")
 	p.is(`document.querySelector("#declare").disabled`, "false")
 	p.put("#epsilon", "2")
@@ -358,7 +360,8 @@ func curates(t *testing.T, b context.Context, s served) {
 	p.page("publish", "dd") // where slow is, too, if its counts were paid for
 	p.js(`document.querySelectorAll("#publish [type=checkbox]").forEach(e => e.checked = e.value === "mine")`)
 	p.put("#card-title", "Ana's visits")
-	p.is(`document.querySelector("#export").value`, "EXPORT RELEASE mine TO 'ana_s_visits.html' WITH (title = 'Ana''s visits');")
+	p.js(`document.querySelector("[aria-label='public tables'] input").click()`)
+	p.is(`document.querySelector("#export").value`, "EXPORT RELEASE mine TO 'ana_s_visits.html' WITH (title = 'Ana''s visits', public = (diagnoses));")
 	p.js(`HTMLAnchorElement.prototype.click = function () { file = this.download; }, create = URL.createObjectURL, URL.createObjectURL = (blob) => (saved = blob, create(blob)), document.querySelector("#make").click()`)
 	p.until(`/^ana_s_visits.html: \d\.\d MB/.test(document.querySelector("#said").textContent)`)
 	p.is(`document.querySelector("#preview").innerText.includes("all rows of a person are protected together: up to 4 rows with one value of patient")`, "true")
