@@ -411,15 +411,12 @@ func TestCompilingLooksUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		calls := 0
-		if _, err := sqlfront.Bind(sel.(*syntax.Select), worked{million{u}, &calls, 1 << 30}, nil); err != nil || calls < c.calls || c.calls == 0 && calls > 0 {
-			t.Errorf("%s looks up %d times, want %d (%v)", c.text, calls, c.calls, err)
-		}
 		if c.calls == 0 {
-			continue
-		}
-		calls = 0
-		if _, err := sqlfront.Bind(sel.(*syntax.Select), worked{million{u}, &calls, 3}, nil); !errors.Is(err, context.Canceled) || calls != 3 {
-			t.Errorf("%s goes on (%d, %v)", c.text, calls, err)
+			if _, err := sqlfront.Bind(sel.(*syntax.Select), worked{million{u}, &calls, 1 << 30}, nil); err != nil || calls > 0 {
+				t.Errorf("%s looks up %d times (%v)", c.text, calls, err)
+			}
+		} else if _, err := sqlfront.Bind(sel.(*syntax.Select), worked{million{u}, &calls, c.calls}, nil); !errors.Is(err, context.Canceled) || calls != c.calls {
+			t.Errorf("%s looks up %d times, and stops at the %dth (%v)", c.text, calls, c.calls, err)
 		}
 	}
 }
