@@ -3,12 +3,19 @@ package accounting
 import (
 	"math"
 	"math/big"
+	"os"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"dpsql/internal/scratch"
 	_ "dpsql/internal/seeds"
 )
+
+func TestMain(m *testing.M) {
+	scratch.CollectSeldom()
+	os.Exit(m.Run())
+}
 
 var (
 	someEpsilons = []Epsilon{1, 1e3, 1e6, 1e9, 1e12, 1e14, 5e14, 1e15, 3e15, 1e16, 1e17, 1e18}

@@ -2,11 +2,18 @@ package query
 
 import (
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 
+	"dpsql/internal/scratch"
 	"dpsql/internal/seeds"
 )
+
+func TestMain(m *testing.M) {
+	scratch.CollectSeldom()
+	os.Exit(m.Run())
+}
 
 // TestSupport compares the values with those of all records, for random queries.
 func TestSupport(t *testing.T) {

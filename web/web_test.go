@@ -30,6 +30,7 @@ import (
 
 func TestMain(m *testing.M) {
 	scratch.InMemory()
+	scratch.CollectSeldom()
 	os.Exit(m.Run())
 }
 

@@ -9,8 +9,10 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"os"
 	"testing"
 
+	"dpsql/internal/scratch"
 	"dpsql/noise"
 	"dpsql/noise/coin"
 	"dpsql/noise/law"
@@ -19,6 +21,11 @@ import (
 
 // long makes the campaigns of this package as large as .ci/run wants them.
 var long = flag.Bool("long", false, "run the campaigns at full size")
+
+func TestMain(m *testing.M) {
+	scratch.CollectSeldom()
+	os.Exit(m.Run())
+}
 
 // sized returns the size of a campaign, small by default and full with -long.
 func sized(small, full int) int {

@@ -6,13 +6,20 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 
+	"dpsql/internal/scratch"
 	"dpsql/internal/seeds"
 	"dpsql/sqlfront/around"
 	"dpsql/sqlfront/post"
 )
+
+func TestMain(m *testing.M) {
+	scratch.CollectSeldom()
+	os.Exit(m.Run())
+}
 
 // surrounded is a statement around cores that SQLite answered.
 type surrounded struct {
