@@ -14,9 +14,15 @@ import (
 	"github.com/parquet-go/parquet-go/deprecated"
 
 	"dpsql/internal/importer"
+	"dpsql/internal/scratch"
 	"dpsql/internal/seeds"
 	"dpsql/sqlerr"
 )
+
+func TestMain(m *testing.M) {
+	scratch.CollectSeldom()
+	os.Exit(m.Run())
+}
 
 // visit has a column of every supported kind.
 type visit struct {
@@ -217,7 +223,7 @@ func TestDamagedParquet(t *testing.T) {
 	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	path := filepath.Join(t.TempDir(), "visits.parquet")
-	for range 300 {
+	for range 150 {
 		damaged := slices.Clone(sound)
 		for range 1 + random.IntN(4) {
 			damaged[random.IntN(len(damaged))] ^= 1 << random.IntN(8)
