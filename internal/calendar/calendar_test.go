@@ -15,7 +15,7 @@ func TestDaysAreThoseOfTime(t *testing.T) {
 		if gotY != y || gotM != int(m) || gotD != d || Day(y, int(m), d) != day {
 			t.Fatalf("day %d is %v; got %d-%d-%d and day %d", day, at, gotY, gotM, gotD, Day(y, int(m), d))
 		}
-		at = at.AddDate(0, 0, 1)
+		at = at.Add(24 * time.Hour)
 	}
 	if at.Year() != 10_000 {
 		t.Errorf("the day after the last is %v", at)
