@@ -237,7 +237,7 @@ func (m mutant) run(args ...string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(changed, m.content, 0o600); err != nil {
+	if err := os.WriteFile(changed, m.content(), 0o600); err != nil {
 		return err
 	}
 	if err := os.WriteFile(overlay, about, 0o600); err != nil {

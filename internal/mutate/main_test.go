@@ -64,7 +64,7 @@ func (s *S) f(a []int) (n int) {
 		if m.function != "(*S).f" {
 			t.Errorf("%s is said to be in %s", m.source, m.function)
 		}
-		got[m.operator+": "+m.source] = changed(before, string(m.content))
+		got[m.operator+": "+m.source] = changed(before, string(m.content()))
 	}
 	for id, want := range map[string]string{
 		"skip first: for i, v := range a { if v > 2 && !s.open { n += max(v, i*s.w) - 1 } s.note(v) }": "for i, v := range a { if i == 0 { continue };",

@@ -23,7 +23,7 @@ type mutant struct {
 	equivalent string // why no test can tell, "" if one must
 
 	file    string
-	content []byte // of the file, changed
+	content func() []byte // the file, changed: few are asked for it
 }
 
 // id names a mutant by what stays when files are moved and lines change.
@@ -90,7 +90,7 @@ func mutantsIn(dir, file string, text []byte) (all []mutant, err error) {
 			from, to := at(e.from), at(e.to)
 			all = append(all, mutant{
 				pkg: dir, function: nameOf(function), operator: e.operator, source: oneLine(text[at(e.node.Pos()):at(e.node.End())]),
-				file: file, content: slices.Concat(text[:from], []byte(e.text), text[to:]),
+				file: file, content: func() []byte { return slices.Concat(text[:from], []byte(e.text), text[to:]) },
 			})
 		}
 	}
