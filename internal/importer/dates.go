@@ -2,9 +2,11 @@ package importer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -57,15 +59,43 @@ func withNames(year string) form {
 	return f
 }
 
+// months are the names of months beside those of English.
+var months = [12]string{" januar jänner janvier enero gennaio janeiro januari", " februar février fevrier febrero febbraio fevereiro februari",
+	" märz maerz mars marzo março maart mrt", " april avril abril aprile", " mai mayo maggio maio mei maj", " juni juin junio giugno junho",
+	" juli juillet julio luglio julho", " august août aout agosto augustus augusti", " september septembre septiembre settembre setembro",
+	" oktober octobre octubre ottobre outubro", " november novembre noviembre novembro", " dezember décembre decembre diciembre dicembre dezembro"}
+
+// english returns the English name of a month with a name in one of several languages, or with its first letters, and other words as they are.
+func english(word string) string {
+	if utf8.RuneCountInString(word) < 3 || word[0] <= '9' {
+		return word
+	}
+	found, begins := word, " "+strings.ToLower(word)
+	for i, names := range months {
+		if strings.Contains(names, begins) {
+			if found != word { // jui
+				return word
+			}
+			found = time.Month(i + 1).String()
+		}
+	}
+	return found
+}
+
 // clocks is the form of times of day, which have no date.
 const clocks = "H:M"
 
-// timeOf reads a time of day: 9:27, 09:27:30.5, 9:27 PM, 9h27.
+// timeOf reads a time of day: 9:27, 09:27:30.5, 9:27 PM, 9.27 p.m., 9h27, 9.27 Uhr.
 func timeOf(field string) (clock string, ok bool) {
 	if len(field) < len("9h27") || field[0] < '0' || field[0] > '9' {
 		return "", false
 	}
-	if at := 1 + strings.IndexAny(field[1:3], "hH"); at > 0 {
+	field, called := strings.CutSuffix(field, " Uhr")
+	marks := "hH"
+	if called || strings.ContainsAny(field, "mM") {
+		marks = "hH."
+	}
+	if at := 1 + strings.IndexAny(field[1:3], marks); at > 0 {
 		field = field[:at] + ":" + field[at+1:]
 	}
 	v, err := query.SQLTime.Parse(field)
@@ -106,12 +136,18 @@ func formsOf(given []string) (forms []form, err error) {
 func (f form) read(date string) (t time.Time, ok bool) {
 	if f.named {
 		parts := strings.FieldsFunc(date, func(r rune) bool { return strings.ContainsRune("-/., ", r) })
+		parts = slices.DeleteFunc(parts, func(word string) bool { return word == "de" })
+		for i, word := range parts {
+			parts[i] = english(word)
+		}
 		if len(parts) == 4 && len(parts[0]) >= 3 {
 			if _, err := time.Parse("Mon", parts[0][:3]); err == nil {
 				parts = parts[1:]
 			}
 		}
 		date = strings.Join(parts, " ")
+	} else if strings.HasSuffix(date, "日") {
+		date = strings.NewReplacer("年", "-", "月", "-", "日", "").Replace(date)
 	}
 	for _, layout := range f.layouts {
 		if t, err := time.Parse(layout, date); err == nil && t.Year() > 0 {

@@ -30,6 +30,7 @@ type file struct {
 	comma    rune              // 0 if the first line was to show it
 	padded   bool              // blanks stand before quotes
 	numbered bool              // the first row begins with "1" in quotes
+	wider    bool              // all rows have one separator more than the names
 	below    int               // the line below which a full line of names seems to stand, or 0
 
 	dates []form // that are looked for

@@ -39,6 +39,9 @@ func (f *file) begin() error {
 		f.notes = append(f.notes, "blanks at the beginning of fields left out")
 	}
 	f.numbered = len(rest) > 1 && f.begins(rest[1], `"1"`) || len(rest) > 2 && f.begins(rest[1], "1") && f.begins(rest[2], "2")
+	f.wider = len(rest) > 2 && !slices.ContainsFunc(rest[1:], func(line string) bool {
+		return f.dialect.count(line, f.dialect.Comma) != f.dialect.count(first, f.dialect.Comma)+1
+	})
 	f.below = f.fullLine(lines)
 	if !f.dialect.HasSkip && f.comma == 0 {
 		return f.title(lines, first)
@@ -113,6 +116,9 @@ func (f *file) noText(head string) error {
 			}
 		}
 	}
+	if strings.ContainsAny(head, "\x01\x02\x03\x04\x05\x06\x07") && strings.Contains(head, "\x00") {
+		return sqlerr.New(sqlerr.Invalid, "file %s has bytes that no text has", f.path).WithHint("save its table as CSV where it comes from")
+	}
 	if 4*strings.Count(head, "\x00") > len(head) {
 		return sqlerr.New(sqlerr.Invalid, "file %s is in UTF-16 without its mark, or no text", f.path).
 			WithHint("say what it is: .import --encoding utf-16le FILE TABLE, or utf-16be")
@@ -178,8 +184,11 @@ func (f *file) title(lines []string, first string) error {
 		n := f.dialect.count(first, r)
 		if n > 0 && !slices.ContainsFunc(lines, func(line string) bool { return line != "" && f.dialect.count(line, r) != n }) {
 			f.notes = append(f.notes, fmt.Sprintf("one column; if '%c' separates fields: --separator '%c'", r, r))
-			break
+			return nil
 		}
+	}
+	if line := strings.TrimSpace(first); strings.Contains(line, "  ") || strings.HasPrefix(line, "+-") {
+		f.notes = append(f.notes, "one column; a table whose columns are blanks or lines apart is to be written as CSV")
 	}
 	return nil
 }

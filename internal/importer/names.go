@@ -121,20 +121,20 @@ func cleaned(fields []string) []string {
 		if strings.ContainsFunc(field, isControl) {
 			field = strings.Join(strings.FieldsFunc(field, func(r rune) bool { return r == ' ' || isControl(r) }), " ")
 		}
-		names[i] = strings.TrimSpace(field)
+		names[i] = strings.TrimSpace(strings.TrimPrefix(field, "\ufeff"))
 	}
 	return names
 }
 
 // widened returns the names for rows of one field more: an empty last one, as of lines
-// that end in a separator, or the first, if it numbers the rows as R does.
+// that end in a separator, or the first, if it numbers or names the rows as R does.
 func (f *file) widened(names, row []string) []string {
 	switch {
 	case len(row) != len(names)+1:
 		return names
 	case strings.TrimSpace(row[len(names)]) == "":
 		return append(names, "")
-	case row[0] == "1" && f.numbered:
+	case row[0] == "1" && f.numbered, f.wider:
 		return slices.Insert(names, 0, "")
 	}
 	return names

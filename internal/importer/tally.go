@@ -118,7 +118,7 @@ func plain(field string, decimal byte) string {
 		return field
 	}
 	sign := ""
-	if strings.Trim(m[1]+m[2]+m[5], "+") != "" {
+	if strings.Trim(m[1]+m[2]+m[5], "+") != "" && strings.Trim(m[3]+m[4], "0") != "" {
 		sign = "-"
 	}
 	return sign + groups.Replace(m[3]) + m[4]
