@@ -203,6 +203,8 @@ func missing(path string) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return sqlerr.New(sqlerr.IO, "file %s does not exist", path).WithHint("a new database is named so that it is no file of rows: dpsql my.db")
+	case err == nil && !info.Mode().IsRegular() && !info.IsDir():
+		return sqlerr.New(sqlerr.IO, "%s is no ordinary file", path)
 	case err == nil && info.Size() == 0:
 		return sqlerr.New(sqlerr.IO, "file %s is empty", path).WithHint("there are no rows to import, and a new database is named otherwise: dpsql my.db")
 	}
