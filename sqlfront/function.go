@@ -514,33 +514,23 @@ func orderedBounds(f func([]scalar) scalar) func([]bounds) bounds {
 		case lo == hi && !x.null && (x.integral || x.real):
 			return exactly(lo)
 		}
-		return bounds{null: x.null, integral: x.integral && lo.isInteger() && hi.isInteger(), real: x.real && !lo.isInteger(), lo: lo, hi: hi}
+		return bounds{null: x.null, integral: x.integral && lo.isInteger() && hi.isInteger(), real: (x.integral || x.real) && lo.value.IsReal() && hi.value.IsReal(), lo: lo, hi: hi}
 	}
 }
 
-// rounded is round(x, places): halves go away from zero, and places may be negative, as in PostgreSQL.
+// rounded is round(x, places), a REAL: halves go away from zero, and places may be negative, as in PostgreSQL.
 func rounded(x []scalar) scalar {
-	places := int64(0)
+	f, places := x[0].value.Float(), int64(0)
 	if len(x) > 1 {
 		places = x[1].integer()
 	}
-	switch n := x[0]; {
-	case places >= 0 && n.isInteger():
-		return n
+	switch {
 	case places < -18:
-		return integerOf(0)
-	case places < 0 && n.isInteger():
-		by := int64(math.Pow10(int(-places)))
-		rest := n.integer() % by
-		if sqlvalue.Magnitude(rest) >= uint64(by)/2 {
-			return scalar{value: sqlvalue.Arithmetic(sqlvalue.Plus, sqlvalue.Int(n.integer()-rest), sqlvalue.Int(int64(math.Copysign(float64(by), float64(rest)))))}
-		}
-		return integerOf(n.integer() - rest)
+		return realOf(0)
 	case places < 0:
 		by := math.Pow10(int(-places))
-		return realOf(math.Round(n.value.Float()/by) * by)
+		return realOf(math.Round(f/by)*by + 0)
 	}
-	f := x[0].value.Float()
 	if _, fraction, _ := strings.Cut(strconv.FormatFloat(f, 'f', -1, 64), "."); int64(len(fraction)) == places+1 && strings.HasSuffix(fraction, "5") {
 		f = math.Nextafter(f, 2*f) // a half as it is written, such as 0.285
 	}
