@@ -81,6 +81,12 @@ func TestBins(t *testing.T) {
 		{"minutes - MOD(minutes, 50)", "0:350 50:350 100:140"},
 		{"TRUNC(cost / 500)", "0:435 1:405"},
 		{"ROUND(cost, -3)", "0:435 1000:405"},
+		{"ROUND(minutes, -2) / 8", "0:350 12.5:490"}, // a REAL in SQLite and PostgreSQL
+		{"ROUND(minutes / 60) / 2", "0:420 0.5:420"},
+		{"FLOOR(minutes / 60) / 2", "0:840"}, // an integer in SQLite
+		{"DIV(minutes, 60)", "0:420 1:420"},
+		{"minutes BETWEEN SYMMETRIC 59 AND 0", "0:420 1:420"},
+		{"TO_CHAR(seen, 'YYYY-MM-01 00:00')", "2023-01-01 00:00:840"},
 		{"WIDTH_BUCKET(cost, 0, 1000, 2)", "1:435 2:405"},
 		{"FLOOR(minutes / 60.0) / 2", "0:420 0.5:420"},
 		{"minutes / 240.0 > 0.25", "0:427 1:413"},
@@ -105,6 +111,7 @@ func TestBins(t *testing.T) {
 	for text, hint := range map[string]string{
 		"FLOOR(cost / 75)": "step of 10", "CEIL(cost / 100)": "step of 10", "SQRT(cost)": "step of 10", "random()": "", "replace(dept)": "",
 		"replace(dept, 'a', minutes)": "one column", "width_bucket(minutes, 5, 5, 1)": "", "dept || minutes": "GROUP BY x, y",
+		"age(seen)": "a number of days", "date_format(day, '%Y')": "TO_CHAR", "date_bin('1 hour', seen, day)": "DATE_TRUNC", "NTILE(4) OVER (ORDER BY minutes)": "bins",
 	} {
 		before := len(ledgerOf(t, s))
 		_, err := s.Exec(t.Context(), "SELECT "+text+" AS k, COUNT(*) FROM t GROUP BY 1", nil)

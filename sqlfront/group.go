@@ -1,6 +1,7 @@
 package sqlfront
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"slices"
@@ -314,7 +315,7 @@ func (o *outputs) key(e sqlparser.Expr) (key, error) {
 			return key{}, o.g.FirstToken(f).Malformed("%s cannot stand in GROUP BY", syntax.UpperASCII(name))
 		}
 		if !o.isFunction(e) {
-			return key{}, o.g.FirstToken(f).Unsupported(construct + " in GROUP BY").WithHint(binHint)
+			return key{}, o.g.FirstToken(f).Unsupported(construct+" in GROUP BY").WithHint("%s", cmp.Or(instead[name], binHint))
 		}
 	}
 	return o.computedKey(e)

@@ -54,8 +54,26 @@ func (b *binder) constructFunction(e *sqlparser.FuncExpr) (name, hint string) {
 	case isAggregate(name):
 		return "the aggregate " + strings.ToUpper(name), "an aggregate stands in the select list, not in WHERE"
 	}
+	if hint, ok := instead[name]; ok {
+		return called(name), hint
+	}
 	return called(syntax.Excerpt(name, 40)), binHint
 }
+
+// instead says how this dialect writes functions of other systems.
+var instead = map[string]string{
+	"age": hintDays, "datediff": hintDays, "date_diff": hintDays, "timestampdiff": hintDays,
+	"date_format": hintFormat, "format_date": hintFormat, "formatdatetime": hintFormat,
+	"date_add": hintAdd, "date_sub": hintAdd, "dateadd": hintAdd, "adddate": hintAdd, "subdate": hintAdd, "add_months": hintAdd,
+	"date_bin": "write DATE_TRUNC('hour', x), or EXTRACT(EPOCH FROM x) and FLOOR", "time_bucket": "write DATE_TRUNC('hour', x), or EXTRACT(EPOCH FROM x) and FLOOR",
+	"make_date": "write the date: DATE '2024-01-31'", "ntile": "WIDTH_BUCKET and CASE make bins, and QUANTILE(x, 0.25) finds their ends",
+}
+
+const (
+	hintDays   = "write DATE '2024-12-31' - x, a number of days, or EXTRACT(YEAR FROM x)"
+	hintFormat = "write TO_CHAR(x, 'YYYY-MM'), or strftime('%Y-%m', x)"
+	hintAdd    = "write x + INTERVAL '1 month'"
+)
 
 func constructComparison(e *sqlparser.ComparisonExpr) (name, hint string) {
 	switch e.Operator {

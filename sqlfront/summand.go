@@ -1,6 +1,7 @@
 package sqlfront
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/big"
@@ -228,7 +229,8 @@ func (b *binder) amount(e sqlparser.Expr) (x *expr, unit *big.Rat, err error) {
 		if !b.isFunction(e) {
 			construct, _ := b.construct(e)
 			where, hint := b.counting()
-			return nil, nil, b.g.StartToken(e).Unsupported(construct+where).WithHint("%s", hint)
+			name, _ := b.calledFunction(e)
+			return nil, nil, b.g.StartToken(e).Unsupported(construct+where).WithHint("%s", cmp.Or(instead[name], hint))
 		}
 	}
 	x, err = b.expr(e)

@@ -46,6 +46,8 @@ func (d *desugaring) form(e Expr) Expr {
 		return m.operation(e)
 	case *In:
 		return m.lists(e)
+	case *Between:
+		return m.ordered(e)
 	case *Case:
 		if m.extracted[Inside(e.Else)] || slices.ContainsFunc(e.Whens, func(w When) bool { return m.extracted[Inside(w.Then)] }) {
 			m.extracted[e] = true
@@ -111,6 +113,19 @@ func (m maker) castOf(c *Cast) Expr {
 		return counted(m, &Cast{span: c.span, Name: "CAST", X: c.X, Type: c.Type})
 	}
 	return c
+}
+
+// ordered desugars x BETWEEN SYMMETRIC a AND b, whose bounds stand in either order.
+func (m maker) ordered(b *Between) Expr {
+	if !b.Symmetric {
+		return b
+	}
+	b.Symmetric = false
+	other := counted(m, &Between{span: b.span, X: m.again(b.X), Not: b.Not, Low: m.again(b.High), High: m.again(b.Low), Operator: b.Operator})
+	if b.Not {
+		return m.paren(m.binary(b, "AND", other))
+	}
+	return m.paren(m.binary(b, "OR", other))
 }
 
 func (m maker) truth(x Expr) Expr {

@@ -233,7 +233,7 @@ func (g *Tokens) refuseWord(i int) error {
 		}
 	case "OVER":
 		if before.Matches(")") && (next.Matches("(") || next.isName()) {
-			return t.Unsupported("a window function")
+			return t.Unsupported("a window function").WithHint("it stands over aggregates: SUM(COUNT(*)) OVER (), or around a SELECT in FROM; WIDTH_BUCKET and CASE make bins")
 		}
 	case "FILTER":
 		if before.Matches(")") && next.Matches("(") && !g.isFilter(i) {

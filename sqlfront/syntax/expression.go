@@ -306,7 +306,7 @@ func (p *queryParser) isTest(from int, x Expr, at, power int) Expr {
 
 func (p *queryParser) between(from int, x Expr, at int, not bool, power int) Expr {
 	b := &Between{X: x, Not: not, Operator: at}
-	if p.dialect == Postgres {
+	if p.dialect == Postgres || p.after(1).startsOperand() { // else a column has the name
 		if b.Symmetric = p.accept("SYMMETRIC"); !b.Symmetric {
 			p.accept("ASYMMETRIC")
 		}

@@ -27,6 +27,7 @@ var forms = sync.OnceValue(func() map[string]form {
 		"COUNT_IF":         maker.countIf,
 		"SAFE_DIVIDE":      maker.quotient,
 		"DIV0NULL":         maker.quotient,
+		"DIV":              maker.whole,
 		"GREATEST":         func(m maker, c *Call) Expr { return m.extreme(c, "max") },
 		"LEAST":            func(m maker, c *Call) Expr { return m.extreme(c, "min") },
 		"NVL":              renamed("ifnull", 2),
@@ -57,7 +58,7 @@ var forms = sync.OnceValue(func() map[string]form {
 		"MAKE_INTERVAL":    refusing("write INTERVAL '3 days'"),
 		"UNNEST":           refusing("list the values: x IN (3, 4), or x = ANY ($1) with an array"),
 	}
-	for _, unit := range []string{"YEAR", "QUARTER", "MONTH", "DAY"} {
+	for _, unit := range []string{"YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"} {
 		table[unit] = func(m maker, c *Call) Expr {
 			if len(c.Args) != 1 || c.Over != nil || c.Filter != nil {
 				return c
@@ -244,7 +245,7 @@ func (m maker) formatted(c *Call) Expr {
 		ours, n := pattern(rest)
 		if n == 0 {
 			m.refuse(c.Args[1].Pos(), "this format of TO_CHAR", "of a date it is made of YYYY, IYYY, Q, MM, Mon, Month, IW, DD, DDD, ID, Dy, Day, HH24, MI, SS, "+
-				"- / . : and \"words\" between them, and FM before a name; a number is shown by CAST(x AS TEXT)")
+				"digits, - / . : and \"words\" between them, and FM before a name; a number is shown by CAST(x AS TEXT)")
 		}
 		format, rest = format+ours, rest[n:]
 	}
@@ -260,7 +261,7 @@ func pattern(format string) (ours string, n int) {
 		}
 	}
 	switch words, _, closed := strings.Cut(format[1:], `"`); {
-	case strings.ContainsRune("-/.,: ", rune(format[0])):
+	case strings.ContainsRune("-/.,: 0123456789", rune(format[0])):
 		return format[:1], 1
 	case format[0] == '"' && closed:
 		return strings.ReplaceAll(words, "%", "%%"), len(words) + 2
@@ -316,6 +317,14 @@ func (m maker) quotient(c *Call) Expr {
 		return c
 	}
 	return m.paren(m.binary(m.real(c.Args[0]), "/", m.paren(c.Args[1])))
+}
+
+// whole desugars DIV(x, y), a quotient without its fraction.
+func (m maker) whole(c *Call) Expr {
+	if len(c.Args) != 2 {
+		return c
+	}
+	return m.call("trunc", m.binary(m.paren(c.Args[0]), "/", m.paren(c.Args[1])))
 }
 
 // renamed gives a call with at least n arguments a function of another name.
