@@ -219,7 +219,7 @@ func TestMeanPrice(t *testing.T) {
 		if left := n*n*accuracy*accuracy - 100*float64(reach*reach); left > 0 { // beside a count within ±10
 			least = price(reach, math.Sqrt(left))
 		}
-		for share := 0.02; share < 1; share += 0.03 {
+		for share := 0.02; share < 1; share += 0.08 {
 			least = min(least, price(reach, n*accuracy*math.Sqrt(share))+price(1, n*accuracy*math.Sqrt(1-share)/float64(reach)))
 		}
 		return least
