@@ -34,7 +34,7 @@ func TestExportPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, text := range []string{`CREATE TABLE large AS WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) SELECT hex(zeroblob(50)) AS a FROM n`} {
+	for _, text := range []string{`CREATE TABLE large AS WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 2200) SELECT hex(zeroblob(4000)) AS a FROM n`} {
 		fill(t, s, text)
 	}
 	must(t, s, `CREATE PUBLIC TABLE large`)
