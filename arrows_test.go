@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/tools/go/packages"
 )
 
 // arrows says which packages of the tree, of whichever of its modules, each
@@ -372,6 +374,62 @@ func TestDrawsAreSeeded(t *testing.T) {
 			t.Errorf("the tests of %s draw through rapid, and do not import internal/seeds", pkg)
 		}
 	}
+}
+
+// TestFilesRunDown: in an order of a package's files, fewer than 15 of 100 references between them run back up. A
+// reference is a file that uses something of another. The order is searched for, and any will do.
+func TestFilesRunDown(t *testing.T) {
+	if !*long {
+		t.Skip("checks types: -long does")
+	}
+	const mode = packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports
+	all, err := packages.Load(&packages.Config{Mode: mode}, "./sqlfront/syntax", "./sqlfront", "./server", "./server/pgcatalog", "./engine/internal/answer")
+	if err != nil || len(all) != 5 {
+		t.Fatal(len(all), err)
+	}
+	for _, p := range all {
+		uses := make(map[[2]string]bool)
+		for name, of := range p.TypesInfo.Uses {
+			from, to := p.Fset.Position(name.Pos()).Filename, p.Fset.Position(of.Pos()).Filename
+			if from != to && of.Pkg() == p.Types && of.Pos().IsValid() {
+				uses[[2]string{from, to}] = true
+			}
+		}
+		best := len(uses)
+		for first := range p.GoFiles { // each begins a search
+			best = min(best, fewestUp(slices.Concat(p.GoFiles[first:], p.GoFiles[:first]), uses))
+		}
+		if t.Logf("%s: %d of %d references run up", p.Types.Path(), best, len(uses)); best*100 >= 15*len(uses) {
+			t.Errorf("in %s %d of %d references between files run back up", p.Types.Path(), best, len(uses))
+		}
+	}
+}
+
+// fewestUp moves files to where the fewest of their references run up, until no move helps, and returns how many do.
+func fewestUp(order []string, uses map[[2]string]bool) (up int) {
+	count := func(order []string) (n int) {
+		for i, file := range order {
+			for _, above := range order[:i] {
+				if uses[[2]string{file, above}] {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	up = count(order)
+	for moved := true; moved; {
+		moved = false
+		for _, file := range slices.Clone(order) {
+			rest := slices.DeleteFunc(slices.Clone(order), func(f string) bool { return f == file })
+			for at := range order {
+				if tried := slices.Insert(slices.Clone(rest), at, file); count(tried) < up {
+					order, up, moved = tried, count(tried), true
+				}
+			}
+		}
+	}
+	return up
 }
 
 // TestOnlyReceiptsAdmit: of all that is shipped, the receipts of engine/internal/pay
