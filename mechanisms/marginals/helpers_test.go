@@ -15,17 +15,11 @@ import (
 	"testing"
 
 	"dpsql/accounting"
-	"dpsql/internal/scratch"
 	"dpsql/internal/seeds"
 	"dpsql/noise"
 	"dpsql/noise/law"
 	"dpsql/query"
 )
-
-func TestMain(m *testing.M) {
-	scratch.CollectSeldom()
-	os.Exit(m.Run())
-}
 
 // seeded returns a generator whose seed a failing test prints.
 func seeded(t testing.TB) *rand.Rand {

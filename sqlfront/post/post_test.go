@@ -5,23 +5,16 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
-	"os"
 	"reflect"
 	"testing"
 
 	_ "modernc.org/sqlite"
 	"pgregory.net/rapid"
 
-	"dpsql/internal/scratch"
 	"dpsql/internal/seeds"
 	"dpsql/internal/sqlvalue"
 	"dpsql/query"
 )
-
-func TestMain(m *testing.M) {
-	scratch.CollectSeldom()
-	os.Exit(m.Run())
-}
 
 // noisy is an answer with one half-width at every confidence.
 func noisy(value int64, width float64) Answer { return within(value, Within(width)) }
