@@ -119,6 +119,11 @@ var (
 // of the context.
 func (d *Desk) Ask(ctx context.Context, text string) (*released.Result, error) {
 	d.began = time.Now()
+	if tokens, err := syntax.Lex(text); err == nil { // else Read says why
+		if err := tooDeep(tokens); err != nil {
+			return nil, err
+		}
+	}
 	read, err := syntax.Read(text)
 	if err != nil {
 		return nil, err
