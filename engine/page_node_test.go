@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -105,7 +106,7 @@ func TestPagesInNode(t *testing.T) {
 			s.SetDirectory(dir)
 			statements := goldenQueries(t, w.name)
 			golden := len(statements)
-			statements = append(statements, momentQueries...)
+			statements = append(append(statements, momentQueries...), mixedQueries...)
 			statements = append(statements, drawnQueries(seeds.Of(t), 80)...)
 			for _, create := range pageReleases[w.name] {
 				must(t, s, create)
@@ -135,9 +136,10 @@ func TestPagesInNode(t *testing.T) {
 					asked, wants = append(asked, statement), append(wants, string(want))
 				}
 				for i, got := range inNode(t, wasm, sqlite, page, asked) {
-					if left.MatchString(got) {
+					mixed := slices.Contains(mixedQueries, asked[i]) && strings.Contains(wants[i], `"rows"`)
+					if left.MatchString(got) || mixed && strings.Contains(got, `"unsupported","message":"a column, or an expression, of dates and of moments, in a page, is outside`) {
 						others++
-					} else if got != wants[i] {
+					} else if got != wants[i] || mixed {
 						t.Errorf("%s: %s\nin node: %s\nnative:  %s", name, asked[i], got, wants[i])
 					}
 				}
@@ -156,7 +158,20 @@ SELECT day, n FROM (SELECT day, COUNT(*) AS n FROM t GROUP BY day) AS q WHERE da
 SELECT SUM(n) FROM (SELECT day, COUNT(*) AS n FROM t GROUP BY day) AS q WHERE day BETWEEN '2024-03-02 00:00:00.000' AND '2024-03-05T00:00' AND day <> TIMESTAMP '2024-03-03' AND day != '2024-03-04T00:00'
 SELECT CASE day WHEN '2024-03-03T00:00' THEN 'third' ELSE 'other' END AS c, SUM(n) FROM (SELECT day, COUNT(*) AS n FROM t GROUP BY day) AS q GROUP BY 1 ORDER BY 1
 SELECT COUNT(*) FROM (SELECT day, COUNT(*) AS n FROM t GROUP BY day) AS a JOIN (SELECT day, COUNT(*) AS n FROM t GROUP BY day) AS b ON a.day = datetime(b.day)
+SELECT SUM(n) FROM (SELECT day, COUNT(*) AS n FROM t GROUP BY day) AS q WHERE day IN (SELECT datetime(day) FROM (SELECT day, COUNT(*) AS n FROM t GROUP BY day) AS r ORDER BY day LIMIT 3)
+SELECT SUM(n) FROM (SELECT day, COUNT(*) AS n FROM t GROUP BY day) AS q WHERE day NOT IN (SELECT '2024-03-03T00:00' UNION ALL SELECT '2024-03-04')
+SELECT day, day IN (VALUES ('2024-03-03T00:00'), ('2024-03-04 00:00:00')) AS v, EXISTS (SELECT 1 WHERE q.day IN (SELECT datetime(q.day))) AS e FROM (SELECT day, COUNT(*) AS n FROM t GROUP BY day) AS q ORDER BY 1
+WITH q AS (SELECT day, COUNT(*) AS n FROM t GROUP BY day) SELECT a.n, day FROM q AS a JOIN (SELECT day FROM q UNION SELECT day FROM q) AS b USING (day) GROUP BY day ORDER BY day
 SELECT SUM(n) FROM (SELECT began, COUNT(*) AS n FROM shifts GROUP BY 1) AS q WHERE began < '9:30' AND (began >= '8:00 am') IS TRUE AND began IS NOT '8:15'
+`), "\n")
+
+// mixedQueries have dates and moments in one column, which a page cannot compare.
+var mixedQueries = strings.Split(strings.TrimSpace(`
+WITH q AS (SELECT day, COUNT(*) AS n FROM t GROUP BY day) SELECT day FROM q UNION SELECT datetime(day) FROM q
+WITH q AS (SELECT day, COUNT(*) AS n FROM t GROUP BY day) SELECT DISTINCT CASE WHEN n > 3 THEN day ELSE datetime(day) END AS d FROM q ORDER BY 1
+WITH q AS (SELECT day, COUNT(*) AS n FROM t GROUP BY day) SELECT COALESCE(datetime(day), day) AS d, SUM(n) FROM q GROUP BY 1
+WITH q AS (SELECT day, COUNT(*) AS n FROM t GROUP BY day) SELECT SUM(q.n) FROM q JOIN (SELECT datetime(day) AS day FROM q) AS b USING (day)
+WITH q AS (SELECT day, COUNT(*) AS n FROM t GROUP BY day) SELECT COUNT(*) FROM (SELECT datetime(day) AS day FROM q) AS b NATURAL JOIN q
 `), "\n")
 
 // drawnQueries returns statements about the tables of worlds with pages.

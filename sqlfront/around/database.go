@@ -98,7 +98,11 @@ func (db *Database) Run(ctx context.Context, s *Statement, from Source, args []q
 	err = db.with(ctx, s, from, func(c *connection) error {
 		limited, cancel := db.limited(ctx)
 		defer cancel()
-		out, err = c.run(ctx, limited, s.withTypes(from.Cores, c.tables), from, values)
+		s, err := s.withTypes(from.Cores, c.tables)
+		if err != nil {
+			return err
+		}
+		out, err = c.run(ctx, limited, s, from, values)
 		return err
 	})
 	return out, err
@@ -120,7 +124,10 @@ func (db *Database) Compile(ctx context.Context, s *Statement, from Source, args
 	err = db.with(ctx, s, from, func(c *connection) error {
 		limited, cancel := db.limited(ctx)
 		defer cancel()
-		s := s.withTypes(from.Cores, c.tables)
+		s, err := s.withTypes(from.Cores, c.tables)
+		if err != nil {
+			return err
+		}
 		if len(s.cores) > 0 {
 			if l, err = s.lineage(from.Cores, c.tables); err != nil {
 				return err

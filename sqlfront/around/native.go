@@ -57,6 +57,9 @@ var register = sync.OnceValue(func() error {
 	return d.RegisterCollationUtf8("moment", func(x, y string) int { return strings.Compare(calendar.Canonical(x), calendar.Canonical(y)) })
 })
 
+// collates says that the collation moment is there: dates and moments of one column are compared as moments.
+const collates = true
+
 // asMoments returns nil: the collation compares.
 func (w *walker) asMoments(syntax.Node) syntax.Node { return nil }
 

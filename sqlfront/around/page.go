@@ -34,8 +34,11 @@ var canonical = sync.OnceValue(func() js.Value {
 	return f
 })
 
-// asMoments returns what stands for a comparison of which an operand is a time, or nil. What is grouped, joined by USING,
-// or looked up in a query, is compared as it is written.
+// collates says that no collation is there. What is grouped, sorted, or joined by USING is compared as it is written; withTypes
+// refuses it where some of it may be dates and some moments.
+const collates = false
+
+// asMoments returns what stands for a comparison of which an operand is a time, or nil.
 func (w *walker) asMoments(n syntax.Node) syntax.Node {
 	moment := func(e *syntax.Expr) {
 		*e = syntax.Placed(&syntax.Call{Path: []syntax.Ident{{Text: "moment"}}, Words: []string{""}, Args: []syntax.Expr{syntax.Copy(*e, w.asTyped)}}, *e)
@@ -51,7 +54,10 @@ func (w *walker) asMoments(n syntax.Node) syntax.Node {
 		c := *n
 		out, operands = &c, []*syntax.Expr{&c.X, &c.Low, &c.High}
 	case *syntax.In:
-		if set, ok := n.Set.(*syntax.Tuple); ok {
+		if _, ok := n.Set.(*syntax.Subquery); ok {
+			c := *n
+			out, operands = &c, []*syntax.Expr{&c.X}
+		} else if set, ok := n.Set.(*syntax.Tuple); ok {
 			c, items := *n, *set
 			items.Items, c.Set = slices.Clone(set.Items), &items
 			out, operands = &c, []*syntax.Expr{&c.X}
@@ -74,6 +80,15 @@ func (w *walker) asMoments(n syntax.Node) syntax.Node {
 	}
 	for _, e := range operands {
 		moment(e)
+	}
+	if c, ok := out.(*syntax.In); ok {
+		if set, ok := c.Set.(*syntax.Subquery); ok { // (WITH looked (x) AS (…) SELECT moment(x) FROM looked)
+			name, x := syntax.Ident{Text: "looked"}, []syntax.Ident{{Text: "x"}}
+			item := syntax.Item{X: &syntax.Column{Path: x}}
+			moment(&item.X)
+			c.Set = syntax.Placed(&syntax.Subquery{Query: &syntax.Query{With: []*syntax.CommonTable{{Name: name, Columns: x, Query: syntax.Copy(set.Query, w.asTyped)}},
+				Body: &syntax.Block{Items: []syntax.Item{item}, From: []syntax.Source{&syntax.Table{Path: []syntax.Ident{name}}}}}}, set)
+		}
 	}
 	if c, ok := out.(*syntax.Case); ok {
 		for i := range c.Whens {

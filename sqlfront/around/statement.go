@@ -124,22 +124,26 @@ func (s *Statement) Nested() bool {
 
 // withTypes returns the statement with what SQLite needs to compare values as PostgreSQL does: the
 // collation of moments behind dates, and numbers in the place of texts beside numbers.
-func (s *Statement) withTypes(cores []*Table, tables map[string][]column) *Statement {
+func (s *Statement) withTypes(cores []*Table, tables map[string][]column) (*Statement, error) {
 	w := s.newWalker(maps.Clone(tables))
 	w.collect(s.count(), true)
 	for _, core := range cores {
 		w.tables[query.FoldName(core.Name)] = core.columns()
 	}
 	w.selected(s.query)
+	if w.mixed && !collates {
+		return nil, s.first().Unsupported("a column, or an expression, of dates and of moments, in a page,").
+			WithHint("make moments of dates by datetime(x), or dates of moments by date(x)")
+	}
 	w.whole = maps.Clone(w.pass.Types)
 	maps.DeleteFunc(w.pass.Types, func(e syntax.Expr, t types.Type) bool { return !retyped(e, t) && !ofClock(e, w.whole) })
 	if len(w.pass.Types) == 0 {
-		return s
+		return s, nil
 	}
 	typed := *s
 	typed.types = syntax.Copy(s.query, w.asTyped)
 	typed.typed = s.written(typed.types)
-	return &typed
+	return &typed, nil
 }
 
 // count returns the number of arguments up to the last one that is used.

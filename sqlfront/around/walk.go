@@ -53,6 +53,7 @@ type walker struct {
 	tables    map[string][]column // of the copies, by folded name; nil while they are not known
 	size      int                 // of SELECTs and tables that SQLite compiles: those of an entry of WITH count wherever it is named
 	err       error
+	mixed     bool // dates and moments meet, see meet
 
 	pass  types.Pass
 	whole map[syntax.Expr]types.Type // all types, where pass.Types are those that SQLite needs to be told
@@ -68,8 +69,15 @@ func (w *walker) collect(n int, each bool) {
 // newWalker returns a walker that knows tables; nil while they are not known.
 func (s *Statement) newWalker(tables map[string][]column) *walker {
 	w := &walker{statement: s, tables: tables}
-	w.pass = types.Pass{Dialect: dialect(), Check: w.check}
+	d := *dialect()
+	d.Meet = w.meet
+	w.pass = types.Pass{Dialect: &d, Check: w.check}
 	return w
+}
+
+// meet notes that values of two types meet in a column, an expression or USING: dates and moments are written in two ways.
+func (w *walker) meet(a, b types.Type) {
+	w.mixed = w.mixed || a != b && types.IsTime(a) && types.IsTime(b)
 }
 
 // refuse keeps the first refusal.
@@ -154,7 +162,7 @@ func (w *walker) parts(q *syntax.Query, with bodies, outer *scope) (columns []co
 		if i == 0 {
 			columns = found
 		} else {
-			columns = unite(columns, found)
+			columns = w.unite(columns, found)
 		}
 	}
 	return columns
@@ -182,13 +190,13 @@ func (w *walker) part(part syntax.Body, q *syntax.Query, in *scope) (columns []c
 }
 
 // unite returns the columns of a compound SELECT, which has the names of its first part.
-func unite(a, b []column) []column {
+func (w *walker) unite(a, b []column) []column {
 	if len(a) != len(b) {
 		return nil
 	}
 	out := make([]column, len(a))
 	for i := range a {
-		out[i] = column{a[i].name, dialect().Common(a[i].kind, b[i].kind)}
+		out[i] = column{a[i].name, w.pass.Common(a[i].kind, b[i].kind)}
 	}
 	return out
 }
@@ -239,13 +247,28 @@ func renamed(e *syntax.CommonTable, columns []column) []column {
 	return named
 }
 
+// merge notes that columns of the same name are merged, so those of * are not known.
+func (in *scope) merge() {
+	in.merged = true
+	kinds := make(map[string]types.Type)
+	for _, r := range in.relations {
+		for _, c := range r.columns {
+			name := query.FoldName(c.name)
+			in.walker.meet(kinds[name], c.kind)
+			kinds[name] = c.kind
+		}
+	}
+}
+
 // source adds the relations of a FROM clause to the scope.
 func (w *walker) source(s syntax.Source, in *scope) {
 	switch s := s.(type) {
 	case *syntax.Join:
 		w.source(s.X, in)
 		w.source(s.Y, in)
-		in.merged = in.merged || s.Natural || s.Using != nil
+		if s.Natural || s.Using != nil {
+			in.merge()
+		}
 		w.pass.Condition(s.On)
 	case *syntax.ParenSource:
 		for _, inner := range s.List {
@@ -311,7 +334,7 @@ func (w *walker) values(v *syntax.Values) (columns []column) {
 		if i == 0 {
 			columns = next
 		} else {
-			columns = unite(columns, next)
+			columns = w.unite(columns, next)
 		}
 	}
 	return columns

@@ -375,7 +375,7 @@ func (p *Pass) agree(values []syntax.Expr, types []Type) {
 		case IsText(v):
 			text = query.SQLText
 		case types[i] != Unknown:
-			t = p.Common(t, types[i])
+			t = p.common(t, types[i])
 		}
 	}
 	p.Expect(first(t, text), values...)

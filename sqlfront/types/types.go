@@ -63,8 +63,15 @@ func first(all ...Type) (t Type) {
 	return t
 }
 
-// Common returns the type of values that are of one of two types.
+// Common returns the type of values that are of one of two types, and tells Meet of them.
 func (d *Dialect) Common(a, b Type) Type {
+	if d.Meet != nil {
+		d.Meet(a, b)
+	}
+	return d.common(a, b)
+}
+
+func (d *Dialect) common(a, b Type) Type {
 	switch {
 	case a == b || b == Null:
 		return a
@@ -98,6 +105,7 @@ type Dialect struct {
 	Mixed     Type                // of values of two types that have no other in common
 	NotNumber Type                // of x + y where one is neither a number nor a date
 	Long      Type                // of an integer of more than 18 digits, which one more may make a REAL
+	Meet      func(a, b Type)     // is told of types that values of one column, or of one expression, have; nil for none
 }
 
 // Function is what is known of the types of a function or operator.
