@@ -53,7 +53,7 @@ var arrows = map[string][]string{
 	"internal/sealed":         {"sqlerr"},
 	"internal/released":       {"internal/sealed", "internal/period", "accounting", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "sqlfront", "sqlfront/around", "sqlfront/post", "sqlfront/syntax", "query", "sqlerr"},
 	"page":                    {"internal/complete", "internal/period", "internal/released", "query", "sqlerr", "sqlfront", "sqlfront/around", "sqlfront/syntax"}, // no catalog and no source: it has no file
-	"page/publish":            {"page", "sqlerr", "web/dist"},
+	"page/publish":            {"internal/answerjson", "page", "sqlerr", "web/dist"},
 	"page/wasm":               {"internal/answerjson", "internal/complete", "page", "sqlerr"}, // the engine in a browser
 	"engine/internal/kind":    {"accounting", "catalog", "engine/internal/pay", "engine/internal/rows", "engine/internal/view", "internal/released", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"internal/seeds":          {}, // any test draws with them

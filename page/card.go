@@ -54,6 +54,12 @@ func Sealed(c Card, payloads [][]byte) ([]byte, error) {
 		c.Payloads = append(c.Payloads, payloadOf(c.payloadName(i), p))
 	}
 	text, err := json.Marshal(c)
+	if err == nil { // what is no UTF-8 becomes U+FFFD, which is written otherwise the second time
+		var read Card
+		if err = json.Unmarshal(text, &read); err == nil {
+			text, err = json.Marshal(read)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"dpsql/internal/answerjson"
 	"dpsql/page"
 )
 
@@ -29,7 +30,7 @@ func (p *printer) card(c page.Card) {
 	p.line("Single rows, columns that no release covers, values outside those above, and rows that came after a release was built. What is not covered is refused, with the columns that there are.")
 	p.head("Citation")
 	p.line(c.Citation)
-	p.text(`<pre tabindex="0">` + html.EscapeString(bibTeX(c)) + "</pre>\n")
+	p.text(`<pre tabindex="0">` + shown(bibTeX(c)) + "</pre>\n")
 	p.pairs("digest", c.Digest)
 	p.line("The digest is SHA-256 of the card and the releases: the page answers nothing if they were damaged. It is not signed. Who wants to know whether the page is its publisher's compares the digest, or runs: dpsql verify FILE DATABASE")
 	p.text("</article>\n")
@@ -98,16 +99,29 @@ func bibTeX(c page.Card) string {
 	return b.String() + "}"
 }
 
-func (p *printer) head(text string) { p.text("<h2>" + html.EscapeString(text) + "</h2>\n") }
+// shown escapes a text. What people do not see, or what reorders what is around it, is spelled out.
+func shown(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r != '\n' && answerjson.IsHidden(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return html.EscapeString(b.String())
+}
 
-func (p *printer) line(text string) { p.text("<p>" + html.EscapeString(text) + "</p>\n") }
+func (p *printer) head(text string) { p.text("<h2>" + shown(text) + "</h2>\n") }
+
+func (p *printer) line(text string) { p.text("<p>" + shown(text) + "</p>\n") }
 
 // pairs writes names with their texts, but for those that are empty.
 func (p *printer) pairs(all ...string) {
 	p.text("<dl>")
 	for i := 0; i < len(all); i += 2 {
 		if all[i+1] != "" {
-			p.text("<dt>" + html.EscapeString(all[i]) + "</dt><dd>" + html.EscapeString(all[i+1]) + "</dd>")
+			p.text("<dt>" + shown(all[i]) + "</dt><dd>" + shown(all[i+1]) + "</dd>")
 		}
 	}
 	p.text("</dl>\n")
@@ -127,7 +141,7 @@ func (p *printer) grid(heads []string, rows [][]string) {
 func (p *printer) row(open, end string, cells []string) {
 	p.text("<tr>")
 	for _, cell := range cells {
-		p.text("<" + open + ">" + html.EscapeString(cell) + "</" + end + ">")
+		p.text("<" + open + ">" + shown(cell) + "</" + end + ">")
 	}
 	p.text("</tr>\n")
 }

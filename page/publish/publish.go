@@ -44,12 +44,12 @@ func Write(w io.Writer, c page.Card, payloads [][]byte) (digest string, err erro
 	p.text(`<!doctype html>
 <html lang="en" data-state="loading"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="` + policy(style, []byte(loader), script) + `">
-<title>` + html.EscapeString(c.Title) + `</title><style>` + string(style) + `</style></head><body>
-<header id="top"><h1>` + html.EscapeString(c.Title) + `</h1>`)
+<title>` + shown(c.Title) + `</title><style>` + string(style) + `</style></head><body>
+<header id="top"><h1>` + shown(c.Title) + `</h1>`)
 	if c.About != "" {
-		p.text(`<p>` + html.EscapeString(c.About) + `</p>`)
+		p.text(`<p>` + shown(c.About) + `</p>`)
 	}
-	p.text("</header>\n<main>\n<section id=\"app\"><noscript><p>With scripts this page answers SQL.</p></noscript></section>\n")
+	p.text("</header>\n<main>\n<section id=\"app\"><p>With scripts this page answers SQL. While this stands here, none runs: they are off, or the page is damaged.</p></section>\n")
 	p.card(c)
 	p.text(`<details id="licences"><summary>Licences</summary><pre tabindex="0">` + html.EscapeString(string(engine[2])+string(web[4])) + "</pre></details>\n</main>\n")
 	p.element("application/json", "dpsql-card", func() { p.text(string(text)) })
@@ -67,13 +67,17 @@ func Write(w io.Writer, c page.Card, payloads [][]byte) (digest string, err erro
 // packed is the type of base64 of gzip. The engine in it is compressed by zstd.
 const packed = "application/gzip;base64"
 
-// loader is the script that unpacks the page's own, and runs it: 0.75 MB have 0.33 so.
+// loader is the script that unpacks the page's own, and runs it: 0.75 MB have 0.33 so. A script that the policy refuses does nothing.
 const loader = `(async () => {
 const bytes = Uint8Array.from(atob(document.getElementById("dpsql-app").textContent), c => c.charCodeAt(0));
 const script = document.createElement("script");
 script.textContent = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
 document.body.append(script);
-})().catch(() => { document.documentElement.dataset.state = "damaged"; });`
+if (!document.getElementById("run")) throw 0;
+})().catch(() => {
+document.documentElement.dataset.state = "damaged";
+document.getElementById("app").textContent = "damaged: the script is not what was written. This page answers nothing.";
+});`
 
 // policy returns the Content-Security-Policy of a page. It lets nothing be asked of the network.
 func policy(style []byte, scripts ...[]byte) string {

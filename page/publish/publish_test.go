@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/internal/answerjson"
 	"dpsql/page"
 	"dpsql/query"
 	"dpsql/sqlerr"
@@ -14,7 +15,7 @@ import (
 )
 
 // hostile is markup wherever it is put in unescaped.
-const hostile = `</script></title><script>alert(1)</script><!--'"&`
+const hostile = `</script></title><script>alert(1)</script><!--'"&` + "\u202e\u2028\u2029\u2066\x00\x01\r\u009b\xff"
 
 // markup is a card with markup in every text.
 func markup() page.Card {
@@ -53,7 +54,12 @@ func TestMarkup(t *testing.T) {
 	if got := len(tags.FindAllString(file, -1)); got != want+3*4+4 {
 		t.Errorf("%d tags, want %d", got, want+16)
 	}
-	if !strings.Contains(file, "<h2>Table "+html.EscapeString(hostile)) {
+	_, rest, _ := strings.Cut(file, `<header id="top">`)
+	seen, _, _ := strings.Cut(rest, `<details id="licences">`)
+	if strings.ContainsFunc(seen, func(r rune) bool { return r != '\n' && answerjson.IsHidden(r) }) {
+		t.Error("a text reorders the card, or hides in it")
+	}
+	if !strings.Contains(file, "<h2>Table "+html.EscapeString(hostile[:strings.Index(hostile, "\u202e")])+`\u202e\u2028\u2029\u2066\u0000\u0001\u000d\u009b`+"\ufffd</h2>") {
 		t.Error("the name of the table is missing")
 	}
 }
@@ -70,7 +76,7 @@ func written(t *testing.T, c page.Card) string {
 // TestVerify: a page is what was written, and each part is held to be.
 func TestVerify(t *testing.T) {
 	file := written(t, markup())
-	if c, _, own, err := Verify([]byte(file)); err != nil || !own || c.Title != hostile {
+	if c, _, own, err := Verify([]byte(file)); err != nil || !own || c.Title != strings.ToValidUTF8(hostile, "\ufffd") {
 		t.Fatalf("%v %v", own, err)
 	}
 	for what, c := range map[string]struct {
@@ -82,6 +88,13 @@ func TestVerify(t *testing.T) {
 		"shown":  {"at most 3 of each", "at most 2 of each", false, ""},
 		"script": {"<script>", "<script> ", false, ""},
 		"engine": {`id="dpsql-engine">H`, `id="dpsql-engine">I`, false, ""},
+		"app":    {`id="dpsql-app">H`, `id="dpsql-app">I`, false, ""},
+		"worker": {`id="dpsql-worker">`, `id="dpsql-worker">;`, false, ""},
+		"style":  {"<style>", "<style> ", false, ""},
+		"policy": {"default-src 'none'", "default-src *", false, ""},
+		"hash":   {"script-src 'sha256-", "script-src 'sha256-A", false, ""},
+		"twice":  {"<body>", `<body><script id="dpsql-card" type="application/json">{}</script>`, false, ""}, // the browser's first card is another one
+		"after":  {"</html>\n", "</html>\n<script>alert(1)</script>", false, ""},
 		"none":   {`id="dpsql-card"`, `id="card"`, false, page.Damaged},
 	} {
 		changed := strings.Replace(file, c.old, c.new, 1)
