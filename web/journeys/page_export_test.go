@@ -1,8 +1,12 @@
 package journeys
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"errors"
+	"io"
 	"net/url"
 	"os"
 	"os/exec"
@@ -66,7 +70,7 @@ func TestExported(t *testing.T) {
 		"SELECT sex, n, RANK() OVER (ORDER BY n DESC) AS place, 9007199254740993 AS large FROM (SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex) AS t"}
 	file, answers := exported(t, statements...)
 	t.Run("changed", func(t *testing.T) { changed(t, b, file) })
-	t.Run("framed", func(t *testing.T) { framed(t, b, file) })
+	t.Run("framed", func(t *testing.T) { framed(t, b, file, byDiagnosis, `"6 true"`) })
 	p := open(t, b, 1200, "light", "file://"+file)
 	p.answers(byDiagnosis)
 	t.Logf("ready and answered after %s ms", p.js(`Math.round(performance.now())`))
@@ -79,10 +83,13 @@ func TestExported(t *testing.T) {
 		p.until(`["answered", "refused"].includes(document.documentElement.dataset.state) && document.querySelector("#answer").dataset.sql === ` + encode(t, sql))
 		p.is(`document.querySelector("#answer").textContent.trim()`, answers[i])
 	}
-	// A statement for which the stack does not suffice ends the engine. Another one answers the next.
-	p.js(`document.querySelector("#sql").value = "SELECT COUNT(*)" + "+1".repeat(20000) + " FROM visits", document.querySelector("#run").click()`)
-	p.wait("refused")
-	p.is(`JSON.parse(document.querySelector("#answer").textContent).error.hint`, "the settings are those of a new page")
+	// What is nearly too deep for a page has stack enough.
+	for _, deep := range []string{`"SELECT COUNT(*)" + "+1".repeat(295) + " FROM visits"`, `"SELECT 'a'" + "||'a'".repeat(295)`, `"SELECT COUNT(*) FROM visits WHERE days = 1" + " OR days = 2".repeat(590)`,
+		`"SELECT COUNT(*) FROM visits WHERE days" + " ISNULL".repeat(590)`, `"SELECT n" + "||(n)".repeat(195) + " FROM (SELECT COUNT(*) AS n FROM visits) AS t"`} {
+		p.js(`document.querySelector("#answer").textContent = "", document.querySelector("#sql").value = ` + deep + `, document.querySelector("#run").click()`)
+		p.until(`document.querySelector("#answer").textContent && ["answered", "refused"].includes(document.documentElement.dataset.state)`)
+		p.is(`/browser/.test(document.querySelector("#answer").textContent)`, "false")
+	}
 	p.js(`location.hash = "#sql=` + url.QueryEscape(byDiagnosis) + `"`)
 	p.answers(byDiagnosis)
 	p.js(`window.warm = async () => { const from = performance.now(); document.querySelector("#sql").value = "SELECT COUNT(*) FROM visits WHERE days = " + (window.n = (window.n ?? 0) + 1); document.querySelector("#run").click();
@@ -102,25 +109,57 @@ func changed(t *testing.T, b context.Context, file string) {
 		_, packed, _ := strings.Cut(whole, `id="dpsql-`+name+`">`)
 		return [2]string{packed[:4096], packed[:400]}
 	}
-	for name, change := range map[string][2]string{"engine": engine("engine"), "sqlite": engine("sqlite"), "app": engine("app"), "card": {`"max_rows":4`, `"max_rows":5`}, "release": {`id="dpsql-release-0">H4sIA`, `id="dpsql-release-0">H4sIB`}, "digest": {`"digest":"`, `"digest":"0`}} {
+	for name, change := range map[string][2]string{"script": {whole, replaced(t, whole)}, "policy": {"'sha256-", "'sha256-A"}, "hash": hashed(whole), "engine": engine("engine"), "sqlite": engine("sqlite"), "app": engine("app"), "card": {`"max_rows":4`, `"max_rows":5`}, "release": {`id="dpsql-release-0">H4sIA`, `id="dpsql-release-0">H4sIB`}, "digest": {`"digest":"`, `"digest":"0`}} {
 		other := strings.Replace(whole, change[0], change[1], 1)
 		if other == whole {
 			t.Errorf("%s: nothing was changed", name)
 		}
-		at := filepath.Join(t.TempDir(), name+".html")
+		at := filepath.Join(t.TempDir(), "changed.html")
 		if err := os.WriteFile(at, []byte(other), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		p := open(t, b, 640, "light", "file://"+at)
+		if name == "policy" { // nothing runs that could say more
+			p.is(`document.querySelector("#app").textContent`, "With scripts this page answers SQL. While this stands here, none runs: they are off, or the page is damaged.")
+			continue
+		}
 		p.wait("damaged")
+		p.is(`/damaged/.test(document.querySelector("#app").textContent) && typeof attacked`, "undefined")
 		p.is(`document.querySelector("#run:enabled") === null`, "true")
 	}
 }
 
-// framed: a frame of another page shows an answer.
-func framed(t *testing.T, b context.Context, file string) {
+// replaced returns a page whose script is another one, which can be unpacked.
+func replaced(t *testing.T, whole string) string {
+	t.Helper()
+	before, rest, _ := strings.Cut(whole, `id="dpsql-app">`)
+	packed, after, _ := strings.Cut(rest, "</script>")
+	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again bytes.Buffer
+	w := gzip.NewWriter(&again)
+	_, _ = w.Write(append(script, "attacked = 1;"...))
+	w.Close()
+	return before + `id="dpsql-app">` + base64.StdEncoding.EncodeToString(again.Bytes()) + "</script>" + after
+}
+
+// hashed has another hash of the application's script in the policy.
+func hashed(whole string) [2]string {
+	_, rest, _ := strings.Cut(whole, "script-src ")
+	both := strings.Join(strings.Fields(rest)[:2], " ")
+	return [2]string{both, strings.Replace(both, " 'sha256-", " 'sha256-A", 1)}
+}
+
+// framed: a frame of another page shows the answer to a statement, and nothing else. want is its number of rows.
+func framed(t *testing.T, b context.Context, file, sql, want string) {
 	parent := filepath.Join(filepath.Dir(file), "parent.html")
-	text := `<!doctype html><title>parent</title><iframe title="visits" width="600" height="400" src="visits.html#bare&amp;sql=` + url.QueryEscape(byDiagnosis) + `"></iframe>`
+	text := `<!doctype html><title>parent</title><iframe title="visits" width="600" height="400" src="` + filepath.Base(file) + `#bare&amp;sql=` + url.QueryEscape(sql) + `"></iframe>`
 	if err := os.WriteFile(parent, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +175,7 @@ func framed(t *testing.T, b context.Context, file string) {
 	shown, err := chromedp.Call(p.ctx, runtime.Evaluate, runtime.EvaluateParams{ContextID: world.ExecutionContextID, AwaitPromise: new(true), ReturnByValue: new(true),
 		Expression: `new Promise(done => { const look = () => document.documentElement.dataset.state === "answered" ? done(JSON.parse(document.querySelector("#answer").textContent).rows.length + " " +
 			[...document.querySelectorAll("header, #card, #run, #editor, #save")].every(e => e.getClientRects().length === 0)) : setTimeout(look, 10); look(); })`})
-	if err != nil || string(shown.Result.Value) != `"6 true"` {
+	if err != nil || string(shown.Result.Value) != want {
 		t.Errorf("%v %+v", err, shown)
 	}
 }
