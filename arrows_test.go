@@ -116,6 +116,7 @@ var testArrows = map[string][]string{
 	"cmd/dpsql":     {"noise", "internal/admissions", "internal/pgtest"}, // an audited mechanism draws from a source
 
 	"page/publish":     {"query", "sqlfront/around"},
+	"web":              {"server"}, // what is measured beside it
 	"driver":           {"internal/pgtest"},
 	"engine":           {"internal/answerjson", "internal/sealed", "internal/pgtest", "mechanisms/marginals", "mechanisms/projection", "noise", "noise/law", "page", "sqlfront/post", "server"}, // a server's clock is what a user has
 	"server":           {"internal/pgtest"},
