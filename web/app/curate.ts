@@ -22,7 +22,7 @@ function withColumns(sql: string, change: (lines: Line[]) => void): string {
   return before + lines.map((l, i) => `    ${l.kept ? "" : "-- "}${l.name} ${l.clause}${l.kept && i < last ? "," : ""}${l.note ? ` ${l.note}` : ""}`).join("\n") + after;
 }
 
-const optionOf = (sql: string, key: string) => new RegExp(`\\n[^\\n-]*?\\b${key} = (${name}|[\\d.e-]+)`, "u").exec(sql)?.[1] ?? "";
+const optionOf = (sql: string, key: string) => new RegExp(`\\n(?:(?!--)[^\\n])*?\\b${key} = (${name}|[\\d.e-]+)`, "u").exec(sql)?.[1] ?? "";
 
 // withUnit says who is a person: a line of its own, the first of the options.
 function withUnit(sql: string, unit: string, rows: string): string {
@@ -58,7 +58,7 @@ export function curatePage(c: Console): Page {
       for (const [, key, value] of switches.value.matchAll(/--([a-z-]+)(?: +(?!--)('[^']*'|\S+))?/g)) how.append(key, (value ?? "").replace(/^'|'$/g, ""));
       const reply = await c.client.call<{ rows: number; columns: { name: string }[]; notes: string[] }>(`import?${how}`, chosen);
       const told = refused(reply) ? [reply.error.hint ?? ""] : reply.notes ?? [];
-      const offers = new Set(told.flatMap((n) => n.match(/--numbers|--replace|--(?:encoding|null|date) (?:'[^']*'|[^\s;,:]+)|--decimal [,.]/g) ?? []).filter((offer) => !switches.value.includes(offer)));
+      const offers = new Set(told.flatMap((n) => n.match(/--numbers|--replace|--skip-last \d+|--(?:encoding|null|date) (?:'[^']*'|[^\s;,:]+)|--decimal [,.]/g) ?? []).filter((offer) => !switches.value.includes(offer)));
       for (const reading of (reply as { readings?: string[] }).readings ?? []) offers.add(`--date '${reading}'`);
       if (refused(reply)) fault(notes, reply);
       else say(notes, make("p", {}, `${reply.rows} rows are read into ${raw}.`), ...told.map((n) => make("p", { class: "mute" }, n)));
@@ -76,7 +76,7 @@ export function curatePage(c: Console): Page {
 
   // fields shows the clauses of the declaration.
   function fields() {
-    const { lines } = columnsOf(sql.value), chosen = optionOf(sql.value, "unit"), names = new Set([...others, ...lines.map((l) => l.name), ...(chosen ? [chosen] : [])]);
+    const { lines } = columnsOf(sql.value), chosen = optionOf(sql.value, "unit"), names = new Set([...others.filter((n) => !lines.some((l) => l.name === `"${n}"`)), ...lines.map((l) => l.name), ...(chosen ? [chosen] : [])]);
     for (const later of element.querySelectorAll<HTMLElement>(".drafted")) later.hidden = sql.value === "";
     say(unit, ...(said ? [] : [make("option", { value: "?" }, "choose …")]), make("option", { value: "" }, "each row is a person"), ...[...names].map((n) => make("option", { value: n }, n)));
     declare.disabled = !said;

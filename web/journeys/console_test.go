@@ -281,7 +281,7 @@ func curates(t *testing.T, b context.Context, s served) {
 
 	// What a hint says is offered: the file is read again. Nothing is declared until it is said who is a person.
 	city := filepath.Join(filepath.Dir(file), "Umlaut.csv")
-	if err := os.WriteFile(city, []byte("id;city\n"+strings.Repeat("1;K\xf6ln\n2;\n", 30)), 0o600); err != nil {
+	if err := os.WriteFile(city, []byte("Leser-Nr.;city\n"+strings.Repeat("1;K\xf6ln\n2;\n", 30)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p.do(chromedp.SetUploadFiles("#file", []string{city}))
@@ -296,8 +296,8 @@ func curates(t *testing.T, b context.Context, s served) {
 	p.is(`document.querySelector("#unit").value + document.querySelector("#declare").disabled + document.querySelector("#declaration").value.match(/TABLE .*|'K.*?'|FROM .* /g)`, "?trueTABLE umlaut (,'Köln',FROM raw_umlaut WITH ")
 	p.put("#unit", "")
 	p.until(`!document.querySelector("#declare").disabled`)
-	p.put("#unit", "id")
-	p.is(`document.querySelector("#declaration").value.includes("unit = id, max_rows = 1,")`, "true")
+	p.put("#unit", `"Leser-Nr."`)
+	p.is(`document.querySelector("#declaration").value.includes('unit = "Leser-Nr.", max_rows = 1,') + document.querySelector("#max_rows").value`, "true1")
 
 	p.do(chromedp.SetUploadFiles("#file", []string{file}))
 	p.until(`document.querySelector("#table").value === "visits_2025"`)
