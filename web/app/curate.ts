@@ -24,10 +24,10 @@ function withColumns(sql: string, change: (lines: Line[]) => void): string {
 
 const optionOf = (sql: string, key: string) => new RegExp(`\\n(?:(?!--)[^\\n])*?\\b${key} = (${name}|[\\d.e-]+)`, "u").exec(sql)?.[1] ?? "";
 
-// withUnit says who is a person: a line of its own, the first of the options.
+// withUnit says who is a person: a line of its own, the first of the options. How many rows the draft's comment proposes.
 function withUnit(sql: string, unit: string, rows: string): string {
   const without = sql.replace(/\n *unit = [^\n]*/, "");
-  return unit ? without.replace(/(\n\) FROM [^\n]* WITH \()/, (head) => `${head}\n    unit = ${unit}, max_rows = ${rows || 1},`) : without;
+  return unit ? without.replace(/(\n\) FROM [^\n]* WITH \()/, (head) => `${head}\n    unit = ${unit}, max_rows = ${rows || parseInt(sql.split(`unit = ${unit}, max_rows = `)[1]) || 1},`) : without;
 }
 
 const labelled = (text: string, field: HTMLElement, after = "") => make("label", {}, `${text} `, field, after);
@@ -168,7 +168,7 @@ export function curatePage(c: Console): Page {
     say(means, `± ${then.margin} for 95 % of counts → ε = ${e}, on invented rows; ${then.note}`);
   }
 
-  file.addEventListener("change", () => ((switches.value = ""), (table.value = (file.files?.[0]?.name ?? "").replace(/\..*$/, "").replace(/\W+/g, "_").toLowerCase())));
+  file.addEventListener("change", () => ((switches.value = ""), (table.value = (file.files?.[0]?.name ?? "").replace(/\..*$/, "").replace(/\W+/g, "_").replace(/^_|_$/g, "").toLowerCase())));
   sql.addEventListener("change", () => (fields(), void check()));
   for (const x of [unit, most]) x.addEventListener("change", () => {
     said = unit.value !== "?";

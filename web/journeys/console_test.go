@@ -280,24 +280,27 @@ func curates(t *testing.T, b context.Context, s served) {
 	p.is(`location.hash + [...document.querySelectorAll("nav a")].map(a => a.textContent)`, "Ask,Budget,Curate,Publish")
 
 	// What a hint says is offered: the file is read again. Nothing is declared until it is said who is a person.
-	city := filepath.Join(filepath.Dir(file), "Umlaut.csv")
-	if err := os.WriteFile(city, []byte("Leser-Nr.;city\n"+strings.Repeat("1;K\xf6ln\n2;\n", 30)), 0o600); err != nil {
+	city, readers := filepath.Join(filepath.Dir(file), "Umlaut (1).csv"), "Leser-Nr.;city\n"
+	for i := range 300 {
+		readers += fmt.Sprintf("%d;K\xf6ln\n%[1]d;\n", 1000+i%150)
+	}
+	if err := os.WriteFile(city, []byte(readers), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p.do(chromedp.SetUploadFiles("#file", []string{city}))
-	p.until(`document.querySelector("#table").value === "umlaut"`)
+	p.until(`document.querySelector("#table").value === "umlaut_1"`)
 	p.js(`document.querySelector("#read").click()`)
 	for _, offer := range []string{"--encoding windows-1252", "--null ''"} {
 		p.until(`document.querySelector("#notes button")?.textContent === "Read with ` + offer + `"`)
 		p.js(`document.querySelector("#notes button").click()`)
 	}
-	p.until(`document.querySelector("#declaration").value.includes("FROM raw_umlaut") && !document.querySelector("#declaration").value.includes("''")`)
-	p.is(`document.querySelector("#notes").textContent`, "60 rows are read into raw_umlaut.")
-	p.is(`document.querySelector("#unit").value + document.querySelector("#declare").disabled + document.querySelector("#declaration").value.match(/TABLE .*|'K.*?'|FROM .* /g)`, "?trueTABLE umlaut (,'Köln',FROM raw_umlaut WITH ")
+	p.until(`document.querySelector("#declaration").value.includes("FROM raw_umlaut_1") && !document.querySelector("#declaration").value.includes("''")`)
+	p.is(`document.querySelector("#notes").textContent`, "600 rows are read into raw_umlaut_1.")
+	p.is(`document.querySelector("#unit").value + document.querySelector("#declare").disabled + document.querySelector("#declaration").value.match(/TABLE .*|'K.*?'|FROM .* /g)`, "?trueTABLE umlaut_1 (,'Köln',FROM raw_umlaut_1 WITH ")
 	p.put("#unit", "")
 	p.until(`!document.querySelector("#declare").disabled`)
 	p.put("#unit", `"Leser-Nr."`)
-	p.is(`document.querySelector("#declaration").value.includes('unit = "Leser-Nr.", max_rows = 1,') + document.querySelector("#max_rows").value`, "true1")
+	p.is(`document.querySelector("#declaration").value.includes('unit = "Leser-Nr.", max_rows = 4,') + document.querySelector("#max_rows").value`, "true4")
 
 	p.do(chromedp.SetUploadFiles("#file", []string{file}))
 	p.until(`document.querySelector("#table").value === "visits_2025"`)
