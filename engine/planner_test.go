@@ -314,7 +314,7 @@ func TestSupportRanges(t *testing.T) {
 func TestNotesDecideNothing(t *testing.T) {
 	t.Parallel()
 	s := clinic(t)
-	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 0.5)`)
+	must(t, s, `CREATE RELEASE cells ON admissions (sex, age) USING PROJECTION WITH (epsilon = 2)`)
 	must(t, s, `CREATE MECHANISM live ON admissions (sex, diagnosis) USING SMW WITH (epsilon = 1, max_updates = 4)`)
 	must(t, s, `SET accuracy = 60`)
 	must(t, s, `SELECT COUNT(*) FROM admissions WHERE zip = '15210'`) // stored

@@ -130,13 +130,13 @@ EXPLAIN SELECT sex, COUNT(*), AVG(age) FROM visits GROUP BY sex;
 --> under dense:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'projection' | 'sex, age, town, score' | '252 to 280' | '532 to 2844' | '0' | 'chosen for 6 of 6 queries'
---> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 1895' | 'ρ 0.004772251218923' | 'not: SET accuracy = 50 buys it'
+--> 'direct' | 'direct' | 'all' | 'infinite' | NULL | NULL | 'not: the price of an average waits for its number of rows'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: SUM(age)'
 --> under marginals:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'marginals' | 'sex, age, town, score' | '252 to 280' | '175 to 937' | '0' | 'chosen for 6 of 6 queries'
---> 'direct' | 'direct' | 'all' | 'infinite' | '50 to 618' | 'ρ 0.000878582753885' | 'not: SET accuracy = 50 buys it'
+--> 'direct' | 'direct' | 'all' | 'infinite' | NULL | NULL | 'not: the price of an average waits for its number of rows'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: SUM(age)'
 --> under smw, classes:
@@ -156,7 +156,7 @@ EXPLAIN SELECT sex, COUNT(*), AVG(age) FROM visits GROUP BY sex;
 --> under smw release:
 --> candidate | kind | columns | m | margin | cost | note
 --> 'cells' | 'smw' | 'sex, age, town, score' | '252 to 280' | '58' | '0' | 'chosen for 6 of 6 queries'
---> 'direct' | 'direct' | 'all' | 'infinite' | '49 to 353' | 'ρ 0.001567675901722' | 'not: SET accuracy = 50 buys it'
+--> 'direct' | 'direct' | 'all' | 'infinite' | NULL | NULL | 'not: the price of an average waits for its number of rows'
 --> 'query 1' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: 1'
 --> 'query 2' | NULL | NULL | 'infinite' | NULL | NULL | 'in each of 3 groups: SUM(age)'
 --> under direct:

@@ -215,6 +215,7 @@ func (st *Statement) centre(p Part) {
 // predict sets the accuracy of answers that are used in means. SET accuracy is what the mean is to reach, and its error is
 // that of its answers over the number of rows. That number is the tightest free answer, with noise of its own: it is at
 // least its margin, and a tenth of what the groups have on average, so that a group of few rows does not set the price of all.
+// What is mostly noise, and has more of it than a number that is counted first, tells nothing.
 // What is bought is within the reach of the values about their middle, whatever is asked for. An answer that was bought is good
 // enough if it is by any number that was bought: what a statement buys, it has when it is asked again.
 func (st *Statement) predict(ctx context.Context) error {
@@ -224,7 +225,7 @@ func (st *Statement) predict(ctx context.Context) error {
 		if !a.divides {
 			continue
 		}
-		n, err := st.Database.rowsOf(ctx, st.view, a.Request)
+		n, err := st.Database.rowsOf(ctx, st.view, a.Request, a.first())
 		if err != nil {
 			return err
 		}
@@ -269,9 +270,7 @@ func (st *Statement) counting() *Statement {
 	for _, a := range st.Asks {
 		if a.uncounted && a.asked > 0 {
 			a.waits = false
-			if math.IsInf(a.most, 1) {
-				a.most = Suggested / a.asked
-			}
+			a.most = a.first() / a.asked
 			a.rescale(a.most)
 			first.Asks = append(first.Asks, a)
 		}
@@ -280,6 +279,14 @@ func (st *Statement) counting() *Statement {
 		return nil
 	}
 	return &first
+}
+
+// first returns within how much a mean's number of rows is counted first.
+func (a *linear) first() float64 {
+	if math.IsInf(a.most, 1) {
+		return Suggested
+	}
+	return a.most * cmp.Or(a.asked, a.suggested)
 }
 
 // width returns the width that an answer inside a mean of n rows may have, with the number of rows within so much.
@@ -310,8 +317,8 @@ type rowNumber struct{ tightest, margin, most float64 }
 // groups adds up what is known of the rows of groups, and has their number.
 type groups struct{ tightest, most, number float64 }
 
-// rowsOf predicts the number of rows that a mean is of from the request for it.
-func (db *Database) rowsOf(ctx context.Context, v *view.View, r Request) (n rowNumber, err error) {
+// rowsOf predicts the number of rows that a mean is of from the request for it, where it can be counted within so much.
+func (db *Database) rowsOf(ctx context.Context, v *view.View, r Request, within float64) (n rowNumber, err error) {
 	r.Settings.Accuracy, r.Settings.Mechanism, r.asked = 0, "auto", 0
 	c, err := db.tightest(ctx, v, r)
 	if err != nil {
@@ -326,7 +333,9 @@ func (db *Database) rowsOf(ctx context.Context, v *view.View, r Request) (n rowN
 		if err != nil {
 			return n, err
 		}
-		n.add(e.Value, e.Error.Reach())
+		if reach := e.Error.Reach(); reach <= within || float64(e.Value) >= 2*reach {
+			n.add(e.Value, reach)
+		}
 	}
 	stored, err := from.storedAnswers(ctx, r)
 	for _, a := range stored {
