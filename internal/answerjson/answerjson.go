@@ -189,15 +189,19 @@ func Marshal(v any) ([]byte, error) {
 	if err := e.Encode(v); err != nil {
 		return nil, err
 	}
-	var line []byte
-	for _, r := range strings.TrimSuffix(b.String(), "\n") {
-		if IsHidden(r) {
-			line = fmt.Appendf(line, `\u%04x`, r)
+	return Spelled(strings.TrimSuffix(b.String(), "\n")), nil
+}
+
+// Spelled returns a text with \u and four digits for each character that IsHidden, but for the ends of lines.
+func Spelled(text string) (out []byte) {
+	for _, r := range text {
+		if r != '\n' && IsHidden(r) {
+			out = fmt.Appendf(out, `\u%04x`, r)
 		} else {
-			line = utf8.AppendRune(line, r)
+			out = utf8.AppendRune(out, r)
 		}
 	}
-	return line, nil
+	return out
 }
 
 // IsHidden reports whether a character is spelled out where people may see it: a control character,

@@ -100,17 +100,7 @@ func bibTeX(c page.Card) string {
 }
 
 // shown escapes a text. What people do not see, or what reorders what is around it, is spelled out.
-func shown(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if r != '\n' && answerjson.IsHidden(r) {
-			fmt.Fprintf(&b, `\u%04x`, r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return html.EscapeString(b.String())
-}
+func shown(text string) string { return html.EscapeString(string(answerjson.Spelled(text))) }
 
 func (p *printer) head(text string) { p.text("<h2>" + shown(text) + "</h2>\n") }
 
