@@ -73,7 +73,7 @@ var arrows = map[string][]string{
 	"web":                     {"engine", "internal/answerjson", "internal/complete", "internal/places", "internal/scram", "query", "sqlerr", "web/dist"}, // no catalog: what it may, the engine says
 	"web/build":               {},                                                                                                                         // it bundles scripts
 	"web/dist":                {},
-	"web/journeys":            {"web/dist"},
+	"web/journeys":            {"web/dist", "web/webtest"},
 	"bench":                   {"accounting", "bench/baseline", "bench/report", "bench/workload", "engine", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "sqlfront/post", "query", "internal/pgtest"},
 	"bench/baseline":          {"mechanisms/smw", "noise", "noise/law", "query"},
 	"bench/report":            {},
@@ -108,6 +108,8 @@ var arrows = map[string][]string{
 	"accounting/goldentest": {},
 	// It adds up the weights of laws in many digits, for tests.
 	"noise/law/lawtest": {},
+	// It holds replies to their schema, in tests.
+	"web/webtest": {},
 }
 
 // testArrows says what a package's tests may import beyond that.
@@ -116,7 +118,7 @@ var testArrows = map[string][]string{
 	"cmd/dpsql":     {"noise", "internal/admissions", "internal/pgtest"}, // an audited mechanism draws from a source
 
 	"page/publish":     {"query", "sqlfront/around"},
-	"web":              {"server"}, // what is measured beside it
+	"web":              {"server", "web/webtest"}, // what is measured beside it
 	"driver":           {"internal/pgtest"},
 	"engine":           {"internal/answerjson", "internal/sealed", "internal/pgtest", "mechanisms/marginals", "mechanisms/projection", "noise", "noise/law", "page", "sqlfront/post", "server"}, // a server's clock is what a user has
 	"server":           {"internal/pgtest"},
@@ -146,6 +148,7 @@ var kept = map[string][]string{
 	"gonum.org/v1/plot":                      {"examples/plot"}, // heavy: the product's go.mod is without it
 	"pgregory.net/rapid":                     {"internal/seeds"},
 	"github.com/google/differential-privacy": {},
+	"github.com/google/jsonschema-go":        {"web/webtest"},
 	"github.com/rogpeppe/go-internal":        {},
 	"github.com/xwb1989/sqlparser":           {"sqlfront", "sqlfront/syntax"},
 	"modernc.org/sqlite":                     {"catalog", "server/pgcatalog", "sqlfront/around"},

@@ -128,7 +128,7 @@ func (p *page) send(method, path, kind string, body io.Reader) (int, string, *ht
 	if err != nil {
 		p.Fatal(err)
 	}
-	documented(p, path, sent.String(), reply.StatusCode, reply.Header.Get("Content-Type"), string(text))
+	schemas().Documented(p, path, sent.String(), reply.StatusCode, reply.Header.Get("Content-Type"), string(text))
 	return reply.StatusCode, string(text), reply
 }
 

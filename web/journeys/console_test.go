@@ -2,8 +2,14 @@ package journeys
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +18,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"dpsql/web/webtest"
 )
 
 // TestConsole serves databases as people do, and goes through what they do in a browser.
@@ -73,12 +81,55 @@ func serve(t *testing.T, program string) served {
 	t.Cleanup(func() { _, _ = server.Process.Kill(), server.Wait() })
 	for lines := bufio.NewScanner(log); lines.Scan(); {
 		if _, rest, ok := strings.Cut(lines.Text(), "msg=showing url="); ok {
-			address, _, _ := strings.Cut(rest, " ")
-			return served{strings.TrimSuffix(address, "/"), strings.TrimSpace(string(read(t, filepath.Join(folder, "clinic.db-key"))))}
+			address, _, _ := strings.Cut(rest, "/ ")
+			held, key := documented(t, address), strings.TrimSpace(string(read(t, filepath.Join(folder, "clinic.db-key"))))
+			return served{held, strings.Replace(key, address, held, 1)}
 		}
 	}
 	t.Fatal("the server shows no console")
 	return served{}
+}
+
+// documented returns the address of what stands before a console, and holds what it takes and replies to docs/web-schema.json.
+func documented(t *testing.T, console string) string {
+	schemas := webtest.Read("../../docs/web-schema.json")
+	to, err := url.Parse(console)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host },
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }} // nobody waits for the reply any more
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body []byte
+		if r.Header.Get("Content-Type") == "application/json" {
+			body, _ = io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+		}
+		to := &copied{w, http.StatusOK, bytes.Buffer{}}
+		proxy.ServeHTTP(to, r)
+		schemas.Documented(t, r.URL.RequestURI(), string(body), to.status, w.Header().Get("Content-Type"), to.text.String())
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// copied keeps what is written.
+type copied struct {
+	http.ResponseWriter
+	status int
+	text   bytes.Buffer
+}
+
+func (c *copied) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+func (c *copied) WriteHeader(status int) {
+	c.status = status
+	c.ResponseWriter.WriteHeader(status)
+}
+
+func (c *copied) Write(text []byte) (int, error) {
+	c.text.Write(text)
+	return c.ResponseWriter.Write(text)
 }
 
 // enter logs in.
