@@ -386,6 +386,20 @@ func (p *Prepared) Query() bool {
 	return p.read.Query != nil && !p.read.Explain || declares || builds
 }
 
+// Explained returns EXPLAIN of such a statement. Errors have their positions in the statement.
+func (p *Prepared) Explained() (*Prepared, error) {
+	read := *p.read
+	switch st := read.Statement.(type) {
+	case *syntax.CreateRelease, *syntax.CreateMechanism:
+		read.Statement = &syntax.ExplainCreate{Create: st}
+	case *syntax.Select:
+		read.Explain, read.Statement = true, &syntax.Explain{Select: st}
+	default:
+		read.Explain = true
+	}
+	return again(&read, nil)
+}
+
 // Shapes returns what the parameters stand for; nil if each is a value.
 func (p *Prepared) Shapes() []syntax.Shape { return p.read.Shapes }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"testing"
 
@@ -125,4 +126,29 @@ func TestExplainCreateIsForCurators(t *testing.T) {
 	refused(t, analyst, sqlerr.Forbidden, `EXPLAIN CREATE RELEASE x ON admissions (sex) USING PROJECTION WITH (epsilon = 0.5)`)
 	refused(t, analyst, sqlerr.Forbidden, `EXPLAIN CREATE PUBLIC TABLE x AS SELECT DISTINCT zip FROM nobody WITH (epsilon = 0.5)`)
 	refused(t, analyst, sqlerr.Forbidden, `EXPLAIN CREATE MECHANISM x ON nobody USING SMW WITH (epsilon = 0.5) FOR 'x'`)
+}
+
+// TestExplained: EXPLAIN of a prepared statement is that of its text.
+func TestExplained(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	must(t, s, `CREATE RELEASE r ON admissions (sex, age) WITH (epsilon = 0.5)`)
+	for _, text := range []string{`SELECT sex, COUNT(*) FROM admissions GROUP BY sex`, `SELECT ROUND(COUNT(*) / 2.0) FROM admissions WHERE age < 9`, `SELECT 1`, `SELECT colour FROM admissions`,
+		`SELECT n FROM (SELECT colour AS n FROM admissions) AS t`, `CREATE RELEASE x ON admissions (sex) WITH (epsilon = 0.1)`, `CREATE MECHANISM m ON admissions (sex, age) USING SMW WITH (epsilon = 0.1)`} {
+		p, err := engine.Prepare(text)
+		if err != nil || !p.Query() {
+			t.Fatal(text, err)
+		}
+		explained, err := p.Explained()
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		got, err := s.ExecPrepared(t.Context(), explained, nil)
+		want, failed := s.Exec(t.Context(), `EXPLAIN `+text, nil)
+		if place := func(at int) int { return at - len(`EXPLAIN `) }; !reflect.DeepEqual(err, sqlerr.Move(failed, place)) {
+			t.Errorf("%s: %v, want %v", text, err, failed)
+		} else if err == nil && !reflect.DeepEqual([]any{got.Rows, got.Price, got.Warnings}, []any{want.Rows, want.Price, want.Warnings}) {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
 }

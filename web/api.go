@@ -288,8 +288,6 @@ func (c *call) plan() (any, error) {
 	return c.explain(ctx, &q)
 }
 
-const explains = "EXPLAIN "
-
 func (c *call) explain(ctx context.Context, q *question) (*planned, error) {
 	s, p, args, err := c.prepare(q)
 	if err != nil {
@@ -300,18 +298,13 @@ func (c *call) explain(ctx context.Context, q *question) (*planned, error) {
 		out.Price = priceOf(&engine.Price{Known: true})
 		return out, nil
 	}
-	moved := func(err error) error {
-		return sqlerr.Move(err, func(position int) int { return max(0, position-len(explains)) })
-	}
-	whole := *q
-	whole.SQL = explains + q.SQL
-	_, explained, args, err := c.prepare(&whole)
+	explained, err := p.Explained()
 	if err != nil {
-		return nil, moved(err)
+		return nil, err
 	}
 	r, err := s.ExecPrepared(ctx, explained, args)
 	if err != nil {
-		return nil, moved(err)
+		return nil, err
 	}
 	columns, err := s.Columns(ctx, p, args)
 	if err != nil {
