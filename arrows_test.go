@@ -54,7 +54,7 @@ var arrows = map[string][]string{
 	"internal/released":       {"internal/sealed", "internal/period", "accounting", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "sqlfront", "sqlfront/around", "sqlfront/post", "sqlfront/syntax", "query", "sqlerr"},
 	"page":                    {"internal/complete", "internal/period", "internal/released", "query", "sqlerr", "sqlfront", "sqlfront/around", "sqlfront/syntax"}, // no catalog and no source: it has no file
 	"page/publish":            {"internal/answerjson", "page", "sqlerr", "web/dist"},
-	"page/wasm":               {"internal/answerjson", "internal/complete", "page", "sqlerr"}, // the engine in a browser
+	"page/wasm":               {"internal/answerjson", "internal/complete", "page", "sqlerr", "sqlfront/syntax"}, // the engine in a browser
 	"engine/internal/kind":    {"accounting", "catalog", "engine/internal/pay", "engine/internal/rows", "engine/internal/view", "internal/released", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "query", "source", "sqlerr", "sqlfront", "sqlfront/syntax"},
 	"internal/seeds":          {}, // any test draws with them
 	"internal/typecheck":      {}, // it reads sources
@@ -70,7 +70,7 @@ var arrows = map[string][]string{
 	"examples/nightly":        {".", "sqlerr"},
 	"examples/office":         {"internal/admissions"},
 	"examples/plot":           {".", "sqlerr"},
-	"web":                     {"engine", "internal/answerjson", "internal/complete", "internal/places", "internal/scram", "query", "sqlerr", "web/dist"}, // no catalog: what it may, the engine says
+	"web":                     {"engine", "internal/answerjson", "internal/complete", "internal/places", "internal/scram", "query", "sqlerr", "sqlfront/syntax", "web/dist"}, // no catalog: what it may, the engine says
 	"web/build":               {},                                                                                                                         // it bundles scripts
 	"web/dist":                {},
 	"web/journeys":            {"web/dist", "web/webtest"},

@@ -16,6 +16,7 @@ import (
 	"dpsql/internal/answerjson"
 	"dpsql/internal/seeds"
 	"dpsql/page/publish"
+	"dpsql/sqlfront/syntax"
 )
 
 // asker is a program for node: it opens a page by an engine beside SQLite, and asks. Its thread has more stack than a browser's,
@@ -37,7 +38,7 @@ if (isMainThread) {
 // inNode asks a page statements, by an engine and by sql.js, and returns the objects that come back, as they are written.
 func inNode(t *testing.T, engine, sqlite string, file []byte, statements []string) []string {
 	t.Helper()
-	_, payloads, _, err := publish.Verify(file)
+	c, payloads, _, err := publish.Verify(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,13 @@ func inNode(t *testing.T, engine, sqlite string, file []byte, statements []strin
 	if err := json.Unmarshal(out, &answers); err != nil || len(answers) != 1+len(statements) {
 		t.Fatal(err, len(answers))
 	}
-	if answers[0] != "{}" {
+	names := make([][]string, len(c.Tables))
+	for i, t := range c.Tables {
+		for _, column := range t.Columns {
+			names[i] = append(names[i], syntax.WriteName(column.Name))
+		}
+	}
+	if want, err := answerjson.Marshal(map[string]any{"names": names}); err != nil || answers[0] != string(want) {
 		t.Fatalf("the page does not open: %s", answers[0])
 	}
 	return answers[1:]

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math/big"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 	"dpsql/internal/scram"
 	"dpsql/query"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 // routes are the paths below /api/v1/.
@@ -42,16 +44,17 @@ func (s *Server) routes() map[string]*route {
 	}
 }
 
-// column is a column of a result.
+// column is a column of a result, or of a file.
 type column struct {
 	Name string `json:"name"`
+	SQL  string `json:"sql,omitempty"` // the name as SQL has it, of a file's
 	Type string `json:"type"`
 }
 
 func columnsOf(all []engine.Column) []column {
 	out := make([]column, len(all))
 	for i, c := range all {
-		out[i] = column{c.Name, c.Type}
+		out[i] = column{Name: c.Name, Type: c.Type}
 	}
 	return out
 }
@@ -76,9 +79,10 @@ func records(r *engine.Result, names ...string) []map[string]any {
 	return out
 }
 
-// shown is a column of a table, with its values as SQL has them if they are few.
+// shown is a column of a table, with its name as SQL has it, and its values if they are few.
 type shown struct {
 	Name     string   `json:"name"`
+	SQL      string   `json:"sql"`
 	Type     string   `json:"type"`
 	Domain   string   `json:"domain"`
 	Nullable bool     `json:"nullable"`
@@ -105,6 +109,10 @@ func (c *call) schema() (any, error) {
 		return nil, err
 	}
 	tables := records(list, "table:name", "kind", "unit", "rows", "margin:rows_margin", "limits")
+	all := records(releases, "release:name", "table", "columns", "method", "epsilon", "delta", "created", "periods")
+	for _, named := range slices.Concat(tables, all) {
+		named["sql"] = syntax.WriteName(named["name"].(string))
+	}
 	for _, t := range tables {
 		columns := []shown{}
 		for _, shape := range shapes {
@@ -112,13 +120,12 @@ func (c *call) schema() (any, error) {
 				continue
 			}
 			for _, of := range shape.Columns {
-				columns = append(columns, shown{of.Name, of.Declared, of.Domain, of.Nullable, valuesOf(&words, shape.Name, of.Name)})
+				columns = append(columns, shown{of.Name, syntax.WriteName(of.Name), of.Declared, of.Domain, of.Nullable, valuesOf(&words, shape.Name, of.Name)})
 			}
 		}
 		t["columns"] = columns
 	}
-	return map[string]any{"tables": tables, "releases": records(releases, "release:name", "table", "columns", "method", "epsilon", "delta", "created", "periods"),
-		"mechanisms": nonNil(words.Mechanisms), "publics": nonNil(words.Publics)}, nil
+	return map[string]any{"tables": tables, "releases": all, "mechanisms": nonNil(words.Mechanisms), "publics": nonNil(words.Publics)}, nil
 }
 
 func nonNil(texts []string) []string {

@@ -19,6 +19,7 @@ import (
 	"dpsql/engine"
 	"dpsql/internal/answerjson"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 const (
@@ -298,7 +299,11 @@ func (c *call) load() (any, error) {
 		f.Failure.Error.Message = strings.ReplaceAll(strings.ReplaceAll(f.Failure.Error.Message, kept, name), filepath.Base(kept), name)
 		return nil, f
 	}
-	return map[string]any{"table": report.Table, "rows": report.Rows, "columns": columnsOf(report.Columns), "notes": nonNil(report.Notes)}, nil
+	columns := columnsOf(report.Columns)
+	for i := range columns {
+		columns[i].SQL = syntax.WriteName(columns[i].Name)
+	}
+	return map[string]any{"table": report.Table, "rows": report.Rows, "columns": columns, "notes": nonNil(report.Notes)}, nil
 }
 
 // ending returns the ending of a file's name that says how it is read.

@@ -360,7 +360,12 @@ func TestShares(t *testing.T) {
 func TestSchema(t *testing.T) {
 	h := open(t, nil)
 	ana := h.ana()
-	ana.want(200, `"tables":\[{"columns":\[{"name":"sex","type":"text","domain":"IN \('F', 'M'\)","nullable":false,"values":\["'F'","'M'"\]},{"name":"age".*"kind":"private".*"limits":"answer_time = '5 ms'","name":"visits"`)(ana.get("schema"))
+	ana.want(200, `"tables":\[{"columns":\[{"name":"sex","sql":"sex","type":"text","domain":"IN \('F', 'M'\)","nullable":false,"values":\["'F'","'M'"\]},{"name":"age".*"kind":"private".*"limits":"answer_time = '5 ms'","name":"visits"`)(ana.get("schema"))
+	curator := h.curator()
+	status, reply, _ := curator.send("POST", "/api/v1/import?name=x.csv&table=stays", "text/csv", strings.NewReader("group,größe\na,1\n"))
+	curator.want(200, `"columns":\[{"name":"group","sql":"\\"group\\"","type":"TEXT"},{"name":"größe","sql":"größe","type":"INTEGER"}\]`)(status, reply)
+	h.exec(`CREATE PRIVATE TABLE "order" ("group" TEXT IN ('a')) FROM stays WITH (epsilon = 2, delta = 1e-6)`, `CREATE RELEASE "Table" ON "order" ("group") WITH (epsilon = 1)`)
+	curator.want(200, `"name":"Table".*"sql":"\\"Table\\"".*"name":"group","sql":"\\"group\\"".*"name":"order".*"sql":"\\"order\\""`)(curator.get("schema"))
 	ana.want(200, `^\[{"text":"visits","kind":"table","from":21}\]$`)(ana.post("complete", object{"sql": "SELECT COUNT(*) FROM vis", "at": 24}))
 	ana.want(200, `"text":"'F'","kind":"value","from":45}`)(ana.post("complete", object{"sql": "SELECT 'Ä', COUNT(*) FROM visits WHERE sex = AND", "at": 45}))
 }
@@ -481,12 +486,12 @@ func TestImport(t *testing.T) {
 		status, reply, _ := p.send("POST", "/api/v1/import?"+query, "application/octet-stream", strings.NewReader(body))
 		return status, reply
 	}
-	p.want(200, `"columns":\[{"name":"id","type":"INTEGER"},{"name":"city","type":"TEXT"}\].*"rows":42`)(load("table=people&name=people.csv", "id,city\n1,Rome\n2,Oslo\n"+strings.Repeat("3,Rome\n4,Oslo\n", 20)))
+	p.want(200, `"columns":\[{"name":"id","sql":"id","type":"INTEGER"},{"name":"city","sql":"city","type":"TEXT"}\].*"rows":42`)(load("table=people&name=people.csv", "id,city\n1,Rome\n2,Oslo\n"+strings.Repeat("3,Rome\n4,Oslo\n", 20)))
 	p.want(422, `"code":"exists"`)(load("table=people&name=people.csv", "id,city\n1,Rome\n"))
 	p.want(200, `"rows":1`)(load("table=again&name=a.csv", "id\n1\n"))
 	p.want(200, `"rows":2`)(load("table=again&name=a.csv&replace=", "id\n1\n2\n"))
 	p.want(200, `"rows":1`)(load("table=people&name=people.csv&append=", "id,city\n3,Bern\n"))
-	p.want(200, `"columns":\[{"name":"größe","type":"INTEGER"}\].*"rows":3`)(load("table=sizes&name=s.csv&encoding=windows-1252&skip=1&null=-&null=", "sizes\ngr\xf6\xdfe\n1\n-\n2\n"))
+	p.want(200, `"columns":\[{"name":"größe","sql":"größe","type":"INTEGER"}\].*"rows":3`)(load("table=sizes&name=s.csv&encoding=windows-1252&skip=1&null=-&null=", "sizes\ngr\xf6\xdfe\n1\n-\n2\n"))
 	p.want(422, `--skip takes a number`)(load("table=other&name=s.csv&skip=x", "a\n1\n"))
 	p.want(422, `a file is not read by --colour`)(load("table=other&name=s.csv&colour=x", "a\n1\n"))
 	p.want(413, `"code":"size"`)(load("table=long&name=long.csv", "id\n"+strings.Repeat("1\n", 500)))

@@ -1,7 +1,7 @@
 //go:build js
 
-// Command wasm is the engine of a page, which runs in a Worker: it opens the page, answers statements and completes
-// words. Each function returns one JSON text, and none throws.
+// Command wasm is the engine of a page, which runs in a Worker: it opens the page, which tells the names of its columns as
+// SQL has them, answers statements and completes words. Each function returns one JSON text, and none throws.
 package main
 
 import (
@@ -13,6 +13,7 @@ import (
 	"dpsql/internal/complete"
 	"dpsql/page"
 	"dpsql/sqlerr"
+	"dpsql/sqlfront/syntax"
 )
 
 func main() {
@@ -31,7 +32,13 @@ func main() {
 			return f, nil
 		}
 		desk, words = opened, card.Vocabulary()
-		return struct{}{}, nil
+		names := make([][]string, len(card.Tables))
+		for i, t := range card.Tables {
+			for _, c := range t.Columns {
+				names[i] = append(names[i], syntax.WriteName(c.Name))
+			}
+		}
+		return map[string]any{"names": names}, nil
 	})
 	function("dpsqlAsk", func(args []js.Value) (any, error) {
 		r, err := desk.Ask(context.Background(), args[0].String())

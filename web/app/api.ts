@@ -38,7 +38,7 @@ export class Engine {
   private calls = 0;
 
   // open starts the engine, or starts it anew where stop has ended it.
-  async open(): Promise<Refusal | object> {
+  async open(): Promise<Refusal | { names: string[][] }> {
     const url = URL.createObjectURL(new Blob([text("dpsql-worker")], { type: "text/javascript" }));
     this.worker = new Worker(url);
     this.worker.onmessage = (e: MessageEvent<{ id: number; text: string }>) => {

@@ -2,7 +2,7 @@
 import type { Answer } from "./answer";
 import type { Completion } from "./api";
 import { listed, refused, short, type Candidate, type Column, type Console, type Failure, type Page, type Plan, type Price, type Schema, type Table } from "./client";
-import { button, make, question, quoted, root, state } from "./dom";
+import { button, make, question, root, state } from "./dom";
 import { editor } from "./editor";
 import { present } from "./result";
 
@@ -142,7 +142,7 @@ function tableOf(t: Table, open: boolean, put: (text: string) => void): HTMLElem
     const range = /^BETWEEN (\S+) AND (\S+)/.exec(col.domain), values = listed(col);
     const size = values.length ? String(values.length) : range ? `${range[1]} … ${range[2]}` : "";
     return make("details", {}, make("summary", {}, col.name, " ", make("span", { class: "mute" }, size)),
-      make("p", { class: "values" }, button(col.name, () => put(quoted(col.name)), { class: "link" }), make("span", { class: "mute" }, `${col.type} ${values.length ? "" : col.domain}`), ...values.slice(0, 200).map((v) => button(v, () => put(v), { class: "link value" }))));
+      make("p", { class: "values" }, button(col.name, () => put(col.sql), { class: "link" }), make("span", { class: "mute" }, `${col.type} ${values.length ? "" : col.domain}`), ...values.slice(0, 200).map((v) => button(v, () => put(v), { class: "link value" }))));
   };
   return make("details", { class: "table", ...(open ? { open: "" } : {}) }, make("summary", {}, t.name, t.kind === "public" ? " (public)" : ""), ...t.columns.map(column));
 }
@@ -150,9 +150,9 @@ function tableOf(t: Table, open: boolean, put: (text: string) => void): HTMLElem
 // example is a count by a column that a release has.
 function example(s: Schema): string {
   for (const r of s.releases) {
-    const known = s.tables.find((t) => t.name === r.table)?.columns ?? [];
-    const by = r.columns.split(", ").map((name) => known.find((col) => col.name === name)).find((col) => col && listed(col).length);
-    if (by) return `SELECT ${quoted(by.name)}, COUNT(*) AS n FROM ${quoted(r.table)} GROUP BY ${quoted(by.name)}`;
+    const table = s.tables.find((t) => t.name === r.table);
+    const by = table?.columns.find((col) => listed(col).length && (r.columns === "all" || r.columns.split(", ").includes(col.name)));
+    if (by) return `SELECT ${by.sql}, COUNT(*) AS n FROM ${table!.sql} GROUP BY ${by.sql}`;
   }
   return "";
 }

@@ -12,9 +12,9 @@ export interface Session {
 
 export interface Column {
   name: string;
+  sql: string; // the name as SQL has it
   type: string;
   domain: string;
-  nullable: boolean;
   values: string[] | null; // as SQL has them
 }
 
@@ -23,6 +23,7 @@ export const listed = (c: Column): string[] => (c.domain.startsWith("BETWEEN") ?
 
 export interface Table {
   name: string;
+  sql: string;
   kind: "private" | "public";
   unit: string | null;
   limits: string | null;
@@ -31,6 +32,7 @@ export interface Table {
 
 export interface Release {
   name: string;
+  sql: string;
   table: string;
   columns: string;
   method: string;
@@ -52,7 +54,6 @@ export interface Price {
 
 export interface Candidate {
   name: string;
-  kind: string;
   margin: number | string | null;
   cost: string | null; // ρ
   refusal: string;

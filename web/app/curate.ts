@@ -2,7 +2,7 @@
 // clause of it, and what is typed into the SQL is read back into the fields.
 import type { Answer } from "./answer";
 import { listed, refused, short, type Console, type Failure, type Page, type Schema, type Step } from "./client";
-import { button, make, question, quoted, root, state } from "./dom";
+import { button, make, question, root, state } from "./dom";
 
 const name = String.raw`"(?:[^"]|"")*"|[\p{L}_][\p{L}\p{N}_]*`;
 const columnLine = new RegExp(`^ +(-- )?(${name}) +([A-Z].*?),?(| -- .*)$`, "u");
@@ -30,6 +30,8 @@ function withUnit(sql: string, unit: string, rows: string): string {
   return unit ? without.replace(/(\n\) FROM [^\n]* WITH \()/, (head) => `${head}\n    unit = ${unit}, max_rows = ${rows || parseInt(sql.split(`unit = ${unit}, max_rows = `)[1]) || 1},`) : without;
 }
 
+const typed = (text: string) => (new RegExp(`^(?:${name})$`, "u").test(text) ? text : `"${text.replaceAll('"', '""')}"`); // in quotes unless it is a name
+
 const labelled = (text: string, field: HTMLElement, after = "") => make("label", {}, `${text} `, field, after);
 const number = (id: string, value = "") => make("input", { id, type: "number", min: "0", step: "any", value });
 
@@ -39,7 +41,7 @@ export function curatePage(c: Console): Page {
   const columns = make("div", { id: "declared" }), sql = make("textarea", { id: "declaration", rows: "14", spellcheck: "false" });
   const of = make("select", { id: "of" }), by = make("div", { class: "row", role: "group", "aria-label": "columns of the release" }), exact = make("input", { id: "exact", type: "range", min: "0", max: "3", step: "0.05", value: "1.1" });
   const means = make("p", { id: "means", role: "status" }), release = make("textarea", { id: "release", rows: "3", spellcheck: "false" }), made = make("input", { id: "made", value: "mine" });
-  const declare = button("Declare", () => run(sql.parentElement!, sql.value, "the table is declared: 5 makes releases of it", new RegExp(`CREATE PRIVATE TABLE (${name})`, "u").exec(sql.value)?.[1].replace(/^"|"$/g, "")), { id: "declare", class: "main" });
+  const declare = button("Declare", () => run(sql.parentElement!, sql.value, "the table is declared: 5 makes releases of it", new RegExp(`CREATE PRIVATE TABLE (${name})`, "u").exec(sql.value)?.[1]), { id: "declare", class: "main" });
   const build = button("Build", () => run(release.parentElement!, release.value, "the release is built: Ask answers from it, Publish makes a page of it"), { id: "build", class: "main", disabled: "" });
   const progress = make("div", { id: "progress" }), releases = make("ul", { id: "releases" });
   let last = "", rows = 0, said = false, others: string[] = [], lost = new Map<string, number>(), schema: Schema = { tables: [], releases: [] };
@@ -56,7 +58,7 @@ export function curatePage(c: Console): Page {
       say(notes, `reading ${chosen.name} …`);
       const how = new URLSearchParams({ table: raw, name: chosen.name, ...(raw === last ? { replace: "" } : {}) });
       for (const [, key, value] of switches.value.matchAll(/--([a-z-]+)(?: +(?!--)('[^']*'|\S+))?/g)) how.append(key, (value ?? "").replace(/^'|'$/g, ""));
-      const reply = await c.client.call<{ rows: number; columns: { name: string }[]; notes: string[] }>(`import?${how}`, chosen);
+      const reply = await c.client.call<{ rows: number; columns: { sql: string }[]; notes: string[] }>(`import?${how}`, chosen);
       const told = refused(reply) ? [reply.error.hint ?? ""] : reply.notes ?? [];
       const offers = new Set(told.flatMap((n) => n.match(/--numbers|--replace|--skip-last \d+|--(?:encoding|null|date) (?:'[^']*'|[^\s;,:]+)|--decimal [,.]/g) ?? []).filter((offer) => !switches.value.includes(offer)));
       for (const reading of (reply as { readings?: string[] }).readings ?? []) offers.add(`--date '${reading}'`);
@@ -64,7 +66,7 @@ export function curatePage(c: Console): Page {
       else say(notes, make("p", {}, `${reply.rows} rows are read into ${raw}.`), ...told.map((n) => make("p", { class: "mute" }, n)));
       if (offers.size) notes.append(make("p", { class: "row" }, ...[...offers].map((offer) => button(`Read with ${offer}`, () => read(offer)))));
       if (refused(reply)) return;
-      [last, rows, others] = [raw, reply.rows, reply.columns.map((x) => quoted(x.name))];
+      [last, rows, others] = [raw, reply.rows, reply.columns.map((x) => x.sql)];
     }
     const draft = await c.client.call<{ sql: string }>("draft", { table: raw });
     if (refused(draft)) return fault(notes, draft);
@@ -76,7 +78,7 @@ export function curatePage(c: Console): Page {
 
   // fields shows the clauses of the declaration.
   function fields() {
-    const { lines } = columnsOf(sql.value), chosen = optionOf(sql.value, "unit"), names = new Set([...others.filter((n) => !lines.some((l) => l.name === `"${n}"`)), ...lines.map((l) => l.name), ...(chosen ? [chosen] : [])]);
+    const { lines } = columnsOf(sql.value), chosen = optionOf(sql.value, "unit"), names = new Set([...others, ...lines.map((l) => l.name), ...(chosen ? [chosen] : [])]);
     for (const later of element.querySelectorAll<HTMLElement>(".drafted")) later.hidden = sql.value === "";
     say(unit, ...(said ? [] : [make("option", { value: "?" }, "choose …")]), make("option", { value: "" }, "each row is a person"), ...[...names].map((n) => make("option", { value: n }, n)));
     declare.disabled = !said;
@@ -131,28 +133,28 @@ export function curatePage(c: Console): Page {
     if (refused(s)) return;
     schema = s;
     const tables = s.tables.filter((t) => t.kind === "private");
-    say(of, ...tables.map((t) => make("option", {}, t.name)));
+    say(of, ...tables.map((t) => make("option", { value: t.sql }, t.name)));
     of.closest("section")!.hidden = tables.length === 0;
     for (let i = 2; s.releases.some((r) => r.name === made.value); i++) made.value = `${made.value.replace(/_\d+$/, "")}_${i}`;
-    of.value = tables.some((t) => t.name === table) ? table : tables.at(-1)?.name ?? "";
+    of.value = tables.some((t) => t.sql === table) ? table : tables.at(-1)?.sql ?? "";
     say(releases, ...s.releases.map((r) => make("li", {}, `${r.name} ON ${r.table} (${r.columns}), ε ${short(r.epsilon)} `, button("Drop", async () => {
-      if (await question(`DROP RELEASE ${r.name}?`, ["What was paid for it does not come back. Type its name:"], "Drop", r.name)) void run(releases, `DROP RELEASE ${quoted(r.name)}`, `${r.name} is dropped`);
+      if (await question(`DROP RELEASE ${r.name}?`, ["What was paid for it does not come back. Type its name:"], "Drop", r.name)) void run(releases, `DROP RELEASE ${r.sql}`, `${r.name} is dropped`);
     }, { class: "link", "aria-label": `Drop ${r.name}` }))));
     choose();
   }
   function choose() {
-    const table = schema.tables.find((t) => t.name === of.value), first = table?.columns.filter((col) => listed(col).length).slice(0, 2) ?? []; // more cells would have more noise
-    say(by, ...(table?.columns ?? []).map((col) => make("label", {}, make("input", { type: "checkbox", value: col.name, ...(first.includes(col) ? { checked: "" } : {}) }), ` ${col.name}`)));
+    const table = schema.tables.find((t) => t.sql === of.value), first = table?.columns.filter((col) => listed(col).length).slice(0, 2) ?? []; // more cells would have more noise
+    say(by, ...(table?.columns ?? []).map((col) => make("label", {}, make("input", { type: "checkbox", value: col.sql, ...(first.includes(col) ? { checked: "" } : {}) }), ` ${col.name}`)));
     void price(true);
   }
 
   // price finds the ε whose counts are as exact as is asked for. It reads no row.
   let turn = 0;
   async function price(proposed = false) {
-    const mine = ++turn, chosen = [...by.querySelectorAll<HTMLInputElement>("input:checked")].map((x) => quoted(x.value));
+    const mine = ++turn, chosen = [...by.querySelectorAll<HTMLInputElement>("input:checked")].map((x) => x.value);
     build.disabled = true;
     if (!chosen.length) return say(means, "Choose columns.");
-    const create = (e: number) => `CREATE RELEASE ${quoted(made.value)} ON ${quoted(of.value)} (${chosen.join(", ")}) WITH (epsilon = ${e})`;
+    const create = (e: number) => `CREATE RELEASE ${typed(made.value)} ON ${of.value} (${chosen.join(", ")}) WITH (epsilon = ${e})`;
     const explained = async (e: number) => {
       const reply = await c.client.call<Answer>("ask", { sql: `EXPLAIN ${create(e)}` }), { rows, columns } = refused(reply) ? { rows: [], columns: [] } : reply;
       return { error: refused(reply) ? reply.error : null, note: String(rows[0]?.[columns.indexOf("note")] ?? ""), margin: Number(rows.map((r) => r[columns.indexOf("margin")]).find((m) => m !== null) ?? NaN) };

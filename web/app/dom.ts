@@ -23,9 +23,6 @@ export type State = "loading" | "login" | "ready" | "answering" | "answered" | "
 export const root = document.documentElement;
 export const state = (s: State) => (root.dataset.state = s);
 
-// quoted returns a name as SQL has it.
-export const quoted = (name: string): string => (/^[a-z_]\w*$/i.test(name) ? name : `"${name.replaceAll('"', '""')}"`);
-
 // question asks something once. Enter says no: the button for that has the focus. Where a text is to be
 // typed, yes waits for it.
 export function question(title: string, lines: string[], yes: string, typed = ""): Promise<boolean> {

@@ -2,7 +2,7 @@
 // <html data-state>, script#answer, textarea#sql, button#run, #result table.
 import type { Answer, Refusal } from "./answer";
 import { Engine, parse, type Card } from "./api";
-import { button, make, quoted, root, state } from "./dom";
+import { button, make, root, state } from "./dom";
 import { editor } from "./editor";
 import { present } from "./result";
 
@@ -19,8 +19,9 @@ const result = make("div", { id: "result" });
 const object = make("script", { type: "application/json", id: "answer" });
 const asked: string[] = []; // what was asked before, in this page alone
 
-const columns = card.tables.map((t) => make("details", { open: "" }, make("summary", {}, t.name),
-  make("ul", {}, ...t.columns.map((c) => make("li", {}, button(c.name, () => insert(c.name)), " ", make("span", { class: "mute" }, c.shown ?? c.type))))));
+let names: string[][] = []; // of the columns of each table, as SQL has them
+const columns = card.tables.map((t, i) => make("details", { open: "" }, make("summary", {}, t.name),
+  make("ul", {}, ...t.columns.map((c, j) => make("li", {}, button(c.name, () => insert(names[i]?.[j] ?? c.name)), " ", make("span", { class: "mute" }, c.shown ?? c.type))))));
 const examples = (card.examples ?? []).map((sql) => make("li", {}, button(sql, () => ask(sql), { class: "example" })));
 app.replaceChildren(
   make("nav", { id: "columns", "aria-label": "Columns" }, make("h2", {}, "Columns"), ...columns),
@@ -39,7 +40,7 @@ const field = editor(area, simple, {
 });
 
 function insert(name: string) {
-  field.set(`${field.text().trimEnd()} ${quoted(name)}`.trimStart());
+  field.set(`${field.text().trimEnd()} ${name}`.trimStart());
   field.focus();
 }
 
@@ -108,6 +109,7 @@ async function start() {
     run.disabled = true;
     return state(error.code === "canceled" ? "loading" : "damaged");
   }
+  ({ names } = opened);
   status.textContent = "ready";
   state("ready");
 }

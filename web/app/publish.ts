@@ -1,6 +1,6 @@
 // Publish: releases as one page, with the card that its readers see.
 import { refused, short, type Console, type Page, type Release, type Schema, type Table } from "./client";
-import { button, make, quoted } from "./dom";
+import { button, make } from "./dom";
 import { download } from "./save";
 
 const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
@@ -12,10 +12,10 @@ export function publishPage(c: Console): Page {
 
   function compose() {
     const chosen = releases.filter((r) => list.querySelector<HTMLInputElement>(`input[value="${CSS.escape(r.name)}"]`)!.checked), filled = entries.filter((e) => e.value.trim() !== "");
-    const options = filled.map((e) => `${e.name} = ${literal(e.value.trim())}`), publics = [...beside.querySelectorAll<HTMLInputElement>("input:checked")].map((x) => quoted(x.value));
+    const options = filled.map((e) => `${e.name} = ${literal(e.value.trim())}`), publics = [...beside.querySelectorAll<HTMLInputElement>("input:checked")].map((x) => x.value);
     if (publics.length) options.push(`public = (${publics.join(", ")})`);
     const file = `${(entries[0].value || "release").replace(/[^\p{L}\p{N}]+/gu, "_").toLowerCase()}.html`;
-    sql.value = chosen.length ? `EXPORT RELEASE ${chosen.map((r) => quoted(r.name)).join(", ")} TO ${literal(file)}${options.length ? ` WITH (${options.join(", ")})` : ""};` : "";
+    sql.value = chosen.length ? `EXPORT RELEASE ${chosen.map((r) => r.sql).join(", ")} TO ${literal(file)}${options.length ? ` WITH (${options.join(", ")})` : ""};` : "";
     card.replaceChildren(make("h3", {}, entries[0].value || "(title)"), ...(entries[1].value ? [make("p", {}, entries[1].value)] : []),
       make("dl", {}, ...filled.filter((e) => e !== entries[0] && e !== entries[1]).flatMap((e) => [make("dt", {}, e.name), make("dd", {}, e.value)]),
         ...tables.filter((t) => chosen.some((r) => r.table === t.name)).flatMap((t) => [make("dt", {}, t.name), make("dd", {}, t.unit ? `all rows of a person are protected together: ${t.unit}` : "each row is protected by itself"),
@@ -43,7 +43,7 @@ export function publishPage(c: Console): Page {
     const cancelled = (r: Release) => +r.method.includes("not fitted yet");
     releases = s.releases.sort((x, y) => cancelled(x) - cancelled(y) || y.created.localeCompare(x.created)); // the latest first
     tables = s.tables;
-    beside.replaceChildren(...tables.filter((t) => t.kind === "public").map((t) => make("label", {}, make("input", { type: "checkbox", value: t.name }), ` with the public table ${t.name}, for joins`)));
+    beside.replaceChildren(...tables.filter((t) => t.kind === "public").map((t) => make("label", {}, make("input", { type: "checkbox", value: t.sql }), ` with the public table ${t.name}, for joins`)));
     list.replaceChildren(...releases.map((r, i) => make("label", {}, make("input", { type: "checkbox", value: r.name, ...(i === 0 ? { checked: "" } : {}) }), ` ${r.name} (${r.columns})`)), ...(releases.length ? [] : [make("p", {}, "There is no release yet: Curate builds one.")]));
     compose();
   };

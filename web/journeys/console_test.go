@@ -52,7 +52,7 @@ func serve(t *testing.T, program string) served {
 		t.Fatal(err)
 	}
 	users := filepath.Join(folder, "users.sql")
-	days := "day,kind\n"
+	days := "day,order\n"
 	for i := range 360 {
 		days += fmt.Sprintf("2025-%02d-%02d,%c\n", 1+i/30, 1+i%28, "ab"[i%2])
 	}
@@ -63,7 +63,7 @@ func serve(t *testing.T, program string) served {
 	if err := os.WriteFile(filepath.Join(folder, "wide.csv"), []byte("v,w,x,y,z\n"+strings.Repeat("1,2,3,4,5\n", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(users, []byte(".import wide.csv raw_wide\nCREATE PRIVATE TABLE wide ("+wide+") FROM raw_wide WITH (epsilon = 1, delta = 1e-6);\n.import days.csv raw_seasons\nCREATE PRIVATE TABLE seasons (day DATE BETWEEN '2025-01-01' AND '2025-12-31', kind TEXT IN ('a', 'b')) FROM raw_seasons WITH (epsilon = 1, delta = 1e-6, period = 'month of day');"+
+	if err := os.WriteFile(users, []byte(".import wide.csv raw_wide\nCREATE PRIVATE TABLE wide ("+wide+") FROM raw_wide WITH (epsilon = 1, delta = 1e-6);\n.import days.csv raw_seasons\nCREATE PRIVATE TABLE seasons (day DATE BETWEEN '2025-01-01' AND '2025-12-31', \"order\" TEXT IN ('a', 'b')) FROM raw_seasons WITH (epsilon = 1, delta = 1e-6, period = 'month of day');"+
 		"CREATE USER ana PASSWORD 'correct horse'; GRANT SELECT ON visits TO ana WITH (rho = 0.001); CREATE USER cy PASSWORD 'battery staple';"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +331,7 @@ func curates(t *testing.T, b context.Context, s served) {
 	p.is(`location.hash + [...document.querySelectorAll("nav a")].map(a => a.textContent)`, "Ask,Budget,Curate,Publish")
 
 	// What a hint says is offered: the file is read again. Nothing is declared until it is said who is a person.
-	city, readers := filepath.Join(filepath.Dir(file), "Umlaut (1).csv"), "Leser-Nr.;city\n"
+	city, readers := filepath.Join(filepath.Dir(file), "ÜBER größe (1).csv"), "Leser-Nr.;city\n"
 	for i := range 300 {
 		readers += fmt.Sprintf("%d;K\xf6ln\n%[1]d;\n", 1000+i%150)
 	}
@@ -422,6 +422,9 @@ func curates(t *testing.T, b context.Context, s served) {
 	p.is(`file + " " + /<title>.*<.title>/.exec(await saved.text())`, "ana_s_visits.html <title>Ana&#39;s visits</title>")
 	p.accessible()
 	p.picture("console_publish")
+	p.page("ask", "#columns .table")
+	p.js(`[...document.querySelectorAll("#columns .values button")].find(e => e.textContent === "order").click()`)
+	p.is(`document.querySelector("#sql").value.endsWith(' "order"')`, "true")
 	p.page("budget", ".strip")
 	p.is(`document.querySelectorAll(".strip span").length + document.querySelector(".strip").ariaLabel`, "12seasons: 12 periods, a cell each, filled as far as ε is used")
 	p.accessible()

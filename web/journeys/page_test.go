@@ -439,7 +439,8 @@ func TestAsks(t *testing.T) {
 	p.js(`location.hash = "#sql=` + url.QueryEscape(canada) + `"`)
 	p.answers(canada)
 	p.is(`document.querySelector("#clamp").textContent`, "SET clamp = on")
-
+	p.js(`document.querySelectorAll("#columns li button")[1].click()`)
+	p.is(`document.querySelector("#sql").value`, canada+` "<i>"`)
 }
 
 const editor = `document.querySelector("#editor").shadowRoot.querySelector(".cm-content")`
