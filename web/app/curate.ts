@@ -4,7 +4,7 @@ import type { Answer } from "./answer";
 import { listed, refused, short, type Console, type Failure, type Page, type Schema, type Step } from "./client";
 import { button, make, question, root, state } from "./dom";
 
-const name = String.raw`"(?:[^"]|"")*"|[\p{L}_][\p{L}\p{N}_]*`;
+const name = String.raw`"(?:[^"]|"")*"|[\p{L}_][\p{L}\p{M}\p{N}_$]*`;
 const columnLine = new RegExp(`^ +(-- )?(${name}) +([A-Z].*?),?(| -- .*)$`, "u");
 
 interface Line { kept: boolean; name: string; clause: string; note: string }
@@ -170,7 +170,7 @@ export function curatePage(c: Console): Page {
     say(means, `± ${then.margin} for 95 % of counts → ε = ${e}, on invented rows; ${then.note}`);
   }
 
-  file.addEventListener("change", () => ((switches.value = ""), (table.value = (file.files?.[0]?.name ?? "").replace(/\..*$/, "").replace(/\W+/g, "_").replace(/^_|_$/g, "").toLowerCase())));
+  file.addEventListener("change", () => ((switches.value = ""), (table.value = (file.files?.[0]?.name ?? "").replace(/\..*$/, "").normalize("NFC").replace(/[^\p{L}\p{M}\p{N}]+/gu, "_").replace(/^_|_$/g, "").toLowerCase())));
   sql.addEventListener("change", () => (fields(), void check()));
   for (const x of [unit, most]) x.addEventListener("change", () => {
     said = unit.value !== "?";

@@ -14,7 +14,7 @@ export function publishPage(c: Console): Page {
     const chosen = releases.filter((r) => list.querySelector<HTMLInputElement>(`input[value="${CSS.escape(r.name)}"]`)!.checked), filled = entries.filter((e) => e.value.trim() !== "");
     const options = filled.map((e) => `${e.name} = ${literal(e.value.trim())}`), publics = [...beside.querySelectorAll<HTMLInputElement>("input:checked")].map((x) => x.value);
     if (publics.length) options.push(`public = (${publics.join(", ")})`);
-    const file = `${(entries[0].value || "release").replace(/[^\p{L}\p{N}]+/gu, "_").toLowerCase()}.html`;
+    const file = `${(entries[0].value || "release").replace(/[^\p{L}\p{M}\p{N}]+/gu, "_").toLowerCase()}.html`;
     sql.value = chosen.length ? `EXPORT RELEASE ${chosen.map((r) => r.sql).join(", ")} TO ${literal(file)}${options.length ? ` WITH (${options.join(", ")})` : ""};` : "";
     card.replaceChildren(make("h3", {}, entries[0].value || "(title)"), ...(entries[1].value ? [make("p", {}, entries[1].value)] : []),
       make("dl", {}, ...filled.filter((e) => e !== entries[0] && e !== entries[1]).flatMap((e) => [make("dt", {}, e.name), make("dd", {}, e.value)]),

@@ -331,7 +331,7 @@ func curates(t *testing.T, b context.Context, s served) {
 	p.is(`location.hash + [...document.querySelectorAll("nav a")].map(a => a.textContent)`, "Ask,Budget,Curate,Publish")
 
 	// What a hint says is offered: the file is read again. Nothing is declared until it is said who is a person.
-	city, readers := filepath.Join(filepath.Dir(file), "ÜBER größe (1).csv"), "Leser-Nr.;city\n"
+	city, readers := filepath.Join(filepath.Dir(file), "U\u0308BER größe (1).csv"), "Leser-Nr.;city\n"
 	for i := range 300 {
 		readers += fmt.Sprintf("%d;K\xf6ln\n%[1]d;\n", 1000+i%150)
 	}
@@ -339,15 +339,15 @@ func curates(t *testing.T, b context.Context, s served) {
 		t.Fatal(err)
 	}
 	p.do(chromedp.SetUploadFiles("#file", []string{city}))
-	p.until(`document.querySelector("#table").value === "umlaut_1"`)
+	p.until(`document.querySelector("#table").value === "über_größe_1"`)
 	p.js(`document.querySelector("#read").click()`)
 	for _, offer := range []string{"--encoding windows-1252", "--null ''"} {
 		p.until(`document.querySelector("#notes button")?.textContent === "Read with ` + offer + `"`)
 		p.js(`document.querySelector("#notes button").click()`)
 	}
-	p.until(`document.querySelector("#declaration").value.includes("FROM raw_umlaut_1") && !document.querySelector("#declaration").value.includes("''")`)
-	p.is(`document.querySelector("#notes").textContent`, "600 rows are read into raw_umlaut_1.")
-	p.is(`document.querySelector("#unit").value + document.querySelector("#declare").disabled + document.querySelector("#declaration").value.match(/TABLE .*|'K.*?'|FROM .* /g)`, "?trueTABLE umlaut_1 (,'Köln',FROM raw_umlaut_1 WITH ")
+	p.until(`document.querySelector("#declaration").value.includes("FROM raw_über_größe_1") && !document.querySelector("#declaration").value.includes("''")`)
+	p.is(`document.querySelector("#notes").textContent`, "600 rows are read into raw_über_größe_1.")
+	p.is(`document.querySelector("#unit").value + document.querySelector("#declare").disabled + document.querySelector("#declaration").value.match(/TABLE .*|'K.*?'|FROM .* /g)`, "?trueTABLE über_größe_1 (,'Köln',FROM raw_über_größe_1 WITH ")
 	p.put("#unit", "")
 	p.until(`!document.querySelector("#declare").disabled`)
 	p.put("#unit", `"Leser-Nr."`)
