@@ -71,7 +71,7 @@ var arrows = map[string][]string{
 	"examples/office":         {"internal/admissions"},
 	"examples/plot":           {".", "sqlerr"},
 	"web":                     {"engine", "internal/answerjson", "internal/complete", "internal/places", "internal/scram", "query", "sqlerr", "sqlfront/syntax", "web/dist"}, // no catalog: what it may, the engine says
-	"web/build":               {},                                                                                                                         // it bundles scripts
+	"web/build":               {},                                                                                                                                            // it bundles scripts
 	"web/dist":                {},
 	"web/journeys":            {"web/dist", "web/webtest"},
 	"bench":                   {"accounting", "bench/baseline", "bench/report", "bench/workload", "engine", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "sqlfront/post", "query", "internal/pgtest"},
