@@ -647,6 +647,29 @@ func TestPaidStatementsAreFinished(t *testing.T) {
 	}
 }
 
+// TestMultiplicationsAreCancelled: to multiply a dense matrix takes long and draws nothing. So a statement that is cancelled
+// when all rows are read leaves a charge that waits, and costs nothing when it is asked again.
+func TestMultiplicationsAreCancelled(t *testing.T) {
+	t.Parallel()
+	s := clinic(t)
+	text := `CREATE RELEASE d ON admissions (age) WITH (epsilon = 0.1, delta = 1e-8, transform = dense, rows = 64)`
+	ctx, cancel := context.WithCancel(t.Context())
+	s.SetProgress(func(done, all int64) {
+		if done == all-200 { // of the last two steps
+			cancel()
+		}
+	})
+	_, err := s.Exec(ctx, text, nil)
+	if e, ok := err.(*sqlerr.Error); !ok || e.Code != sqlerr.Cancelled || !strings.HasSuffix(e.Message, "; ε 0.1, δ 1e-8 was charged for it and waits, for nothing was drawn") {
+		t.Fatalf("got %v", err)
+	}
+	s.SetProgress(nil)
+	must(t, s, text)
+	if all := ledger(t, s); strings.Count(all, "create release") != 1 {
+		t.Errorf("it was charged again:\n%s", all)
+	}
+}
+
 // TestFailuresTellTheBill makes the server fail at the read that was paid for.
 func TestFailuresTellTheBill(t *testing.T) {
 	t.Parallel()

@@ -143,8 +143,8 @@ const denseBatch = 512
 
 // eachBlock computes √T·A·v block by block, on all cores. It passes the rows of
 // each block to use, with the number of the worker that computed it. Workers
-// call use concurrently; the calls of one worker are sequential.
-func (f signs) eachBlock(v []weighted, rows uint64, workers int, use func(worker int, block uint32, sums *[blockRows]int64)) {
+// call use concurrently; the calls of one worker are sequential. It ends with ctx.
+func (f signs) eachBlock(ctx context.Context, v []weighted, rows uint64, workers int, use func(worker int, block uint32, sums *[blockRows]int64)) {
 	blocks := blocksOf(rows)
 	var wg sync.WaitGroup
 	for w := range uint64(workers) {
@@ -152,7 +152,7 @@ func (f signs) eachBlock(v []weighted, rows uint64, workers int, use func(worker
 		wg.Go(func() {
 			var t multiplier
 			var sums [blockRows]int64
-			for b := first; b < last; b++ {
+			for b := first; b < last && ctx.Err() == nil; b++ {
 				f.multiply(v, uint32(b), &t, &sums)
 				use(int(w), uint32(b), &sums)
 			}
@@ -177,14 +177,15 @@ func (r *Release) denseAnswer(ctx context.Context, q query.Query, m uint64, conf
 	buffer := make([]weighted, 0, denseBatch)
 	for x, weight := range r.Coder().Elements(q) {
 		if buffer = append(buffer, weighted{x, weight}); len(buffer) == denseBatch {
-			if err := contextError(ctx); err != nil {
+			if err := r.addInner(ctx, buffer, parts); err != nil {
 				return Answer{}, err
 			}
-			r.addInner(buffer, parts)
 			buffer = buffer[:0]
 		}
 	}
-	r.addInner(buffer, parts)
+	if err := r.addInner(ctx, buffer, parts); err != nil {
+		return Answer{}, err
+	}
 	var sum wide
 	for _, p := range parts {
 		sum.plus(p)
@@ -197,8 +198,8 @@ func (r *Release) denseAnswer(ctx context.Context, q query.Query, m uint64, conf
 }
 
 // addInner adds ⟨√T·A·v, √T·(u + ν)⟩ to the workers' parts.
-func (r *Release) addInner(v []weighted, parts []wide) {
-	r.matrix.signs.eachBlock(v, r.p.Rows, len(parts), func(worker int, block uint32, sums *[blockRows]int64) {
+func (r *Release) addInner(ctx context.Context, v []weighted, parts []wide) error {
+	r.matrix.signs.eachBlock(ctx, v, r.p.Rows, len(parts), func(worker int, block uint32, sums *[blockRows]int64) {
 		first := uint64(block) * blockRows
 		part := parts[worker]
 		for j := range min(blockRows, r.p.Rows-first) {
@@ -206,6 +207,7 @@ func (r *Release) addInner(v []weighted, parts []wide) {
 		}
 		parts[worker] = part
 	})
+	return contextError(ctx)
 }
 
 // divideRounded returns a/n rounded to the nearest integer, halves up.

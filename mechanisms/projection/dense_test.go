@@ -163,7 +163,7 @@ func TestMultiplyAgainstExplicitMatrix(t *testing.T) {
 	}
 	const rows = 200
 	got := make([]int64, 256)
-	f.eachBlock(v, rows, workersFor(rows), func(_ int, block uint32, sums *[blockRows]int64) {
+	f.eachBlock(t.Context(), v, rows, workersFor(rows), func(_ int, block uint32, sums *[blockRows]int64) {
 		copy(got[64*block:], sums[:])
 	})
 	for i, row := range f.explicit(rows, columns) {
@@ -430,10 +430,10 @@ func inner(t *testing.T, x, y []weighted, rows uint64, f signs) float64 {
 	t.Helper()
 	parts := make([]wide, workersFor(rows))
 	left := make([]int64, blocksOf(rows)*blockRows)
-	f.eachBlock(x, rows, len(parts), func(_ int, block uint32, sums *[blockRows]int64) {
+	f.eachBlock(t.Context(), x, rows, len(parts), func(_ int, block uint32, sums *[blockRows]int64) {
 		copy(left[uint64(block)*blockRows:], sums[:])
 	})
-	f.eachBlock(y, rows, len(parts), func(w int, block uint32, sums *[blockRows]int64) {
+	f.eachBlock(t.Context(), y, rows, len(parts), func(w int, block uint32, sums *[blockRows]int64) {
 		first := uint64(block) * blockRows
 		for j := range min(blockRows, rows-first) {
 			parts[w].addProduct(left[first+j], sums[j])

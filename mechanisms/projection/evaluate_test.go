@@ -664,7 +664,8 @@ func TestWalkStops(t *testing.T) {
 	}
 }
 
-// TestAnswerIsCancelled: an answer whose context is done by then is an error, and no part of a sum.
+// TestAnswerIsCancelled: an answer whose context is done by then is an error, and no part of a sum. So is what is multiplied
+// for a dense release.
 func TestAnswerIsCancelled(t *testing.T) {
 	const n = 3 * checkInterval
 	src := scripted(t)
@@ -685,6 +686,13 @@ func TestAnswerIsCancelled(t *testing.T) {
 		cancel()
 		if a, err := r.Answer(ctx, query.All(c.u), 0.9); sqlerr.CodeOf(err) != sqlerr.Cancelled {
 			t.Errorf("%v over %d columns: %v, %v, want the code cancelled", c.p.Transform, len(c.u.Columns()), a, err)
+		}
+		b, err := NewBuilder(c.u, c.p, coin.NewSource())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Multiply(ctx, counts{1: 5}.cells()); (sqlerr.CodeOf(err) == sqlerr.Cancelled) != (c.p.Transform == Dense) {
+			t.Errorf("%v: a product is %v", c.p.Transform, err)
 		}
 	}
 }

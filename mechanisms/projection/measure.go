@@ -2,6 +2,7 @@ package projection
 
 import (
 	"cmp"
+	"context"
 	"iter"
 	"slices"
 
@@ -22,10 +23,9 @@ type Builder struct {
 	names  noise.Sampler // of p.Heavy.NameLaw
 	matrix matrix
 	coder  query.Coder
-	sketch vector // A·D; Dense: √T·A·D, once it is gathered
+	sketch vector // A·D; Dense: √T·A·D of the cells multiplied so far
 	heavy  heavyCells
 	texts  func(query.Element) string // nil if the release has none
-	sums   []int64                    // Dense: √T·A·D of the cells multiplied so far
 	buffer []weighted
 	mass   int64 // Dense: Σ D, which bounds every sum
 	done   bool
@@ -44,14 +44,11 @@ func NewBuilder(u *query.Universe, p Params, random *coin.Source) (*Builder, err
 	if err != nil {
 		return nil, noRandomness()
 	}
-	b := &Builder{u: u, p: p, law: noise.Of(p.Law), names: noise.Of(p.Heavy.NameLaw), matrix: m, coder: m.newCoder(u)}
+	width := widthFor(p.Law.Variance())
 	if p.Transform == Dense {
-		b.sums = make([]int64, blocksOf(p.Rows)*blockRows)
-		b.buffer = make([]weighted, 0, denseBatch)
-	} else {
-		b.sketch = newVector(p.Rows, widthFor(p.Law.Variance()))
+		width = 8
 	}
-	return b, nil
+	return &Builder{u: u, p: p, law: noise.Of(p.Law), names: noise.Of(p.Heavy.NameLaw), matrix: m, coder: m.newCoder(u), sketch: newVector(p.Rows, width)}, nil
 }
 
 // Coder returns the coder that names the records of the release. Over a
@@ -80,7 +77,7 @@ func (p Params) HasTexts(u *query.Universe) bool {
 
 // add adds count records named x to the database. A release with heavy cells
 // needs the whole count of a cell in one call.
-func (b *Builder) add(x query.Element, count int64, src *noise.Source) error {
+func (b *Builder) add(ctx context.Context, x query.Element, count int64, src *noise.Source) error {
 	switch {
 	case count < 0:
 		return sqlerr.New(sqlerr.Internal, "a cell has a negative count")
@@ -93,7 +90,7 @@ func (b *Builder) add(x query.Element, count int64, src *noise.Source) error {
 	case Sparse:
 		return b.addSparse(x, count, src)
 	}
-	return b.addDense(x, count)
+	return b.addDense(ctx, x, count)
 }
 
 func (b *Builder) addSparse(x query.Element, count int64, src *noise.Source) error {
@@ -108,27 +105,38 @@ func (b *Builder) addSparse(x query.Element, count int64, src *noise.Source) err
 	return checkFits(b.sketch.add(p.row(), light^p.sign()-p.sign()))
 }
 
-func (b *Builder) addDense(x query.Element, count int64) error {
+func (b *Builder) addDense(ctx context.Context, x query.Element, count int64) error {
 	if b.mass += count; b.mass < 0 {
 		return checkFits(false)
 	}
-	b.buffer = append(b.buffer, weighted{x, count})
-	if len(b.buffer) == denseBatch {
-		b.flush()
+	if b.buffer = append(b.buffer, weighted{x, count}); len(b.buffer) < denseBatch {
+		return nil
 	}
-	return nil
+	return b.flush(ctx)
 }
 
-// flush multiplies the buffered cells.
-func (b *Builder) flush() {
-	b.matrix.signs.eachBlock(b.buffer, b.p.Rows, workersFor(b.p.Rows),
-		func(_ int, block uint32, sums *[blockRows]int64) {
-			rows := b.sums[uint64(block)*blockRows:][:blockRows]
-			for j, s := range sums {
-				rows[j] += s
-			}
-		})
+// flush multiplies the buffered cells. Each worker has words of its own in the sketch, and every sum fits, as mass does.
+func (b *Builder) flush(ctx context.Context) error {
+	b.matrix.signs.eachBlock(ctx, b.buffer, b.p.Rows, workersFor(b.p.Rows), func(_ int, block uint32, sums *[blockRows]int64) {
+		first := uint64(block) * blockRows
+		b.sketch.addAll(first, sums[:min(blockRows, b.p.Rows-first)])
+	})
 	b.buffer = b.buffer[:0]
+	return contextError(ctx)
+}
+
+// Multiply adds the cells of a dense release, which takes long and draws no noise, until ctx ends. It returns the cells that
+// are left for Build: those of another release.
+func (b *Builder) Multiply(ctx context.Context, cells iter.Seq2[query.Element, int64]) (left iter.Seq2[query.Element, int64], err error) {
+	if b.p.Transform != Dense {
+		return cells, nil
+	}
+	for x, count := range cells {
+		if err := b.add(ctx, x, count, nil); err != nil {
+			return nil, err
+		}
+	}
+	return func(func(query.Element, int64) bool) {}, b.flush(ctx)
 }
 
 // Build adds the cells and then noise to every coordinate, and returns the
@@ -152,14 +160,12 @@ func (b *Builder) Build(cells iter.Seq2[query.Element, int64], src *noise.Source
 	}
 	b.done = true
 	for x, count := range cells {
-		if err := b.add(x, count, src); err != nil {
+		if err := b.add(context.Background(), x, count, src); err != nil {
 			return nil, err
 		}
 	}
-	if b.p.Transform == Dense {
-		if err := b.gather(); err != nil {
-			return nil, err
-		}
+	if len(b.buffer) > 0 {
+		_ = b.flush(context.Background())
 	}
 	if err := b.heavy.sorted(); err != nil {
 		return nil, err
@@ -173,19 +179,6 @@ func (b *Builder) Build(cells iter.Seq2[query.Element, int64], src *noise.Source
 		return nil, err
 	}
 	return newRelease(b.u, b.p, b.matrix, narrowed(b.sketch), b.heavy, b.texts != nil), nil
-}
-
-// gather moves the sums into the sketch.
-func (b *Builder) gather() error {
-	b.flush()
-	b.sketch = newVector(b.p.Rows, max(4, widthFor(b.p.Law.Variance())))
-	for i := range b.p.Rows {
-		if !b.sketch.add(i, b.sums[i]) {
-			return checkFits(false)
-		}
-	}
-	b.sums = nil
-	return nil
 }
 
 // checkFits returns an error unless ok, which says that a sum of counts fits 64

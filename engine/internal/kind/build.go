@@ -3,6 +3,7 @@ package kind
 import (
 	"context"
 	"encoding"
+	"iter"
 	"math"
 
 	"dpsql/accounting"
@@ -72,20 +73,23 @@ func (p *projectionPlan) Build(ctx context.Context, s *Site, name string) (warni
 	steps := &steps{report: s.Progress, fits: p.wishes.fitted}
 	var builder *projection.Builder
 	var cells *source.Histogram
+	var left iter.Seq2[query.Element, int64]
 	src, err := s.read(ctx, p.Table, createRelease, name, p.Cost, func(sn *rows.Snapshot, paid *pay.Receipt) (err error) {
 		steps.read(0, 1)
 		if builder, err = projection.NewBuilder(p.universe, p.params, s.Coins()); err != nil {
 			return err
 		}
-		cells, err = sn.Cells(ctx, paid, p.Columns, builder.Coder(), math.MaxInt, p.params.HasTexts(p.universe), steps.read)
+		if cells, err = sn.Cells(ctx, paid, p.Columns, builder.Coder(), math.MaxInt, p.params.HasTexts(p.universe), steps.read); err == nil {
+			steps.done(1)
+			left, err = builder.Multiply(ctx, cells.All())
+		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	steps.done(1)
 	builder.WithTexts(cells.Texts)
-	release, err := builder.Build(cells.All(), src)
+	release, err := builder.Build(left, src)
 	if err != nil {
 		return nil, err
 	}
