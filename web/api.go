@@ -146,13 +146,6 @@ func valuesOf(words *complete.Vocabulary, table, column string) []string {
 	return nil
 }
 
-// completion is what the last word of a text can be.
-type completion struct {
-	Text string `json:"text"`
-	Kind string `json:"kind"`
-	From int    `json:"from"` // in characters
-}
-
 func (c *call) complete() (any, error) {
 	var body struct {
 		SQL string
@@ -165,15 +158,7 @@ func (c *call) complete() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	before := []rune(body.SQL)
-	before = before[:max(0, min(body.At, len(before)))]
-	start, found := words.Complete(string(before))
-	from := len([]rune(string(before)[:start]))
-	out := make([]completion, len(found))
-	for i, w := range found {
-		out[i] = completion{w.Text, w.Kind, from}
-	}
-	return out, nil
+	return words.At(body.SQL, body.At), nil
 }
 
 // question is a statement with what it is asked under.

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"dpsql/internal/released"
 	"dpsql/query"
@@ -70,6 +71,25 @@ func (v *Vocabulary) Complete(text string) (start int, words []Word) {
 		start = quote
 	}
 	return start, matching(text[start:], v.candidates(text[:start]))
+}
+
+// Completion is a word that the one before a place can become, and where that begins, in characters.
+type Completion struct {
+	Text string `json:"text"`
+	Kind string `json:"kind"`
+	From int    `json:"from"`
+}
+
+// At completes the word before a place in a text, which is in characters, as pages show it.
+func (v *Vocabulary) At(text string, at int) []Completion {
+	characters := []rune(text)
+	before := string(characters[:min(max(at, 0), len(characters))])
+	start, words := v.Complete(before)
+	all := make([]Completion, len(words))
+	for i, w := range words {
+		all[i] = Completion{w.Text, w.Kind, utf8.RuneCountInString(before[:start])}
+	}
+	return all
 }
 
 // openQuote returns the index of the single quote that is not closed yet, or -1.

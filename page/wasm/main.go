@@ -7,7 +7,6 @@ package main
 import (
 	"context"
 	"syscall/js"
-	"unicode/utf8"
 
 	"dpsql/internal/answerjson"
 	"dpsql/internal/complete"
@@ -48,7 +47,7 @@ func main() {
 		return answerjson.Of(r), nil
 	})
 	function("dpsqlComplete", func(args []js.Value) (any, error) {
-		return completions(&words, []rune(args[0].String()), args[1].Int()), nil
+		return words.At(args[0].String(), args[1].Int()), nil
 	})
 	select {}
 }
@@ -70,21 +69,4 @@ func function(name string, call func(args []js.Value) (any, error)) {
 		}
 		return string(text)
 	}))
-}
-
-// completion is what the word before the cursor can be completed to, and where that begins, in characters.
-type completion struct {
-	Text string `json:"text"`
-	Kind string `json:"kind"`
-	From int    `json:"from"`
-}
-
-func completions(v *complete.Vocabulary, text []rune, at int) []completion {
-	before := string(text[:min(max(at, 0), len(text))])
-	start, words := v.Complete(before)
-	all := make([]completion, len(words))
-	for i, w := range words {
-		all[i] = completion{w.Text, w.Kind, utf8.RuneCountInString(before[:start])}
-	}
-	return all
 }
