@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"math/big"
 	"slices"
 	"strings"
 	"time"
@@ -191,34 +190,15 @@ func (tx *Tx) PublicColumns(public string) ([]PublicColumn, error) {
 	}
 	var out []PublicColumn
 	for _, c := range p.Columns {
-		steps, err := c.decode()
-		if err != nil {
-			return nil, err
+		steps, ok := query.ReadSteps(c.Lowest, c.Highest, c.Step, c.OrNull)
+		if !ok {
+			return nil, corrupt("the steps of column %s cannot be read", c.Name)
 		}
 		out = append(out, PublicColumn{p.name, c.Name, steps})
 	}
 	slices.SortFunc(out, func(a, b PublicColumn) int { return strings.Compare(query.FoldName(a.Name), query.FoldName(b.Name)) })
 	return out, nil
 }
-
-func (c storedSteps) decode() (steps query.Steps, err error) {
-	var numbers [3]*big.Rat
-	for i, text := range []string{c.Lowest, c.Highest, c.Step} {
-		if strings.Trim(text, "-.0123456789") == "" && len(text) <= maxDecimal {
-			numbers[i], _ = new(big.Rat).SetString(text)
-		}
-		if numbers[i] == nil {
-			return steps, corrupt("the steps of column %s cannot be read", c.Name)
-		}
-	}
-	if steps, err = query.NewSteps(numbers[0], numbers[1], numbers[2], c.OrNull); err != nil {
-		err = corrupt("the steps of column %s are none", c.Name)
-	}
-	return steps, err
-}
-
-// maxDecimal bounds the text of a stored number.
-const maxDecimal = 4096
 
 // AddKeyList stores what a public table lists.
 func (tx *Tx) AddKeyList(l KeyList) error {

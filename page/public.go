@@ -2,7 +2,6 @@ package page
 
 import (
 	"encoding/json"
-	"math/big"
 	"slices"
 	"strconv"
 
@@ -134,24 +133,12 @@ func (p Public) open(payload []byte) (*public, error) {
 		if c.Steps == nil {
 			continue
 		}
-		steps, ok := c.Steps.steps()
+		steps, ok := query.ReadSteps(c.Steps.Low, c.Steps.High, c.Steps.Step, c.Steps.OrNull)
 		if !ok || out.joined.InSteps(i, steps) != nil {
 			return nil, damaged
 		}
 	}
 	return out, nil
-}
-
-// steps returns the steps. It is false if they are none.
-func (s Steps) steps() (steps query.Steps, ok bool) {
-	var numbers [3]*big.Rat
-	for i, text := range []string{s.Low, s.High, s.Step} {
-		if numbers[i], ok = new(big.Rat).SetString(text); !ok {
-			return steps, false
-		}
-	}
-	steps, err := query.NewSteps(numbers[0], numbers[1], numbers[2], s.OrNull)
-	return steps, err == nil
 }
 
 // public returns the public table of a name, or nil.

@@ -3,6 +3,7 @@ package query
 import (
 	"math"
 	"math/big"
+	"strings"
 
 	"dpsql/sqlerr"
 )
@@ -137,6 +138,24 @@ func (s Steps) number(x, slack *big.Rat) (Value, error) {
 // Texts returns the bounds and the step as decimals.
 func (s Steps) Texts() (lo, hi, step string) {
 	return Decimal(s.Multiple(s.lo)), Decimal(s.Multiple(s.hi)), Decimal(s.step)
+}
+
+// maxDecimal bounds the text of a number that ReadSteps reads.
+const maxDecimal = 4096
+
+// ReadSteps returns the steps of Texts. It is false if they are none.
+func ReadSteps(low, high, step string, orNull bool) (s Steps, ok bool) {
+	var numbers [3]*big.Rat
+	for i, text := range []string{low, high, step} {
+		if strings.Trim(text, "-.0123456789") != "" || len(text) > maxDecimal {
+			return s, false
+		}
+		if numbers[i], ok = new(big.Rat).SetString(text); !ok {
+			return s, false
+		}
+	}
+	s, err := NewSteps(numbers[0], numbers[1], numbers[2], orNull)
+	return s, err == nil
 }
 
 // String returns the domain in the syntax of a column declaration, after REAL.
