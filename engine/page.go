@@ -38,7 +38,7 @@ func isPage(st *syntax.Export) bool { return strings.EqualFold(filepath.Ext(st.P
 func (s *Session) exportPage(ctx context.Context, d *declare.Statement, st *syntax.Export) error {
 	o := kind.NewOptions(st.Options, pageOptions...)
 	card := page.Card{Title: text(o, "title"), About: text(o, "about"), Cite: text(o, "cite"), DOI: text(o, "doi"), Publisher: text(o, "publisher"),
-		Contact: text(o, "contact"), Licence: text(o, "licence"), Version: buildVersion(), Made: s.db.now().UTC().Format(time.DateOnly)}
+		Contact: text(o, "contact"), Licence: text(o, "licence"), Version: Version(), Made: s.db.now().UTC().Format(time.DateOnly)}
 	name, publics := o.File("examples"), o.Publics("public")
 	if err := o.Done(); err != nil {
 		return err
@@ -117,8 +117,8 @@ func text(o *kind.Options, name string) string {
 	return option.Value
 }
 
-// buildVersion returns the version of the program's main module, or of dpsql in it.
-func buildVersion() string {
+// Version returns the version of dpsql in the program, or (devel).
+func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "(devel)"

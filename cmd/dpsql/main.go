@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -297,7 +296,7 @@ func (r *runner) talk(ctx context.Context, database string, e terminal.Editor) e
 
 // banner returns the line a shell starts with.
 func (r *runner) banner(database string) string {
-	parts := []string{"dpsql " + version(), render.Visible(database)}
+	parts := []string{"dpsql " + engine.Version(), render.Visible(database)}
 	if _, err := os.Stat(database); errors.Is(err, os.ErrNotExist) {
 		parts[1] += " (does not exist yet)"
 	}
@@ -609,15 +608,6 @@ In the shell, in scripts and on standard input:
 // usageText returns the text of dpsql help.
 func usageText() string { return usage + commandHelp() }
 
-// version returns the version of the build, if it is known.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return "(devel)"
-	}
-	return info.Main.Version
-}
-
 func versionText() string {
-	return fmt.Sprintf("dpsql %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("dpsql %s %s %s/%s\n", engine.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

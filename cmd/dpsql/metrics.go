@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strconv"
 	"sync/atomic"
+
+	"dpsql/engine"
 )
 
 // defaultMetricsPort is the port of health and counters.
@@ -54,7 +56,7 @@ func (r *running) metrics(w io.Writer) {
 		}
 	}
 	n := r.server.Counts()
-	metric("build_info", "gauge", "The version that runs.", "{version="+strconv.Quote(version())+",go="+strconv.Quote(runtime.Version())+"}", 1)
+	metric("build_info", "gauge", "The version that runs.", "{version="+strconv.Quote(engine.Version())+",go="+strconv.Quote(runtime.Version())+"}", 1)
 	metric("start_time_seconds", "gauge", "When the server was started.", "", r.started.Unix())
 	metric("connections", "gauge", "Connections now.", "", n.Open.Load())
 	metric("connections_total", "counter", "Connections accepted.", "", n.Connections.Load())
