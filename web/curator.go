@@ -294,9 +294,8 @@ func (c *call) load() (any, error) {
 	}
 	report, err := c.engine().Import(c.ctx(), im)
 	if err != nil {
-		f := failed(err)
+		f := renamed(err, kept, name, filepath.Base(kept), name)
 		f.Readings = report.Readings
-		f.Failure.Error.Message = strings.ReplaceAll(strings.ReplaceAll(f.Failure.Error.Message, kept, name), filepath.Base(kept), name)
 		return nil, f
 	}
 	columns := columnsOf(report.Columns)
@@ -304,6 +303,13 @@ func (c *call) load() (any, error) {
 		columns[i].SQL = syntax.WriteName(columns[i].Name)
 	}
 	return map[string]any{"table": report.Table, "rows": report.Rows, "columns": columns, "notes": nonNil(report.Notes)}, nil
+}
+
+// renamed returns an error in which files have other names, as pairs say.
+func renamed(err error, pairs ...string) *failure {
+	f := failed(err)
+	f.Failure.Error.Message = strings.NewReplacer(pairs...).Replace(f.Failure.Error.Message)
+	return f
 }
 
 // ending returns the ending of a file's name that says how it is read.
@@ -358,8 +364,8 @@ func (c *call) advise() (any, error) {
 	}
 	r, err := c.engine().Exec(c.ctx(), text+")", nil)
 	if err != nil {
-		f := failed(err)
-		f.Failure.Error.Position, f.Failure.Error.Message = 0, strings.ReplaceAll(f.Failure.Error.Message, kept, workloadName)
+		f := renamed(err, kept, workloadName)
+		f.Failure.Error.Position = 0
 		return nil, f
 	}
 	for _, row := range r.Rows {
@@ -390,9 +396,7 @@ func (c *call) export() (any, error) {
 	defer os.RemoveAll(folder)
 	s.SetDirectory(folder)
 	if _, err := s.ExecPrepared(c.ctx(), p, args); err != nil {
-		f := failed(err)
-		f.Failure.Error.Message = strings.ReplaceAll(f.Failure.Error.Message, folder+string(filepath.Separator), "")
-		return nil, f
+		return nil, renamed(err, folder+string(filepath.Separator), "")
 	}
 	written, err := filepath.Glob(filepath.Join(folder, "*.html"))
 	if err != nil || len(written) != 1 {

@@ -32,7 +32,7 @@ type Config struct {
 	Port     int          // where the database is served over the wire; 0 if it is not
 	File     string       // of the database: uploads are kept beside it
 	Log      *slog.Logger // nil logs nothing
-	// Certificate returns the certificate to show to the next client. nil offers no TLS.
+	// Certificate returns the certificate to show to the next client, with its Leaf. nil offers no TLS.
 	Certificate func() (*tls.Certificate, error)
 	Hosts       []string        // names by which pages may be asked for, beside localhost, the certificate's and any address
 	Failures    *scram.Failures // of logins, those of the wire too; nil makes its own

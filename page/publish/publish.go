@@ -127,8 +127,6 @@ func (p *printer) element(kind, id string, inner func()) {
 // open is the tag of such a script.
 func open(kind, id string) string { return fmt.Sprintf(`<script type="%s" id="%s">`, kind, id) }
 
-func (p *printer) base64(b []byte) { p.text(base64.StdEncoding.EncodeToString(b)) }
-
 // pack writes bytes as base64 of gzip.
 func (p *printer) pack(b []byte) {
 	var out bytes.Buffer
@@ -141,5 +139,5 @@ func (p *printer) pack(b []byte) {
 	if p.err == nil {
 		p.err = err
 	}
-	p.base64(out.Bytes())
+	p.text(base64.StdEncoding.EncodeToString(out.Bytes()))
 }
