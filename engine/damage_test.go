@@ -253,7 +253,7 @@ func TestDamageAnywhere(t *testing.T) {
 	seed := seeds.Of(t)
 	random := rand.New(rand.NewPCG(seed, 4))
 	counts := tally{}
-	for range sized(20**flips, 12, 160) {
+	for range sized(20**flips, 6, 160) {
 		bit := random.IntN(8 * len(content))
 		switch random.IntN(3) {
 		case 0:

@@ -133,6 +133,9 @@ func TestDraftRunsAsItStands(t *testing.T) {
 		{name: "a text with a comment", values: "iif(i % 2, ', -- ', 'b')", domain: "x TEXT IN (', -- ', 'b') OR OTHER,"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			if test.name == "many columns" && !*long {
+				t.Skip("a thousand columns: with -long")
+			}
 			t.Parallel()
 			ctx := context.Background()
 			s := open(t, filepath.Join(t.TempDir(), "draft.db"), engine.Options{}).NewSession()

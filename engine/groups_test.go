@@ -219,10 +219,17 @@ func TestMeanPrice(t *testing.T) {
 		if left := n*n*accuracy*accuracy - 100*float64(reach*reach); left > 0 { // beside a count within ±10
 			least = price(reach, math.Sqrt(left))
 		}
-		for share := 0.02; share < 1; share += 0.08 {
-			least = min(least, price(reach, n*accuracy*math.Sqrt(share))+price(1, n*accuracy*math.Sqrt(1-share)/float64(reach)))
+		about := func(share float64) float64 { // the sum of the two prices, but for a factor
+			sum, count := math.Floor(n*accuracy*math.Sqrt(share))+0.5, math.Floor(n*accuracy*math.Sqrt(1-share)/float64(reach))+0.5
+			return float64(reach*reach)/(sum*sum) + 1/(count*count)
 		}
-		return least
+		share := 0.0
+		for at := 0.02; at < 1; at += 0.02 {
+			if share == 0 || about(at) < about(share) {
+				share = at
+			}
+		}
+		return min(least, price(reach, n*accuracy*math.Sqrt(share))+price(1, n*accuracy*math.Sqrt(1-share)/float64(reach)))
 	}
 	t.Log("values, rows, accuracy: ρ, the best, ratio")
 	for _, c := range []struct{ last, rows int64 }{{120, 898}, {30, 6000}, {100_000, 20_000}, {2, 300}} {

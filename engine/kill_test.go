@@ -56,6 +56,9 @@ func some[T any](t testing.TB, n int, of []T) (few []T) {
 	return few
 }
 
+// named reports whether go test has -run, and so was told what to run.
+func named() bool { return flag.Lookup("test.run").Value.String() != "" }
+
 // waiting is the number of parallel tests that run at a time. Many of them wait for a
 // server, a child process or the disk.
 const waiting = 6

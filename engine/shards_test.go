@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -61,7 +60,7 @@ var shardStatements = []string{
 // TestShards checks on three servers, a coordinator and two shards, what the documentation
 // promises for rows on several servers. It takes ten seconds of servers: with -long, or -run TestShards.
 func TestShards(t *testing.T) {
-	if !*long && flag.Lookup("test.run").Value.String() == "" {
+	if !*long && !named() {
 		t.Skip("three servers: with -long, or -run TestShards")
 	}
 	t.Parallel()
