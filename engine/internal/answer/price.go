@@ -17,9 +17,12 @@ import (
 	"dpsql/sqlfront"
 )
 
+// prices are those of a process: a price hangs on public numbers alone.
+var prices memo[direct.Request, price]
+
 // Price returns the price of an accuracy.
 func (db *Database) Price(r direct.Request) price {
-	return db.prices.get(r, func() price {
+	return prices.get(r, func() price {
 		p, ok := direct.PlanFor(r)
 		return price{p, ok}
 	})

@@ -38,7 +38,6 @@ type Database struct {
 	views    view.Cache
 	releases releaseCache
 	margins  memo[kind.MarginKey, kind.MarginResult]
-	prices   memo[direct.Request, price]
 	params   memo[string, paramsResult] // parameters of mechanisms, by their stored text
 
 	universes memo[partKey, *query.Universe] // of some periods of a table
