@@ -55,7 +55,6 @@ const (
 type Server struct {
 	config      Config
 	log         *slog.Logger
-	pages       http.Handler
 	http        http.Server
 	sessions    sessions
 	key         key
@@ -72,9 +71,8 @@ func New(c Config) *Server {
 	s.config.Upload = cmp.Or(c.Upload, 1<<30)
 	s.sessions = sessions{by: make(map[digest]*session), now: time.Now}
 	s.runs.ctx, s.runs.end = context.WithCancel(context.Background())
-	s.pages = s.handler()
 	quiet := slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)
-	s.http = http.Server{Handler: s.pages, MaxHeaderBytes: longestHeader, ReadHeaderTimeout: sendTime, IdleTimeout: idleTime,
+	s.http = http.Server{Handler: s.handler(), MaxHeaderBytes: longestHeader, ReadHeaderTimeout: sendTime, IdleTimeout: idleTime,
 		ErrorLog: quiet, ConnState: s.crowd.note, Protocols: new(http.Protocols)}
 	s.http.Protocols.SetHTTP1(true)
 	if c.Certificate != nil {
@@ -84,9 +82,6 @@ func New(c Config) *Server {
 	s.removeUploads()
 	return s
 }
-
-// ServeHTTP answers a request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.pages.ServeHTTP(w, r) }
 
 // Serve accepts connections until Shutdown, over TLS if there is a certificate. It closes the listener.
 func (s *Server) Serve(l net.Listener, overTLS bool) error {
