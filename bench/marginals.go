@@ -36,7 +36,7 @@ func marginalsParams(t *workload.Table, degree int, spend budget) (p marginals.P
 
 // perturbed returns a release that is not fitted.
 func perturbed(t *workload.Table, p marginals.Params, src *noise.Source) (*marginals.Release, error) {
-	m, err := marginals.Measure(t.Universe, p, t.Elements())
+	m, err := marginals.Measure(context.Background(), t.Universe, p, t.Elements())
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"compress/flate"
+	"context"
 	"encoding"
 	binaries "encoding/binary"
 	"io"
@@ -283,7 +284,7 @@ func heavyParams(t *testing.T, make func(int64) (projection.Params, error), unit
 
 // measured measures marginals of a table with 7 rows in each cell.
 func measured(u *query.Universe, p marginals.Params, src *noise.Source) (*marginals.Release, error) {
-	m, err := marginals.Measure(u, p, func(yield func(query.Element, int64) bool) {
+	m, err := marginals.Measure(context.Background(), u, p, func(yield func(query.Element, int64) bool) {
 		for x := range u.Size().Uint64() {
 			if !yield(query.Element{Lo: x}, 7) {
 				return

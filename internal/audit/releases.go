@@ -102,7 +102,7 @@ func marginalsAs(name string, columns int, squared, unit int64) (Case, error) {
 	}
 	p, weight := marginals.Params{Sets: marginals.OfDegree(u, 1), Law: law, Sigma2: law.Variance(), Unbiased: true}, int64(2*columns)
 	c.Run = func(changed bool, src *noise.Source) (o Output, err error) {
-		m, err := marginals.Measure(u, p, func(yield func(query.Element, int64) bool) { yield(query.Element{}, rows(20, unit, changed)) })
+		m, err := marginals.Measure(context.Background(), u, p, func(yield func(query.Element, int64) bool) { yield(query.Element{}, rows(20, unit, changed)) })
 		if err != nil {
 			return o, err
 		}

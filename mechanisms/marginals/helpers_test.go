@@ -91,7 +91,7 @@ func cellsOf(table []int64) iter.Seq2[query.Element, int64] {
 // build measures a table, draws the noise and fits.
 func build(t testing.TB, u *query.Universe, p Params, table []int64) *Release {
 	t.Helper()
-	m, err := Measure(u, p, cellsOf(table))
+	m, err := Measure(t.Context(), u, p, cellsOf(table))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,8 +100,8 @@ func TestKeysAgainstDeclared(t *testing.T) {
 		tuples, mapped = append(tuples, tuple), append(mapped, twin)
 	}
 	p := params(t, OfDegree(own, 2), big.NewRat(4, 1))
-	m, err1 := Measure(own, p, named(t, own, tuples))
-	twin, err2 := Measure(declared, p, named(t, declared, mapped))
+	m, err1 := Measure(t.Context(), own, p, named(t, own, tuples))
+	twin, err2 := Measure(t.Context(), declared, p, named(t, declared, mapped))
 	if err1 != nil || err2 != nil {
 		t.Fatal(err1, err2)
 	}
@@ -184,7 +184,7 @@ func randomText(random *rand.Rand) query.Value {
 func keyedRelease(t testing.TB, own *query.Universe) *Release {
 	t.Helper()
 	tuples := [][]query.Value{{query.Text("b"), query.Int(1), query.Null()}, {query.Text("x"), query.Int(2), query.Text("d")}}
-	m, err := Measure(own, params(t, OfDegree(own, 2), big.NewRat(9, 1)), named(t, own, tuples))
+	m, err := Measure(t.Context(), own, params(t, OfDegree(own, 2), big.NewRat(9, 1)), named(t, own, tuples))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,9 +18,9 @@ type Measurement struct {
 }
 
 // Measure sums cells, each record's code by a wide coder with its count, to the marginals
-// of p. The result is as private as the cells; Perturb makes it public. Parameters that no release
-// over u can have are refused. A sum of counts above 63 bits is an internal error.
-func Measure(u *query.Universe, p Params, cells iter.Seq2[query.Element, int64]) (*Measurement, error) {
+// of p, until ctx ends. The result is as private as the cells; Perturb makes it public. Parameters that
+// no release over u can have are refused. A sum of counts above 63 bits is an internal error.
+func Measure(ctx context.Context, u *query.Universe, p Params, cells iter.Seq2[query.Element, int64]) (*Measurement, error) {
 	if err := p.check(u); err != nil {
 		return nil, err
 	}
@@ -31,6 +31,9 @@ func Measure(u *query.Universe, p Params, cells iter.Seq2[query.Element, int64])
 	}
 	digits := make([]int, len(sizes))
 	for x, count := range cells {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if !u.Digits(x, digits) || count < 0 {
 			return nil, sqlerr.New(sqlerr.Internal, "a cell lies outside the universe")
 		}

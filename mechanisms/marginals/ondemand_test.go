@@ -26,7 +26,7 @@ var adultSizes = []int{85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2}
 func onDemand(t testing.TB, u *query.Universe, p Params, rows [][]int) *OnDemand {
 	t.Helper()
 	sizes := sizesOf(u)
-	m, err := Measure(u, p, func(yield func(query.Element, int64) bool) {
+	m, err := Measure(t.Context(), u, p, func(yield func(query.Element, int64) bool) {
 		for _, row := range rows {
 			code := uint64(0)
 			for c, v := range row {

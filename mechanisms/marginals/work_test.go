@@ -94,7 +94,7 @@ func TestFitIsInterrupted(t *testing.T) {
 	for i := range table {
 		table[i] = int64(100 * i)
 	}
-	m, err := Measure(u, calibrated(t, u, 2, "1", "1e-6"), cellsOf(table))
+	m, err := Measure(t.Context(), u, calibrated(t, u, 2, "1", "1e-6"), cellsOf(table))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -122,7 +122,7 @@ func (b *Builder) flush(ctx context.Context) error {
 		b.sketch.addAll(first, sums[:min(blockRows, b.p.Rows-first)])
 	})
 	b.buffer = b.buffer[:0]
-	return contextError(ctx)
+	return ctx.Err()
 }
 
 // Multiply adds the cells of a dense release, which takes long and draws no noise, until ctx ends. It returns the cells that

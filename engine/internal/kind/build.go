@@ -115,14 +115,14 @@ func (p *marginalsPlan) Build(ctx context.Context, s *Site, name string) (warnin
 		steps.read(0, 1)
 		cells, err := sn.Cells(ctx, paid, p.Columns, query.NewWideCoder(p.universe), math.MaxInt, false, steps.read)
 		if err == nil {
-			measured, err = marginals.Measure(p.universe, p.params, cells.All())
+			steps.done(1)
+			measured, err = marginals.Measure(ctx, p.universe, p.params, cells.All())
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	steps.done(1)
 	release, err := measured.Perturb(src)
 	if err != nil {
 		return nil, err
