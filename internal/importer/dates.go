@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -52,7 +53,7 @@ func written(name string) form {
 // withNames is the form of 2-Jan-2024, January 2, 2024 and the like.
 func withNames(year string) form {
 	f := form{name: "d-b-" + year, named: true}
-	for _, layout := range []string{"2 b y", "b 2 y", "2by", "2006 b 2"} {
+	for _, layout := range []string{"2 b y", "b 2 y", "2006 b 2"} {
 		layout = strings.Replace(layout, "y", map[string]string{"Y": "2006", "y": "06"}[year], 1)
 		f.layouts = append(f.layouts, strings.Replace(layout, "b", "Jan", 1), strings.Replace(layout, "b", "January", 1))
 	}
@@ -132,11 +133,14 @@ func formsOf(given []string) (forms []form, err error) {
 	return append(forms, known()...), nil
 }
 
+// apart finds a day, a month with a name and a year without anything between them.
+var apart = regexp.MustCompile(`^(\d{1,2})(\p{L}{3,})(\d{2}|\d{4})$`)
+
 // read reads a date of this form.
 func (f form) read(date string) (t time.Time, ok bool) {
 	if f.named {
-		parts := strings.FieldsFunc(date, func(r rune) bool { return strings.ContainsRune("-/., ", r) })
-		parts = slices.DeleteFunc(parts, func(word string) bool { return word == "de" })
+		parts := strings.FieldsFunc(apart.ReplaceAllString(date, "$1 $2 $3"), func(r rune) bool { return strings.ContainsRune("-/., ", r) })
+		parts = slices.DeleteFunc(parts, func(word string) bool { return word == "de" || word == "del" })
 		for i, word := range parts {
 			parts[i] = english(word)
 		}

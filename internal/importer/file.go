@@ -29,6 +29,8 @@ type file struct {
 	mac      bool              // lines end in CR
 	comma    rune              // 0 if the first line was to show it
 	padded   bool              // blanks stand before quotes
+	formulas bool              // texts are written ="00012", as Excel keeps their zeros
+	ruled    bool              // lines of - and + stand between rows, and blanks around fields
 	numbered bool              // the first row begins with "1" in quotes
 	wider    bool              // all rows have one separator more than the names
 	below    int               // the line below which a full line of names seems to stand, or 0

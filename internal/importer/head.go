@@ -2,6 +2,7 @@ package importer
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -29,6 +30,7 @@ func (f *file) begin() error {
 	}
 	rest := lines[min(f.dialect.Skip, len(lines)):]
 	rest = slices.DeleteFunc(slices.Clone(rest), func(line string) bool { return line == "" })
+	rest = f.drawn(rest)
 	first := f.record(rest)
 	f.comma = f.dialect.Comma
 	f.dialect = f.dialect.sniff(first)
@@ -47,6 +49,28 @@ func (f *file) begin() error {
 		return f.title(lines, first)
 	}
 	return nil
+}
+
+// A ruler is a line between rows, as psql, Markdown and others draw them. A formula is a text as Excel keeps its zeros: ="00012".
+var (
+	ruler   = regexp.MustCompile(`^[-=+|: \x{2500}-\x{257f}]*(--|==|[─═━]{2})[-=+|: \x{2500}-\x{257f}]*$`)
+	formula = regexp.MustCompile(`(?m)(^|[,;\t|])"?="`)
+)
+
+// drawn looks for lines between rows among the first lines, and for formulas. It returns the others.
+func (f *file) drawn(lines []string) []string {
+	f.formulas = formula.MatchString(strings.Join(lines, "\n"))
+	top := strings.Join(lines[:min(3, len(lines))], "\n")
+	others := slices.DeleteFunc(slices.Clone(lines), ruler.MatchString)
+	for _, bar := range "│┃║|" {
+		if !strings.ContainsRune(strings.Join(others[:min(1, len(others))], ""), bar) || !slices.ContainsFunc(strings.Split(top, "\n"), ruler.MatchString) {
+			continue
+		}
+		f.ruled, f.dialect.NoQuote, f.dialect.Comma = true, true, cmp.Or(f.dialect.Comma, bar)
+		f.notes = append(f.notes, "lines between rows, and blanks around fields, left out")
+		return others
+	}
+	return lines
 }
 
 func (f *file) begins(line, field string) bool {

@@ -40,7 +40,7 @@ func (f *file) records() (*records, []string, error) {
 	r := &records{file: f, csv: csv.NewReader(text)}
 	r.csv.Comma = f.dialect.Comma
 	r.csv.FieldsPerRecord = -1
-	r.csv.TrimLeadingSpace = f.padded
+	r.csv.TrimLeadingSpace, r.csv.LazyQuotes = f.padded, f.formulas
 	names, err := r.header()
 	return r, names, err
 }
@@ -83,16 +83,20 @@ func (r *records) next(ctx context.Context) ([]string, error) {
 		r.first, r.err = nil, nil
 		return fields, err
 	}
-	fields, err := r.csv.Read()
+	fields, err := r.record()
 	for err == nil && r.width > 0 && (len(fields) != r.width || r.hollow(fields) || r.repeated(fields)) {
 		if err = r.aside(fields); err == nil {
-			fields, err = r.csv.Read()
+			fields, err = r.record()
 		}
 	}
 	if err != nil {
 		return nil, r.failure(err)
 	}
 	for i, field := range fields {
+		if r.csv.LazyQuotes && len(field) > 2 && strings.HasPrefix(field, `="`) && strings.HasSuffix(field, `"`) {
+			field = field[2 : len(field)-1]
+			fields[i] = field
+		}
 		if quote := r.file.quote(); quote != '"' {
 			field = swapBack(field, quote)
 			fields[i] = field
@@ -110,6 +114,20 @@ func (r *records) next(ctx context.Context) ([]string, error) {
 	r.end, _ = r.csv.FieldPos(len(fields) - 1)
 	r.end += strings.Count(fields[len(fields)-1], "\n")
 	return fields, nil
+}
+
+// record reads a record that is no line between rows.
+func (r *records) record() ([]string, error) {
+	fields, err := r.csv.Read()
+	for err == nil && r.file.ruled && ruler.MatchString(strings.Join(fields, "|")) {
+		fields, err = r.csv.Read()
+	}
+	for i, field := range fields {
+		if r.file.ruled {
+			fields[i] = strings.TrimSpace(field)
+		}
+	}
+	return fields, err
 }
 
 // hollow reports whether a record of several fields has none that is filled, as below the rows of a sheet.
@@ -143,7 +161,7 @@ func (r *records) aside(fields []string) error {
 	var err error
 	for ends && err == nil {
 		r.below++
-		if fields, err = r.csv.Read(); err == nil {
+		if fields, err = r.record(); err == nil {
 			ends = len(fields) < r.width
 		}
 	}
@@ -213,10 +231,7 @@ func (f *file) detect(ctx context.Context) (names []string, kinds []seen, err er
 			if f.dialect.isNull(field) {
 				continue
 			}
-			if f.dialect.Numbers {
-				field = plain(field, f.dialect.Decimal)
-			}
-			tallies[i].see(&kinds[i], field, f.dialect.Skip+line)
+			tallies[i].see(&kinds[i], field, f.dialect.Skip+line, &f.dialect)
 		}
 	}
 }

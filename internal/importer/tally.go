@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -23,9 +24,11 @@ func isMarker(word string) bool {
 // numbers or dates.
 type tally struct {
 	numbers, dressed, commas, others, empty int
-	marked                                  int // of the dressed, those with a decimal comma
-	line                                    int // of the first of the others
-	packed                                  int // of the numbers, those that may be dates: 20240131
+	marked                                  int      // of the dressed, those with a decimal comma
+	line                                    int      // of the first of the others
+	packed                                  int      // of the numbers, those that may be dates: 20240131
+	united                                  int      // of the dressed, those with a unit: 60 kg
+	units                                   []string // of the numbers, "" for none
 	markers                                 map[string]int
 	dates                                   dates
 }
@@ -36,13 +39,18 @@ func (t *tally) hopeless() bool {
 }
 
 // see adds a field, in a line, to what its column has had.
-func (t *tally) see(column *seen, field string, line int) {
+func (t *tally) see(column *seen, field string, line int, d *Dialect) {
 	if field = strings.TrimSpace(field); field == "" {
 		t.empty++
 		return
 	}
 	if t.hopeless() {
 		return // the column is TEXT
+	}
+	if d.Numbers {
+		number, unit := parts(field, d.Decimal)
+		column.text = column.text || number != "" && !t.noteUnit(unit)
+		field = cmp.Or(number, field)
 	}
 	number, comma := column.add(field)
 	if !number && isMarker(strings.ToLower(field)) {
@@ -56,22 +64,50 @@ func (t *tally) see(column *seen, field string, line int) {
 	switch {
 	case date:
 	case number:
-		t.numbers++
+		if t.numbers++; !d.Numbers {
+			t.noteUnit("")
+		}
 		if _, err := time.Parse("20060102", field); err == nil && field > "19" && field < "21" {
 			t.packed++
 		}
 	case comma && !thousands.MatchString(field):
 		t.commas++
-	case dressed(field, '.'):
-		t.dressed++
-	case dressed(field, ','):
-		t.dressed++
+	case t.undress(field, '.'):
+	case t.undress(field, ','):
 		t.marked++
 	default:
 		if t.others++; t.others == 1 {
 			t.line = line
 		}
 	}
+}
+
+// mostUnits is the largest number of units of a column of numbers.
+const mostUnits = 3
+
+// noteUnit notes the unit of a number, and reports whether all have had the same.
+func (t *tally) noteUnit(unit string) bool {
+	if unit != "" {
+		t.united++
+	}
+	if len(t.units) <= mostUnits && !slices.Contains(t.units, unit) {
+		t.units = append(t.units, unit)
+	}
+	return len(t.units) == 1
+}
+
+// undress counts a field that is a number in dress.
+func (t *tally) undress(field string, decimal byte) bool {
+	number, unit := parts(field, decimal)
+	if number = strings.Replace(number, string(decimal), ".", 1); number == "" {
+		return false
+	}
+	if _, whole := integer(number); !whole && !isNumber(number) {
+		return false
+	}
+	t.dressed++
+	t.noteUnit(unit)
+	return true
 }
 
 // all counts the fields that are not empty.
@@ -91,37 +127,35 @@ var (
 	groups = strings.NewReplacer(",", "", ".", "", "'", "", "’", "", " ", "", "\u00a0", "", "\u2009", "", "\u202f", "")
 )
 
-// dressOf matches a number with signs of money, a percent sign or groups of thousands.
+// dressOf matches a number with signs of money, a percent sign, a unit or groups of thousands.
 func dressOf(group, mark string) *regexp.Regexp {
 	const money = `[\s\p{Zs}]*(?:\p{Sc}|%|EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|BRL|CAD|AUD|R\$|Rs\.?|kr\.?|zł|Kč|Ft|円|元)?[\s\p{Zs}]*`
 	return regexp.MustCompile(`^(\(|[-+−])?` + money + `([-+−])?(\d{1,3}(?:(?:` + group + `|['’ \x{a0}\x{2009}\x{202f}])\d{3})+|\d{1,2}(?:` + group + `\d\d)+` + group + `\d{3}|\d+)(` +
-		mark + `\d+)?` + money + `([-)])?$`)
-}
-
-// dressed reports whether a field is a number without its dress.
-func dressed(field string, decimal byte) bool {
-	number := plain(field, decimal)
-	if decimal == ',' {
-		number = strings.Replace(number, ",", ".", 1)
-	}
-	_, whole := integer(number)
-	return whole || isNumber(number)
+		mark + `\d+)?` + money + `([\p{L}°µ][\p{L}²³°µ/]{0,9})?\.?([-)])?$`)
 }
 
 // plain returns a number without its dress, and any other field as it is.
 func plain(field string, decimal byte) string {
+	if number, _ := parts(field, decimal); number != "" {
+		return number
+	}
+	return field
+}
+
+// parts returns a number without its dress, "" for what is none, and its unit.
+func parts(field string, decimal byte) (number, unit string) {
 	if decimal != ',' {
 		decimal = '.'
 	}
 	m := dress()[decimal].FindStringSubmatch(strings.TrimSpace(field))
 	if m == nil {
-		return field
+		return "", ""
 	}
 	sign := ""
-	if strings.Trim(m[1]+m[2]+m[5], "+") != "" && strings.Trim(m[3]+m[4], "0") != "" {
+	if strings.Trim(m[1]+m[2]+m[6], "+") != "" && strings.Trim(m[3]+m[4], "0") != "" {
 		sign = "-"
 	}
-	return sign + groups.Replace(m[3]) + m[4]
+	return sign + groups.Replace(m[3]) + m[4], m[5]
 }
 
 // notice says what was noticed of a TEXT column, or "".
@@ -130,6 +164,9 @@ func (t *tally) notice(name string) string {
 		return fmt.Sprintf("`%s`: %s", name, text)
 	}
 	kind, n, others := "numbers", t.numbers+t.dressed+t.commas, t.others+t.dates.n
+	if len(t.units) > mostUnits {
+		n, others = n-t.united, others+t.united // codes
+	}
 	if t.dates.n > n {
 		kind, n, others = t.dates.kind(), t.dates.n, t.others+n
 	}
@@ -169,8 +206,16 @@ func (t *tally) exceptions(numbers bool) (but, switches []string) {
 	if t.commas > 0 && numbers {
 		but, switches = append(but, "a decimal comma in "+plural(t.commas, "row")), append(switches, "--decimal ,")
 	}
-	if t.dressed > 0 && numbers {
-		but, switches = append(but, "signs of money, percent or thousands in "+plural(t.dressed, "row")), append(switches, "--numbers")
+	switch {
+	case !numbers || len(t.units) > mostUnits:
+	case len(t.units) > 1:
+		but = append(but, "a unit in "+plural(t.united, "row")+", which is not that of all")
+	case t.dressed > 0:
+		what := "signs of money, percent or thousands in "
+		if t.united > 0 {
+			what = "a unit in "
+		}
+		but, switches = append(but, what+plural(t.dressed, "row")), append(switches, "--numbers")
 		if t.marked > 0 && t.commas == 0 {
 			switches = append(switches, "--decimal ,")
 		}
