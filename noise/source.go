@@ -14,7 +14,7 @@ import (
 
 // bufferSize is the size of one read. It spreads the cost of a call into the
 // operating system or its generator over many draws.
-const bufferSize = 1 << 13
+const bufferSize = 1 << 9
 
 // maxEmptyReads is the number of empty reads after which a reader counts as
 // broken.
