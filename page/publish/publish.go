@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"sync"
 
 	"dpsql/page"
 	"dpsql/web/dist"
@@ -56,10 +57,10 @@ func Write(w io.Writer, c page.Card, payloads [][]byte) (digest string, err erro
 	for i, payload := range payloads {
 		p.element(packed, "dpsql-"+c.Payloads[i].Name, func() { p.pack(payload) })
 	}
-	p.element(packed, "dpsql-engine", func() { p.pack(engine[0]) })
-	p.element(packed, "dpsql-sqlite", func() { p.pack(web[3]) })
+	p.element(packed, "dpsql-engine", func() { p.once(engine[0]) })
+	p.element(packed, "dpsql-sqlite", func() { p.once(web[3]) })
 	p.element("text/plain", "dpsql-worker", func() { p.text(string(engine[1]) + "\n" + string(web[2])) })
-	p.element(packed, "dpsql-app", func() { p.pack(script) })
+	p.element(packed, "dpsql-app", func() { p.once(script) })
 	p.text("<script>" + loader + "</script>\n</body></html>\n")
 	return c.Digest, p.err
 }
@@ -129,15 +130,40 @@ func open(kind, id string) string { return fmt.Sprintf(`<script type="%s" id="%s
 
 // pack writes bytes as base64 of gzip.
 func (p *printer) pack(b []byte) {
-	var out bytes.Buffer
-	z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	if err == nil {
-		if _, err = z.Write(b); err == nil {
-			err = z.Close()
-		}
-	}
+	text, err := zipped(b)
 	if p.err == nil {
 		p.err = err
 	}
-	p.text(base64.StdEncoding.EncodeToString(out.Bytes()))
+	p.text(text)
+}
+
+// once packs what is in every page, and is packed once in a process.
+func (p *printer) once(b []byte) {
+	sum := sha256.Sum256(b)
+	text, ok := ours.Load(sum)
+	if !ok {
+		var err error
+		if text, err = zipped(b); err != nil && p.err == nil {
+			p.err = err
+		}
+		ours.Store(sum, text)
+	}
+	p.text(text.(string))
+}
+
+// ours is what once has packed, by its digest.
+var ours sync.Map
+
+// zipped returns bytes as base64 of gzip.
+func zipped(b []byte) (string, error) {
+	var out bytes.Buffer
+	z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		return "", err
+	}
+	if _, err = z.Write(b); err != nil {
+		return "", err
+	}
+	err = z.Close()
+	return base64.StdEncoding.EncodeToString(out.Bytes()), err
 }
