@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,15 +33,19 @@ func TestClock(t *testing.T) {
 	file, server := clockRows()
 	overBoth(t, `t TIME OR NULL, room TEXT IN ('a', 'b')`, file, server, func(t *testing.T, s *engine.Session) {
 		must(t, s, `CREATE RELEASE cells ON rows USING PROJECTION WITH (epsilon = 300, transform = identity, max_support = 200000)`)
-		counts(t, s, map[string]int64{
+		all := map[string]int64{
 			`t IS NULL`: 1, `t IS NOT NULL`: 39, `t = '9:27:30'`: 1, `t = TIME '09:27:30'`: 1, `t = '09:27:30'::time`: 1, `t = CAST('9:27:30 AM' AS time)`: 1,
 			`t < '9:00'`: 1, `t >= '09:00' AND t < '10:00'`: 5, `t BETWEEN '9:00 am' AND '9:59:59'`: 5, `t IN ('08:00', '23:59:59', '12:00')`: 2,
 			`t <> '08:00'`: 38, `t < '24:00'`: 39, `t > '09:27:29.5' AND t < '09:27:30.5'`: 1, `EXTRACT(HOUR FROM t) = 9`: 5, `EXTRACT(HOUR FROM t) IN (8, 23)`: 2,
 			`EXTRACT(MINUTE FROM t) = 27 AND date_part('second', t) = 30`: 1, `EXTRACT(EPOCH FROM t) < 32400`: 1, `date_trunc('hour', t) = '09:00'`: 5,
 			`date_trunc('minute', t) = '09:27'`: 1, `date_trunc('hour', t) >= TIME '17:00'`: 5, `TO_CHAR(t, 'HH24:MI') = '09:27'`: 1, `t > '12:00' AND room = 'a'`: 12,
 			`strftime('%H', t) = '09'`: 5, `CASE WHEN t < '12:00' THEN 'am' ELSE 'pm' END = 'am'`: 14, `COALESCE(t, '00:00') = '00:00'`: 1, `t = time('08:00')`: 1,
-		})
-		if strings.HasSuffix(t.Name(), "/server") && !*long {
+		}
+		short := strings.HasSuffix(t.Name(), "/server") && !*long
+		if short { // what is computed of a value is so of a release, whose rows lay anywhere
+			maps.DeleteFunc(all, func(where string, _ int64) bool { return strings.Contains(where, "(") })
+		}
+		if counts(t, s, all); short {
 			return
 		}
 		for text, want := range map[string]string{

@@ -178,7 +178,7 @@ func TestMeansAreCovered(t *testing.T) {
 // first, in a charge of its own.
 func TestMeansAreBoughtOnce(t *testing.T) {
 	t.Parallel()
-	for range 4 {
+	for range 2 {
 		s := shop(t, `epsilon = 60, delta = 1e-6`)
 		must(t, s, `SELECT COUNT(*) FROM t WHERE v < 6 WITH ACCURACY 2`)
 		for _, c := range []struct {

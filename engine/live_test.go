@@ -204,17 +204,17 @@ func crash(t *testing.T, s *engine.Session) (held bool) {
 	return lease != nil
 }
 
-// TestCrashesForgetNoComparison asks a mechanism of k = 200 new queries, and crashes after
+// TestCrashesForgetNoComparison asks a mechanism of k = 100 new queries, and crashes after
 // every 7 of them. At most k comparisons are ever made, and a crash costs at most k/100 =
-// 2 that were not made. Sometimes it closes the database instead, which costs none. The
+// 1 that was not made. Sometimes it closes the database instead, which costs none. The
 // outcome does not depend on the draws.
 func TestCrashesForgetNoComparison(t *testing.T) {
 	t.Parallel()
-	const k, block = 200, 2
+	const k, block = 100, 1
 	s, path := asking(t, calm)
 	must(t, s, `DROP MECHANISM live`)
 	must(t, s, `CREATE MECHANISM live ON admissions (age, zip) USING SMW
-		WITH (epsilon = 1, max_updates = 60, max_support = 500, queries = 200, beta = 1e-10)`)
+		WITH (epsilon = 1, max_updates = 60, max_support = 500, queries = 100, beta = 1e-10)`)
 	var made, lost int64
 	for asked, spent := 0, false; !spent; {
 		for range 7 {

@@ -18,7 +18,7 @@ func large(t *testing.T, path string) *engine.Session {
 	t.Helper()
 	s := clinicAt(t, path)
 	fill(t, s, `CREATE TABLE raw_stays AS SELECT sex, age, diagnosis, age * 37 % 400 AS stay, age % 7 AS weekday, age % 80 AS ward FROM raw_admissions`)
-	must(t, s, `CREATE PRIVATE TABLE stays (sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 599, diagnosis TEXT IN (SELECT code FROM icd10),
+	must(t, s, `CREATE PRIVATE TABLE stays (sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 199, diagnosis TEXT IN (SELECT code FROM icd10),
 		stay INTEGER BETWEEN 0 AND 399, weekday INTEGER BETWEEN 0 AND 6, ward INTEGER BETWEEN 0 AND 79)
 		FROM raw_stays WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`)
 	return s
@@ -39,7 +39,7 @@ func TestOnDemand(t *testing.T) {
 	if warned := strings.Join(r.Warnings, "\n"); !strings.Contains(warned, "1 of 15 marginals have more than 50000 cells") {
 		t.Errorf("warned %q", warned)
 	}
-	small := must(t, s, `CREATE RELEASE small ON stays USING MARGINALS WITH (epsilon = 0.1, delta = 1e-8, degree = 2, max_cells = 500)`)
+	small := must(t, s, `CREATE RELEASE small ON stays USING MARGINALS WITH (epsilon = 0.1, delta = 1e-8, degree = 2, max_cells = 150)`)
 	if warned := strings.Join(small.Warnings, "\n"); !strings.Contains(warned, "no marginal has age") {
 		t.Errorf("warned %q", warned)
 	}
