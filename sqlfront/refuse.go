@@ -66,6 +66,9 @@ var instead = map[string]string{
 	"date_format": hintFormat, "format_date": hintFormat, "formatdatetime": hintFormat,
 	"date_add": hintAdd, "date_sub": hintAdd, "dateadd": hintAdd, "adddate": hintAdd, "subdate": hintAdd, "add_months": hintAdd,
 	"date_bin": "write DATE_TRUNC('hour', x), or EXTRACT(EPOCH FROM x) and FLOOR", "time_bucket": "write DATE_TRUNC('hour', x), or EXTRACT(EPOCH FROM x) and FLOOR",
+	"last_day": "write DATE_TRUNC('month', x)", "weekday": hintPart, "dayofweek": hintPart, "dayofyear": hintPart, "monthname": hintPart, "dayname": hintPart, "weekofyear": hintPart, "datepart": hintPart,
+	"bool_or": hintFilter, "bool_and": hintFilter, "every": hintFilter, "histogram": "write SELECT WIDTH_BUCKET(x, 0, 100, 10) AS bin, COUNT(*) FROM table GROUP BY bin",
+	"isnumeric": hintIn, "regexp_like": hintIn, "regexp_replace": hintIn, "regexp_matches": hintIn, "regexp_substr": hintIn,
 	"make_date": "write the date: DATE '2024-01-31'", "ntile": "WIDTH_BUCKET and CASE make bins, and QUANTILE(x, 0.25) finds their ends",
 }
 
@@ -73,6 +76,9 @@ const (
 	hintDays   = "write DATE '2024-12-31' - x, a number of days, or EXTRACT(YEAR FROM x)"
 	hintFormat = "write TO_CHAR(x, 'YYYY-MM'), or strftime('%Y-%m', x)"
 	hintAdd    = "write x + INTERVAL '1 month'"
+	hintPart   = "write EXTRACT(DOW FROM x), or YEAR, MONTH, DAY, DOY or WEEK for DOW"
+	hintFilter = "write COUNT(*) FILTER (WHERE …) > 0, or compare it with COUNT(*)"
+	hintIn     = "write LIKE or GLOB, or list the values with IN"
 )
 
 func constructComparison(e *sqlparser.ComparisonExpr) (name, hint string) {
@@ -112,6 +118,9 @@ func (o *outputs) unknownFunction(e *sqlparser.FuncExpr, name string) error {
 	construct, _ := o.constructFunction(e)
 	err := o.g.FirstToken(e).Unsupported(construct + " in the select list")
 	if hint, ok := elsewhere[name]; ok {
+		return err.WithHint("%s", hint)
+	}
+	if hint, ok := instead[name]; ok {
 		return err.WithHint("%s", hint)
 	}
 	if near := sqlerr.Closest(name, slices.Values(likely)); near != "" {

@@ -340,6 +340,12 @@ func (g *Tokens) foreignClause(i int) *sqlerr.Error {
 			WithHint("SELECT x, COUNT(*) FROM table GROUP BY x counts the rows of each value; take it from these counts")
 	case t.Matches("TO") && before.Matches("SIMILAR"), t.Matches("SIMILAR") && before.Matches("NOT"):
 		return g.tokenAt(i - 1).Unsupported("SIMILAR TO").WithHint("write LIKE or GLOB, or list the values with IN")
+	case t.Matches("OVERLAPS"):
+		return t.Unsupported("OVERLAPS").WithHint("(a, b) OVERLAPS (c, d) is a < d AND c < b")
+	case t.Matches("ARRAY"), before.Matches("ARRAY"):
+		return t.Unsupported("an array in this place").WithHint("list the values: x IN (3, 4), or x = ANY (ARRAY[3, 4])")
+	case t.Matches("INTERVAL") && comparisons[before.Text]:
+		return t.Unsupported("a comparison with an interval").WithHint("compare the days: x < DATE '2024-12-31' - INTERVAL '1 year'")
 	case t.Matches("~"):
 		return t.Unsupported("the operator ~ (a regular expression)").WithHint("write LIKE or GLOB, or list the values with IN")
 	case t.Matches("ON") && before.Matches("DISTINCT"):

@@ -28,6 +28,7 @@ var forms = sync.OnceValue(func() map[string]form {
 		"SAFE_DIVIDE":      maker.quotient,
 		"DIV0NULL":         maker.quotient,
 		"DIV":              maker.whole,
+		"WIDTH_BUCKET":     maker.bucket,
 		"GREATEST":         func(m maker, c *Call) Expr { return m.extreme(c, "max") },
 		"LEAST":            func(m maker, c *Call) Expr { return m.extreme(c, "min") },
 		"NVL":              renamed("ifnull", 2),
@@ -325,6 +326,26 @@ func (m maker) whole(c *Call) Expr {
 		return c
 	}
 	return m.call("trunc", m.binary(m.paren(c.Args[0]), "/", m.paren(c.Args[1])))
+}
+
+// bucket desugars WIDTH_BUCKET(x, ARRAY[…]), the number of bounds that are not above x.
+func (m maker) bucket(c *Call) Expr {
+	if len(c.Args) != 2 {
+		return c
+	}
+	bounds, ok := c.Args[1].(*Array)
+	if !ok || bounds.Query != nil || len(bounds.Items) == 0 {
+		return c
+	}
+	sum := Expr(nil)
+	for _, bound := range bounds.Items {
+		x := Expr(m.paren(m.binary(m.paren(m.again(c.Args[0])), ">=", m.paren(bound))))
+		if sum != nil {
+			x = m.binary(sum, "+", x)
+		}
+		sum = x
+	}
+	return m.paren(sum)
 }
 
 // renamed gives a call with at least n arguments a function of another name.

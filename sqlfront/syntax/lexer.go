@@ -427,8 +427,11 @@ func (l *lexer) parameter() (Token, error) {
 	} else if rest[0] == '?' {
 		n = spanOf(rest[1:], isDigit)
 	} else if n == 0 {
-		return Token{}, sqlerr.New(sqlerr.Malformed, "unexpected character %c", rest[0]).
-			WithHint("a named parameter is written :name").At(l.position)
+		hint := "a named parameter is written :name"
+		if strings.HasPrefix(rest, "@>") || l.offset > 0 && l.text[l.offset-1] == '<' {
+			hint = "of a range of values write x >= lowest AND x < highest, of a list x IN (3, 4)"
+		}
+		return Token{}, sqlerr.New(sqlerr.Malformed, "unexpected character %c", rest[0]).WithHint("%s", hint).At(l.position)
 	}
 	return l.take(KindParameter, 1+n), nil
 }

@@ -72,6 +72,7 @@ var rewritings = []struct{ from, to string }{
 	{`SELECT a, offset FROM t LIMIT 1 OFFSET 3`, `SELECT a, offset FROM t LIMIT 1 OFFSET 3`},
 	{`SELECT PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY a), percentile_disc(?) within group (order by t.b asc) FILTER (WHERE c), QUANTILE_CONT(a, 0.5) FROM t`,
 		`SELECT PERCENTILE_CONT(a, 0.9), percentile_disc(t.b, ?1) FILTER (WHERE c), PERCENTILE_CONT(a, 0.5) FROM t`},
+	{`SELECT WIDTH_BUCKET(a + 1, ARRAY[0, 10.5]), width_bucket(a, 0, 9, 3) FROM t`, `SELECT (((a + 1) >= (0)) + ((a + 1) >= (10.5))), width_bucket(a, 0, 9, 3) FROM t`},
 	{`SELECT COUNTIF(a > 1), SAFE_DIVIDE(SUM(a), COUNT(*)), SUM(a) / NULLIF(COUNT(*), 0) FROM t`,
 		`SELECT COUNT(*) FILTER (WHERE a > 1), (1.0 * (SUM(a)) / (COUNT(*))), SUM(a) / (COUNT(*)) FROM t`},
 	{`SELECT GREATEST(COUNT(*), 0), NVL(a, b), IF(a, b, c), LEFT(x, 2), RIGHT(x, 2), POSITION('a' IN x), SUBSTRING(x FROM 2 FOR 3) FROM t LEFT JOIN u ON a = b`,
