@@ -189,7 +189,7 @@ func (s *Session) Check(ctx context.Context, table, declaration string) (text st
 		case err != nil:
 			return err
 		case t == nil:
-			return sqlerr.New(sqlerr.Unknown, "there is no private table %s", table).WithHint("name a declared table, or a file with a CREATE PRIVATE TABLE: .check draft.sql")
+			return sqlerr.New(sqlerr.Unknown, "there is no private table %s", table).WithHint("name a declared table, or a file with a CREATE PRIVATE TABLE: .check draft.sql; of a table that was loaded, .draft writes one")
 		case t.SourceID != 0:
 			return sqlerr.New(sqlerr.Unsupported, "the rows of %s are in another database", table).WithHint("count there what lies outside the domains")
 		}

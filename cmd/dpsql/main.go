@@ -5,6 +5,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -217,6 +218,9 @@ func noDatabase(path string, err error) error {
 	if !errors.As(err, &e) || e.Code != sqlerr.Corrupt || !ok {
 		return err
 	}
+	if noText(path) {
+		return e.WithHint("it is no table of text either: save its rows as CSV where they come from")
+	}
 	stem := strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ending)
 	table := strings.Map(func(r rune) rune {
 		if r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -225,6 +229,21 @@ func noDatabase(path string, err error) error {
 		return '_'
 	}, filepath.Base(stem))
 	return e.WithHint("its rows can be imported into a database: type dpsql %s, and there .import %s %s", inQuotes(stem+".db"), inQuotes(path), table)
+}
+
+// noText reports whether a file has bytes that no text has, though its name ends as that of one. UTF-16 begins with a mark.
+func noText(path string) bool {
+	if ending := strings.ToLower(filepath.Ext(path)); ending == ".gz" || ending == ".parquet" {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 512)
+	n, _ := io.ReadFull(f, head)
+	return bytes.IndexByte(head[:n], 0) >= 0 && head[0] < 0xfe
 }
 
 // inQuotes returns a file name as a shell and .import take it.

@@ -281,3 +281,21 @@ func testRunner(f render.Format) (r *runner, session *fakeSession, out, errs *by
 	session = new(fakeSession)
 	return &runner{session: session, role: engine.Curator, console: testConsole(out, errs, f), args: make(arguments)}, session, out, errs
 }
+
+// TestNoText: a file that is named as one of rows and is no text is not proposed to .import.
+func TestNoText(t *testing.T) {
+	for name, text := range map[string]string{"a.csv": "a,b\n", "utf16.txt": "\xff\xfea\x00", "x.parquet": "PAR1\x00", "x.csv.gz": "\x1f\x8b\x00", "empty.csv": "", "binary.csv": "\x7fELF\x00"} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := noDatabase(path, sqlerr.New(sqlerr.Corrupt, "no database"))
+		var e *sqlerr.Error
+		if !errors.As(err, &e) || strings.Contains(e.Hint, "no table of text") != (name == "binary.csv") {
+			t.Errorf("%s: %v, %q", name, err, e.Hint)
+		}
+	}
+	if noText("nowhere.csv") {
+		t.Error("a file that is not there")
+	}
+}

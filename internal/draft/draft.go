@@ -57,7 +57,7 @@ func Of(ctx context.Context, q Querier, table string, publics []string) (string,
 		return "", err
 	}
 	if len(names) == 0 {
-		return "", sqlerr.New(sqlerr.Unknown, "no such table or view: %s", table)
+		return "", sqlerr.New(sqlerr.Unknown, "no such table or view: %s", table).WithHint("name a table that was loaded: .import FILE TABLE")
 	}
 	if err := d.lookups(publics); err != nil {
 		return "", err
