@@ -486,7 +486,7 @@ func TestLongList(t *testing.T) {
 	must(t, s, `CREATE RELEASE cells ON listed USING PROJECTION WITH (epsilon = 1, transform = identity, max_support = 33000)`)
 	raw := plain(t, s)
 	type asked struct{ table, query string }
-	for _, c := range some(t, 2, []asked{
+	for _, c := range some(t, 4, []asked{
 		{"listed", `SELECT SUM(weight) FROM %s JOIN list ON %[1]s.k = list.k`}, // from the release
 		{"visits", `SELECT COUNT(*) FROM %s JOIN list ON %[1]s.k = list.k WHERE age < 5`},
 		{"visits", `SELECT COUNT(*) FROM %s WHERE k IN (SELECT k FROM list) AND age >= 5`},
