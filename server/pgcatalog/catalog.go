@@ -51,7 +51,7 @@ type Catalog struct {
 	byOID    map[uint32]*relation
 	rowTypes map[uint32]string // the types of tables' rows, and arrays of these
 	roles    []role
-	time     time.Duration // that a statement may run; maxTime if 0, and tests set more
+	time     time.Duration // that a statement may run; maxTime if 0, and tests set another
 }
 
 type role struct {
