@@ -40,9 +40,9 @@ func TestElementsOfLargeUniverses(t *testing.T) {
 	}
 }
 
-// eachTuple yields the records with weight in q, whose columns b and d are pinned.
+// eachTuple yields the records with weight in q, whose columns b and d are pinned and whose a is at most 4000.
 func eachTuple(u *query.Universe, q query.Query, f func([]query.Value)) {
-	for a := range u.Columns()[0].Domain.Size() {
+	for a := range uint64(4001) {
 		for _, b := range []int64{1, 2, 1 << 39} {
 			for c := range u.Columns()[2].Domain.Size() {
 				for _, d := range []int64{5, 1 << 40} {

@@ -305,7 +305,7 @@ func TestCancelledWhileWaiting(t *testing.T) {
 // A turn that comes at the moment of a cancel is passed on.
 func TestCancelledAsTheTurnComes(t *testing.T) {
 	run(t, func(w *world) {
-		for range 200 {
+		for range 60 {
 			first := w.must(1)
 			ctx, cancel := context.WithTimeout(w.Context(), 10*ms)
 			var wait sync.WaitGroup
