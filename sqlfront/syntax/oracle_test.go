@@ -110,7 +110,7 @@ func checkChain(t *testing.T, program func(string) (string, bool), expression st
 func TestOperatorsAgainstSQLite(t *testing.T) {
 	program := programs(t)
 	r := rand.New(rand.NewPCG(seeds.Of(t), 1))
-	for range 1500 {
+	for range 500 {
 		checkChain(t, program, chain(r.IntN))
 	}
 }

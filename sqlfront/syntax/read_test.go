@@ -278,7 +278,7 @@ func TestFormsOfAnything(t *testing.T) {
 		GREATEST LEFT RIGHT POSITION SUBSTRING ILIKE NOT TOP LIMIT ALL OFFSET FETCH FIRST ROWS ONLY CASE END FILTER OVER ACCURACY double precision /*+ /*+x(1)*/ --c`)
 	source := rand.New(rand.NewPCG(1, 2))
 	read := 0
-	for i := range 20_000 {
+	for i := range 6000 {
 		words := []string{"SELECT"}
 		for range 1 + source.IntN(14) {
 			words = append(words, vocabulary[source.IntN(len(vocabulary))])
@@ -292,7 +292,7 @@ func TestFormsOfAnything(t *testing.T) {
 			read++
 		}
 	}
-	if read < 1000 {
+	if read < 300 {
 		t.Errorf("only %d statements were read", read)
 	}
 }
