@@ -133,6 +133,9 @@ func formsOf(given []string) (forms []form, err error) {
 	return append(forms, known()...), nil
 }
 
+// ordinal finds the end of 1st, 2nd, 3rd, 4th and 1er.
+var ordinal = regexp.MustCompile(`^(\d{1,2})(?i:st|nd|rd|th|er)$`)
+
 // apart finds a day, a month with a name and a year without anything between them.
 var apart = regexp.MustCompile(`^(\d{1,2})(\p{L}{3,})(\d{2}|\d{4})$`)
 
@@ -142,7 +145,7 @@ func (f form) read(date string) (t time.Time, ok bool) {
 		parts := strings.FieldsFunc(apart.ReplaceAllString(date, "$1 $2 $3"), func(r rune) bool { return strings.ContainsRune("-/., ", r) })
 		parts = slices.DeleteFunc(parts, func(word string) bool { return word == "de" || word == "del" })
 		for i, word := range parts {
-			parts[i] = english(word)
+			parts[i] = english(ordinal.ReplaceAllString(word, "$1"))
 		}
 		if len(parts) == 4 && len(parts[0]) >= 3 {
 			if _, err := time.Parse("Mon", parts[0][:3]); err == nil {

@@ -264,6 +264,11 @@ func TestDress(t *testing.T) {
 		{"36,6 °C|37 °C", commas, "REAL 36.6 37.0", ""},
 		{"60 kg|132 lbs", importer.Dialect{}, "TEXT", "`v`: numbers but for a unit in 2 rows, which is not that of all"},
 		{"60 kg|132 lbs", numbers, "TEXT '60 kg' '132 lbs'", "`v`: numbers but for a unit in 2 rows, which is not that of all"},
+		{"1 day|2 days|3 Days", numbers, "INTEGER 1 2 3", ""},
+		{"5 mW|7 MW", numbers, "TEXT '5 mW' '7 MW'", "`v`: numbers but for a unit in 2 rows, which is not that of all"},
+		{"1 Tag|2 Tage|3 Tage", numbers, "INTEGER 1 2 3", ""},
+		{"5 m|7 mm", numbers, "TEXT '5 m' '7 mm'", "`v`: numbers but for a unit in 2 rows, which is not that of all"},
+		{"1st March 2024|22nd Apr 2024|1er mai 2024", importer.Dialect{}, "TEXT '2024-03-01' '2024-04-22' '2024-05-01'", "`v`: dates with names of months"},
 		{"60 kg|132", numbers, "TEXT '60 kg' '132'", "`v`: numbers but for a unit in 1 row, which is not that of all"},
 		{"1A|2B|3C|4D|5E", importer.Dialect{}, "TEXT", ""}, // codes
 		{"01OKT2020|15MAI21", importer.Dialect{}, "TEXT '01OKT2020' '15MAI21'", "`v`: dates in more than one form"},

@@ -90,7 +90,14 @@ func (t *tally) noteUnit(unit string) bool {
 	if unit != "" {
 		t.united++
 	}
-	if len(t.units) <= mostUnits && !slices.Contains(t.units, unit) {
+	if len(unit) >= 3 { // mW is no MW
+		unit = strings.ToLower(unit)
+	}
+	same := func(other string) bool { // or one and several: 1 day, 2 days
+		short, long := min(unit, other), max(unit, other)
+		return unit == other || len(short) >= 3 && len(long) <= len(short)+2 && strings.HasPrefix(long, short)
+	}
+	if len(t.units) <= mostUnits && !slices.ContainsFunc(t.units, same) {
 		t.units = append(t.units, unit)
 	}
 	return len(t.units) == 1
