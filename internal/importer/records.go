@@ -317,8 +317,21 @@ func (f *file) found(kinds []seen, tallies []tally) (names []string, of []seen, 
 			f.notes = append(f.notes, text)
 		}
 	}
+	said := func(note string) bool { return strings.HasSuffix(note, emptyTexts) }
+	if all := len(f.notes); all > mostEmpty {
+		others := slices.DeleteFunc(slices.Clone(f.notes), said)
+		if n := all - len(others); n > mostEmpty {
+			f.notes = append(others, plural(n, "column")+" have the empty text in some rows"+emptyTexts)
+		}
+	}
 	return names, of, nil
 }
+
+// emptyTexts ends the note of a column of texts, some of which are empty. Of more columns than mostEmpty there is one note.
+const (
+	emptyTexts = ": --null '' makes it NULL"
+	mostEmpty  = 3
+)
 
 // decide decides what a comma in a number is, and takes the fractions of the columns for
 // what they are.

@@ -107,6 +107,7 @@ func TestOtherFiles(t *testing.T) {
 		{"a row of sums", "a,b\nx,2\nTotal,2\n", "a TEXT, b INTEGER", []string{"'x' 2", "'Total' 2"}, 1},
 		{"comments among rows", "\ufeff# x\n# y\na,b\n# first\n1,2\n# some, more, words\n3,4\n#\n", "a INTEGER, b INTEGER", []string{"1 2", "3 4"}, 2},
 		{"# in a row", "a,b\n#1,2\n", "a TEXT, b INTEGER", []string{"'#1' 2"}, 0},
+		{"empty texts in many columns", "a,b,c,d,e\nx,x,x,x,1\n,,,,2\n", "a TEXT, b TEXT, c TEXT, d TEXT, e INTEGER", []string{"'x' 'x' 'x' 'x' 1", "'' '' '' '' 2"}, 1},
 		{"blanks behind numbers", "a,b\n1 , 2.5 \n , 3 \n", "a INTEGER, b REAL", []string{"1 2.5", "NULL 3.0"}, 0},
 	}
 	for _, test := range tests {

@@ -179,7 +179,7 @@ func (t *tally) notice(name string) string {
 	}
 	if n == 0 || others*4 > n {
 		if t.empty > 0 && t.others+len(t.markers) > 0 {
-			return fmt.Sprintf("`%s`: the empty text in %s: --null '' makes it NULL", name, plural(t.empty, "row"))
+			return fmt.Sprintf("`%s`: the empty text in %s", name, plural(t.empty, "row")) + emptyTexts
 		}
 		return ""
 	}
