@@ -527,7 +527,7 @@ func buys(t *testing.T, f *far) *engine.Session {
 func TestCancelledStatementsTellTheBill(t *testing.T) {
 	t.Parallel()
 	for _, text := range interruptible {
-		for at := 0; ; at += sized(0, 3, 1) {
+		for at := 0; ; at += sized(0, 5, 1) {
 			f := newFar(t)
 			s := buys(t, f)
 			before := lines(t, s)

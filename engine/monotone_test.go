@@ -101,7 +101,7 @@ func TestMonotoneConjunctions(t *testing.T) {
 			all = append(all, fixed)
 		}
 	}
-	for _, fixed := range some(t, 4, all) {
+	for _, fixed := range some(t, 8, all) {
 		asked++
 		r := must(t, s, monotone(fixed))
 		if !r.Answer.Verified || r.Answer.Via != "cube" {

@@ -439,7 +439,7 @@ func condition(r *rand.Rand, columns []typed) requirement {
 func TestTypesMeanTheSame(t *testing.T) {
 	t.Parallel()
 	server := pgtest.SharedDatabase(t)
-	rows, statements := 300, 6
+	rows, statements := 300, 3
 	if *long {
 		rows, statements = 10_000, 500
 	}
