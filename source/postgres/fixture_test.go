@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"flag"
 	"fmt"
 	"math"
 	"math/big"
@@ -22,7 +23,10 @@ import (
 	"dpsql/source"
 )
 
+// TestMain lets properties be tried 40 times in place of 100: most of that is the servers' time. -rapid.checks says
+// another number.
 func TestMain(m *testing.M) {
+	flag.Set("rapid.checks", "40")
 	scratch.InMemory()
 	scratch.CollectSeldom()
 	os.Exit(m.Run())
