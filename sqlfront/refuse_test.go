@@ -103,6 +103,7 @@ func TestMalformed(t *testing.T) {
 		{"SELECT COUNT(*) FROM people WHERE age ‸! = 1", m, "unexpected character !", ""},
 		{"SELECT COUNT(*) FROM people WHERE age = 1 ‸&& married = 1", m, "&& is not an operator", "write AND"},
 		{"SELECT COUNT(*) FROM people WHERE ‸index = 1", m, "unexpected keyword INDEX", `"index"`},
+		{"SELECT COUNT(*) FROM people\n‸CREATE RELEASE r ON people WITH (epsilon = 1)", m, "unexpected keyword CREATE", "a semicolon ends"},
 		{"SELECT COUNT(*) FROM people WHERE (age = 1) ‸ALL", m, "unexpected keyword ALL", ""},
 		{"SELECT COUNT(*) FROM people WHERE age IN (‸ALL 1)", m, "unexpected keyword ALL", ""},
 		{"SELECT COUNT(*) FROM people WHERE ‸group = 1", m, "unexpected GROUP", ""},

@@ -375,8 +375,8 @@ func (d *drafter) textual(c *column, at string, f facts) error {
 		c.domain, c.note = "TEXT IN "+public, "all values are there"
 	case f.values > mostListed:
 		c.domain, c.note = "TEXT", "any text; list values to count by them, or publish keys"
-		var digits bool // in three rows of four, without letters
-		if err := d.q.QueryRowContext(d.ctx, `SELECT SUM(`+at+` GLOB '*[0-9]*' AND `+at+` NOT GLOB '0[0-9]*' AND trim(`+at+`, '0123456789.,-+%()$€£ ’''`+"\u00a0\u2009\u202f"+`') = '') >= 0.75 * COUNT(`+at+`) FROM `+d.from).Scan(&digits); err != nil {
+		var digits bool // in three rows of four, without letters but for a unit
+		if err := d.q.QueryRowContext(d.ctx, `SELECT SUM(`+at+` GLOB '*[0-9]*' AND `+at+` NOT GLOB '0[0-9]*' AND trim(rtrim(`+at+`, 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZł°²³µ/'), '0123456789.,-+%()$€£ ’''`+"\u00a0\u2009\u202f"+`') = '') >= 0.75 * COUNT(`+at+`) FROM `+d.from).Scan(&digits); err != nil {
 			return d.failure(err)
 		}
 		if digits {

@@ -178,7 +178,7 @@ func (r *records) notText(line int) error {
 		named = r.file.dialect.Encoding
 	}
 	return sqlerr.New(sqlerr.Invalid, "line %d of file %s is not valid %s", line, r.file.path, named).
-		WithHint("say what it is: .import --encoding windows-1252 FILE TABLE; macintosh, cp850, utf-16le and others are known, too")
+		WithHint("say what it is: .import --encoding windows-1252 FILE TABLE for the west of Europe, windows-1250 for its middle; macintosh, cp850, utf-16le and others are known, too")
 }
 
 // failure describes an error by its line number and never quotes the line.

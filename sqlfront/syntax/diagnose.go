@@ -218,6 +218,9 @@ func (g *Tokens) refuseReserved(i int) error {
 	if err := g.foreignClause(i); err != nil {
 		return err
 	}
+	if t.Matches("CREATE") || t.Matches("DROP") || t.Matches("ALTER") {
+		return t.Malformed("unexpected keyword %s", t.Upper).WithHint("a semicolon ends the statement before it")
+	}
 	return t.Malformed("unexpected keyword %s", t.Upper).
 		WithHint("a name that is a keyword is quoted: \"%s\"", t.Text)
 }
