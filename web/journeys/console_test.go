@@ -172,7 +172,7 @@ func asks(t *testing.T, b context.Context, s served) {
 	p.until(`document.querySelector("#login .message").textContent`)
 	p.enter("ana", "correct horse")
 	p.answers(sexes)
-	p.is(`/^\d+ ± 41$/.test(document.querySelector("#result td.number").textContent)`, "true")
+	p.is(`/^-?\d+ ± 41$/.test(document.querySelector("#result td.number").textContent)`, "true")
 	p.until(`document.querySelector("#left")?.textContent === "visits: Left for direct answers: pays for 1 within ±50."`)
 	p.until(`document.querySelector("#candidates .chosen")?.textContent === "by_group ± 41 free ✓"`)
 	p.is(`document.querySelector("#candidates summary").textContent`, "why not by_stay, by_zip")
