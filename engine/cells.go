@@ -87,14 +87,19 @@ type cells struct {
 // cellsOf returns the cells of a release. Errors: Unsupported if they are too many, or if a column
 // has no declared domain.
 func (s *Session) cellsOf(ctx context.Context, r *catalog.Release, t *view.Table) (*cells, error) {
-	c := &cells{release: r, table: t, covered: t.Over(r.Columns).Columns(), report: s.progress}
+	c := &cells{release: r, table: t, report: s.progress}
+	columns := t.Over(r.Columns).Columns()
+	order := query.Declared(columns)
+	for _, i := range order {
+		c.covered = append(c.covered, columns[i])
+	}
 	opened, err := s.db.answers.Load(ctx, t, r)
 	if err != nil {
 		return nil, err
 	}
 	measured := opened.Measured()
 	if c.marginal = measured != nil; c.marginal {
-		c.sets = subsets(measured)
+		c.sets = subsets(measured, order)
 	} else {
 		set := make([]int, len(c.covered))
 		for i := range set {
@@ -126,10 +131,16 @@ func (s *Session) cellsOf(ctx context.Context, r *catalog.Release, t *view.Table
 	return c, c.session.settings.Set("mechanism", r.Name)
 }
 
-// subsets returns the sets and all their subsets, the smaller ones first.
-func subsets(sets [][]int) [][]int {
+// subsets returns the sets and all their subsets, the smaller ones first. They have the places of columns in an order.
+func subsets(sets [][]int, order []int) [][]int {
 	var all [][]int
-	for _, set := range sets {
+	for _, of := range sets {
+		var set []int
+		for place, column := range order {
+			if slices.Contains(of, column) {
+				set = append(set, place)
+			}
+		}
 		for bits := range 1 << len(set) {
 			subset := []int{}
 			for i, column := range set {

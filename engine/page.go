@@ -317,7 +317,7 @@ const maxExamples = 50
 func examples(ctx context.Context, d *declare.Statement, desk *page.Desk, p page.Picture, file string) (all []string, err error) {
 	if file == "" {
 		for _, t := range p.Tables {
-			for _, c := range t.Columns {
+			for _, c := range t.Declared() {
 				name := syntax.WriteName(c.Name)
 				text := "SELECT " + name + ", COUNT(*) AS n FROM " + syntax.WriteName(t.Name) + " GROUP BY " + name
 				if column, ok := c.Column(); ok && column.Domain.Finite() && column.Domain.Size() <= maxExamples && len(all) < 3 {

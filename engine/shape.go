@@ -43,7 +43,8 @@ func (s *Session) Shapes(ctx context.Context) ([]Shape, error) {
 	var out []Shape
 	for _, t := range v.Tables {
 		shape := Shape{Name: t.Name, Private: true}
-		for _, c := range t.Columns {
+		for _, i := range query.Declared(t.Columns) {
+			c := t.Columns[i]
 			declared := string(c.SQLType())
 			if name := strings.ToLower(c.TypeName()); strings.HasPrefix(name, "numeric(") {
 				declared = name

@@ -62,7 +62,7 @@ func (t tables) Columns(name syntax.Name) (names []string, private bool) {
 	if of == nil {
 		return nil, false
 	}
-	for i := range of.Columns {
+	for _, i := range query.Declared(of.Columns) {
 		names = append(names, of.Columns[i].Name)
 	}
 	return names, true

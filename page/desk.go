@@ -265,7 +265,7 @@ func (d *Desk) Columns(name syntax.Name) (names []string, private bool) {
 	if t == nil {
 		return nil, false
 	}
-	for _, c := range t.Columns {
+	for _, c := range t.Declared() {
 		names = append(names, c.Name)
 	}
 	return names, true

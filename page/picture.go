@@ -4,8 +4,10 @@
 package page
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
+	"slices"
 
 	"dpsql/internal/period"
 	"dpsql/internal/released"
@@ -32,6 +34,11 @@ type Table struct {
 	Each    string   `json:"each,omitempty"` // what of it has a budget of its own, for people: "each month of visited"
 
 	Lists map[int][]string `json:"lists,omitempty"` // by column without a domain, the public tables that list keys of it
+}
+
+// Declared returns the columns in the order of their declaration.
+func (t Table) Declared() []Column {
+	return slices.SortedStableFunc(slices.Values(t.Columns), func(a, b Column) int { return cmp.Compare(a.Place, b.Place) })
 }
 
 // Periods say in which period each row of a table lies, and which of them have begun. A browser has no time zones, so

@@ -473,17 +473,18 @@ type StoredColumn struct {
 	Name   string       `json:"name"`
 	Type   string       `json:"type"`
 	Domain StoredDomain `json:"domain"`
+	Place  int          `json:"place,omitempty"`
 }
 
 // Stored returns the stored form of a column.
 func (c Column) Stored() (StoredColumn, error) {
 	domain, err := store(c)
-	return StoredColumn{c.Name, c.TypeName(), domain}, err
+	return StoredColumn{c.Name, c.TypeName(), domain, c.Place}, err
 }
 
 // Column returns the column. It is false if its domain cannot be read.
 func (s StoredColumn) Column() (c Column, ok bool) {
-	c.Name = s.Name
+	c.Name, c.Place = s.Name, s.Place
 	c.Domain, c.Form, ok = s.Domain.read(s.Type)
 	return c, ok
 }

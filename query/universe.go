@@ -30,6 +30,17 @@ type Column struct {
 	Name   string
 	Domain Domain // of canonical values
 	Form   Form
+	Place  int // among those it was declared with, which are compiled in another order
+}
+
+// Declared returns the indices of columns in the order of their declaration.
+func Declared(columns []Column) []int {
+	all := make([]int, len(columns))
+	for i := range all {
+		all[i] = i
+	}
+	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(columns[a].Place, columns[b].Place) })
+	return all
 }
 
 // Universe is the set X of possible records: the product of the domains of the

@@ -331,8 +331,9 @@ func (b *binder) bindFrom() (pred, error) {
 func (b *binder) relation(from *syntax.FromItem) (relation, pred, error) {
 	if from.Sub == nil {
 		r := relation{name: from.Alias.Text, private: true}
-		for i, c := range b.table.Universe().Columns() {
-			r.columns = append(r.columns, visible{c.Name, i})
+		columns := b.table.Universe().Columns()
+		for _, i := range query.Declared(columns) {
+			r.columns = append(r.columns, visible{columns[i].Name, i})
 		}
 		return r, constantPred(true), nil
 	}

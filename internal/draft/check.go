@@ -18,7 +18,7 @@ const mostShown = 5
 func Check(table string, columns []query.Column, outside func(column int, each func(value string, rows int64)) error) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "-- What the domains of %s lose, without noise. It tells of the rows: show it to nobody.\n", visible(syntax.WriteName(table)))
-	for i, c := range columns {
+	for _, i := range query.Declared(columns) {
 		var lost int64
 		var shown []string
 		err := outside(i, func(value string, rows int64) {
@@ -29,7 +29,7 @@ func Check(table string, columns []query.Column, outside func(column int, each f
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&b, "%s: %d rows lost", visible(syntax.WriteName(c.Name)), lost)
+		fmt.Fprintf(&b, "%s: %d rows lost", visible(syntax.WriteName(columns[i].Name)), lost)
 		switch {
 		case len(shown) > 0:
 			b.WriteString("; the commonest values: " + strings.Join(shown, ", "))

@@ -350,7 +350,7 @@ func queryText(q query.Query) string {
 	return text
 }
 
-// ColumnNames lists some columns, nil for all.
+// ColumnNames lists some columns in the order of their declaration, nil for all.
 func ColumnNames(all []query.Column, columns []int) string {
 	switch {
 	case columns == nil:
@@ -358,9 +358,11 @@ func ColumnNames(all []query.Column, columns []int) string {
 	case len(columns) == 0:
 		return "none"
 	}
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = all[c].Name
+	var names []string
+	for _, i := range query.Declared(all) {
+		if slices.Contains(columns, i) {
+			names = append(names, all[i].Name)
+		}
 	}
 	return strings.Join(names, ", ")
 }

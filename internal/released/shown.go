@@ -115,7 +115,8 @@ func (t ShownTable) Describe(full bool, lists func(column int) []string) *Result
 	if t.Limits != "" {
 		r.Brief.Columns = append(r.Brief.Columns, ColumnOf("limits", "TEXT"))
 	}
-	for i, c := range t.Universe.Columns() {
+	for _, i := range query.Declared(t.Universe.Columns()) {
+		c := t.Universe.Columns()[i]
 		row := []any{c.Name, c.TypeName(), strings.TrimSpace("any text or NULL " + c.DomainText()), nil, t.Unit, t.Source, textOrNull(t.Limits)}
 		if names := lists(i); names != nil {
 			row[2] = fmt.Sprint(row[2], ", keys in ", strings.Join(names, ", "))

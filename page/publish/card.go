@@ -51,7 +51,7 @@ func (p *printer) table(c page.Card, t page.Table) {
 	p.head("Table " + t.Name)
 	p.pairs("counted", counted, "protected", protected, "budget", budget)
 	var columns, releases [][]string
-	for _, column := range t.Columns {
+	for _, column := range t.Declared() {
 		columns = append(columns, []string{column.Name, column.Type, column.Shown})
 	}
 	for _, r := range c.Releases {
@@ -76,8 +76,8 @@ func (p *printer) public(t page.Public) {
 // covered names the columns of a release.
 func covered(t page.Table, r page.Release) string {
 	var names []string
-	for i, c := range t.Columns {
-		if r.Columns == nil || slices.Contains(r.Columns, i) {
+	for _, c := range t.Declared() {
+		if r.Columns == nil || slices.ContainsFunc(r.Columns, func(i int) bool { return t.Columns[i].Name == c.Name }) {
 			names = append(names, c.Name)
 		}
 	}

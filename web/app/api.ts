@@ -12,7 +12,7 @@ export interface Card {
   digest: string;
   made?: string;
   examples?: string[];
-  tables: { name: string; unit?: string; columns: { name: string; type: string; shown?: string }[] }[];
+  tables: { name: string; unit?: string; columns: { name: string; type: string; shown?: string; place?: number }[] }[];
 }
 
 const text = (id: string) => document.getElementById(id)?.textContent ?? "";

@@ -21,7 +21,8 @@ const asked: string[] = []; // what was asked before, in this page alone
 
 let names: string[][] = []; // of the columns of each table, as SQL has them
 const columns = card.tables.map((t, i) => make("details", { open: "" }, make("summary", {}, t.name),
-  make("ul", {}, ...t.columns.map((c, j) => make("li", {}, button(c.name, () => insert(names[i]?.[j] ?? c.name)), " ", make("span", { class: "mute" }, c.shown ?? c.type))))));
+  make("ul", {}, ...t.columns.map((c, at) => ({ ...c, at })).sort((a, b) => (a.place ?? 0) - (b.place ?? 0)).map((c) =>
+    make("li", {}, button(c.name, () => insert(names[i]?.[c.at] ?? c.name)), " ", make("span", { class: "mute" }, c.shown ?? c.type))))));
 const examples = (card.examples ?? []).map((sql) => make("li", {}, button(sql, () => ask(sql), { class: "example" })));
 app.replaceChildren(
   make("nav", { id: "columns", "aria-label": "Columns" }, make("h2", {}, "Columns"), ...columns),

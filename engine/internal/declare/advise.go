@@ -274,9 +274,11 @@ func (s *Statement) create(v *view.View, t *view.Table, first, suffix string, co
 	for n := 2; v.Release(name) != nil || v.Mechanism(name) != nil; n++ {
 		name = fmt.Sprintf("%s%d%s", first, n, suffix)
 	}
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = syntax.WriteName(t.Columns[c].Name)
+	var names []string
+	for _, c := range query.Declared(t.Columns) {
+		if slices.Contains(columns, c) {
+			names = append(names, syntax.WriteName(t.Columns[c].Name))
+		}
 	}
 	return fmt.Sprintf("CREATE RELEASE %s ON %s (%s) USING %s WITH (%s)", syntax.WriteName(name), syntax.WriteName(t.Name), strings.Join(names, ", "), using, with)
 }

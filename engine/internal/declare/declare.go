@@ -397,7 +397,7 @@ func declared(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePrivate, in 
 			return t, err
 		}
 	}
-	for _, def := range st.Columns {
+	for i, def := range st.Columns {
 		d := def.Domain
 		if def.Source != nil {
 			var err error
@@ -405,7 +405,7 @@ func declared(ctx context.Context, tx *catalog.Tx, st *syntax.CreatePrivate, in 
 				return t, err
 			}
 		}
-		t.Columns = append(t.Columns, query.Column{Name: def.Name.Text, Domain: d, Form: def.Form})
+		t.Columns = append(t.Columns, query.Column{Name: def.Name.Text, Domain: d, Form: def.Form, Place: i})
 	}
 	t.Columns = amountsLast(t.Columns)
 	return t, nil
@@ -424,7 +424,12 @@ func amountsLast(columns []query.Column) []query.Column {
 		}
 		return c.Domain.Size()
 	}
-	return slices.SortedStableFunc(slices.Values(columns), func(a, b query.Column) int { return cmp.Compare(values(a), values(b)) })
+	return slices.SortedStableFunc(slices.Values(columns), func(a, b query.Column) int {
+		if order := cmp.Compare(values(a), values(b)); order != 0 || values(a) == 0 {
+			return order
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
 }
 
 // domainFrom reads a domain from a public table. bases are the base tables of the table

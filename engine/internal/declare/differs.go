@@ -9,6 +9,7 @@ import (
 
 	"dpsql/catalog"
 	"dpsql/engine/internal/view"
+	"dpsql/internal/released"
 	"dpsql/query"
 	"dpsql/sqlfront/syntax"
 )
@@ -61,7 +62,7 @@ func (s *Statement) ofTable(ctx context.Context, tx *catalog.Tx, st *syntax.Crea
 		d = append(d, "its rows are in another database")
 	}
 	d.note("FROM", was.Source, is.Source)
-	d.columns(amountsLast(was.Columns), is.Columns) // older files have them in the order of their declaration
+	d.columns(was.Columns, is.Columns)
 	d.note("unit", was.Unit, u.column)
 	if u.column != "" {
 		d.option(st.Options, "max_rows", fmt.Sprint(was.MaxRows))
@@ -79,15 +80,10 @@ func (s *Statement) ofTable(ctx context.Context, tx *catalog.Tx, st *syntax.Crea
 
 // columns compares columns by their names, and then what was declared of each.
 func (d *differences) columns(was, is []query.Column) {
-	names := func(all []query.Column) (names []string) {
-		for _, c := range all {
-			names = append(names, c.Name)
-		}
-		return names
-	}
-	d.note("columns", strings.Join(names(was), ", "), strings.Join(names(is), ", "))
+	first, second := query.Declared(was), query.Declared(is)
+	d.note("columns", released.ColumnNames(was, first), released.ColumnNames(is, second))
 	for i := range min(len(was), len(is)) {
-		if a, b := was[i], is[i]; query.SameName(a.Name, b.Name) && a.TypeName()+a.DomainText() != b.TypeName()+b.DomainText() {
+		if a, b := was[first[i]], is[second[i]]; query.SameName(a.Name, b.Name) && a.TypeName()+a.DomainText() != b.TypeName()+b.DomainText() {
 			*d = append(*d, a.Name+" "+syntax.Excerpt(a.TypeName()+" "+a.DomainText(), 80)+", not "+syntax.Excerpt(b.TypeName()+" "+b.DomainText(), 80))
 		}
 	}
@@ -111,11 +107,7 @@ func columnNames(t *view.Table, columns []int) string {
 	if columns == nil {
 		columns = view.AllColumns(t)
 	}
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = t.Columns[c].Name
-	}
-	return strings.Join(names, ", ")
+	return view.ColumnNames(t, columns)
 }
 
 // ofRelease compares a release, or a template of releases, with a statement that creates it.

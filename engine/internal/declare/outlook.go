@@ -166,8 +166,8 @@ func (o *Outlook) foresee(confidence float64) error {
 	if err := o.foreseeCounts(u, columns, of, confidence, 1, 10, 100, 1000); err != nil {
 		return err
 	}
-	for i, c := range u.Columns() {
-		if err := o.foreseeSum(u, i, c, confidence); err != nil {
+	for _, i := range query.Declared(u.Columns()) {
+		if err := o.foreseeSum(u, i, u.Columns()[i], confidence); err != nil {
 			return err
 		}
 	}
