@@ -45,7 +45,7 @@ SELECT DISTINCT ON (sex) sex, age FROM visits;
 --: SELECT sex, MIN(age) AS age FROM (SELECT sex, age, COUNT(*) AS n FROM visits GROUP BY 1, 2) AS a WHERE n > 5 GROUP BY sex;
 SELECT BOOL_OR(age > 100) FROM visits;
 --> refused unsupported at 8: the function bool_or() in the select list is outside the dialect
---> hint: the aggregates are COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE, MIN, MAX, CORR and the others of docs/sql/aggregates.md; around them stand ROUND, ABS, COALESCE, CASE and arithmetic
+--> hint: write COUNT(*) FILTER (WHERE …) > 0, or compare it with COUNT(*)
 --: SELECT COUNT(*) FILTER (WHERE age > 100) > 5 FROM visits;
 SELECT year, n FROM visits, LATERAL (SELECT 1 AS n) x;
 --> refused unsupported at 21: a SELECT of the rows of visits is outside the dialect
