@@ -93,7 +93,7 @@ func (r *records) next(ctx context.Context) ([]string, error) {
 		return nil, r.failure(err)
 	}
 	for i, field := range fields {
-		if r.csv.LazyQuotes && len(field) > 2 && strings.HasPrefix(field, `="`) && strings.HasSuffix(field, `"`) {
+		if r.file.formulas && len(field) > 2 && strings.HasPrefix(field, `="`) && strings.HasSuffix(field, `"`) {
 			field = field[2 : len(field)-1]
 			fields[i] = field
 		}
@@ -116,16 +116,17 @@ func (r *records) next(ctx context.Context) ([]string, error) {
 	return fields, nil
 }
 
-// record reads a record that is no line between rows.
+// record reads a record. Of a drawn table it is no line between rows, and its fields have no blanks around them.
 func (r *records) record() ([]string, error) {
 	fields, err := r.csv.Read()
-	for err == nil && r.file.ruled && ruler.MatchString(strings.Join(fields, "|")) {
+	if !r.file.ruled {
+		return fields, err
+	}
+	for err == nil && ruler.MatchString(strings.Join(fields, "|")) {
 		fields, err = r.csv.Read()
 	}
 	for i, field := range fields {
-		if r.file.ruled {
-			fields[i] = strings.TrimSpace(field)
-		}
+		fields[i] = strings.TrimSpace(field)
 	}
 	return fields, err
 }
@@ -317,12 +318,9 @@ func (f *file) found(kinds []seen, tallies []tally) (names []string, of []seen, 
 			f.notes = append(f.notes, text)
 		}
 	}
-	said := func(note string) bool { return strings.HasSuffix(note, emptyTexts) }
-	if all := len(f.notes); all > mostEmpty {
-		others := slices.DeleteFunc(slices.Clone(f.notes), said)
-		if n := all - len(others); n > mostEmpty {
-			f.notes = append(others, plural(n, "column")+" have the empty text in some rows"+emptyTexts)
-		}
+	others := slices.DeleteFunc(slices.Clone(f.notes), func(note string) bool { return strings.HasSuffix(note, emptyTexts) })
+	if n := len(f.notes) - len(others); n > mostEmpty {
+		f.notes = append(others, plural(n, "column")+" have the empty text in some rows"+emptyTexts)
 	}
 	return names, of, nil
 }
