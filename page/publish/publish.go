@@ -129,23 +129,14 @@ func (p *printer) element(kind, id string, inner func()) {
 func open(kind, id string) string { return fmt.Sprintf(`<script type="%s" id="%s">`, kind, id) }
 
 // pack writes bytes as base64 of gzip.
-func (p *printer) pack(b []byte) {
-	text, err := zipped(b)
-	if p.err == nil {
-		p.err = err
-	}
-	p.text(text)
-}
+func (p *printer) pack(b []byte) { p.text(zipped(b)) }
 
 // once packs what is in every page, and is packed once in a process.
 func (p *printer) once(b []byte) {
 	sum := sha256.Sum256(b)
 	text, ok := ours.Load(sum)
 	if !ok {
-		var err error
-		if text, err = zipped(b); err != nil && p.err == nil {
-			p.err = err
-		}
+		text = zipped(b)
 		ours.Store(sum, text)
 	}
 	p.text(text.(string))
@@ -154,16 +145,11 @@ func (p *printer) once(b []byte) {
 // ours is what once has packed, by its digest.
 var ours sync.Map
 
-// zipped returns bytes as base64 of gzip.
-func zipped(b []byte) (string, error) {
+// zipped returns bytes as base64 of gzip. Neither the level nor the buffer can fail.
+func zipped(b []byte) string {
 	var out bytes.Buffer
-	z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	if err != nil {
-		return "", err
-	}
-	if _, err = z.Write(b); err != nil {
-		return "", err
-	}
-	err = z.Close()
-	return base64.StdEncoding.EncodeToString(out.Bytes()), err
+	z, _ := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	_, _ = z.Write(b)
+	_ = z.Close()
+	return base64.StdEncoding.EncodeToString(out.Bytes())
 }
