@@ -129,7 +129,7 @@ function rich(area: HTMLTextAreaElement, hooks: Hooks): Editor {
   return {
     text: () => (set(area.value), area.value), // a program may have written into the textarea
     set,
-    mark: (position) => view.dispatch({ effects: setFault.of(position) }),
+    mark: (position) => { if (position || view.state.field(fault).size) view.dispatch({ effects: setFault.of(position) }); },
     focus: () => view.focus(),
   };
 }

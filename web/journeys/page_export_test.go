@@ -92,9 +92,16 @@ func TestExported(t *testing.T) {
 	}
 	p.js(`location.hash = "#sql=` + url.QueryEscape(byDiagnosis) + `"`)
 	p.answers(byDiagnosis)
-	p.js(`window.warm = async () => { const from = performance.now(); document.querySelector("#sql").value = "SELECT COUNT(*) FROM visits WHERE days = " + (window.n = (window.n ?? 0) + 1); document.querySelector("#run").click();
-		while (document.documentElement.dataset.state === "answering") await new Promise(done => setTimeout(done, 0)); return performance.now() - from; }, ""`)
-	t.Logf("a warm count takes %s ms to the screen", p.js(`[await warm(), await warm(), await warm()].map(x => x.toFixed(1)).join(", ")`))
+	p.js(`window.warm = [], new MutationObserver((_, watch) => {
+		if (document.documentElement.dataset.state !== "answered") return;
+		if (window.from) warm.push(performance.now() - window.from);
+		if (warm.length === 30) return watch.disconnect();
+		document.querySelector("#sql").value = "SELECT COUNT(*) FROM visits WHERE days = " + warm.length % 7;
+		window.from = performance.now();
+		document.querySelector("#run").click();
+	}).observe(document.documentElement, { attributeFilter: ["data-state"] }), document.querySelector("#run").click(), ""`)
+	p.until(`warm.length === 30`)
+	t.Logf("a warm count takes %s ms from the click to the page, at the quartiles of 30", p.js(`warm.sort((a, b) => a - b) && [warm[7], warm[15], warm[22]].map((x) => x.toFixed(1)).join(", ")`))
 
 	// Without a script, the card has it all.
 	for _, text := range []string{"rows, at most 4 of each patient", "OTHER", "ε", "The clinic, 2026", "@misc{dpsql-", "CC-BY-4.0", "SHA-256", "dpsql verify"} {
