@@ -1,6 +1,7 @@
 package pgtest
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -24,6 +25,7 @@ type Proxy struct {
 	call  int64                 // call then, unless it is nil, when sent reaches this
 	then  func()
 	delay time.Duration
+	late  time.Duration // of requests to cancel
 }
 
 // Proxy returns a proxy to the cluster, for one test.
@@ -100,6 +102,24 @@ func (p *Proxy) Delay(d time.Duration) {
 	p.delay = d
 }
 
+// DelayCancels delays requests to cancel a statement by d.
+func (p *Proxy) DelayCancels(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.late = d
+}
+
+// waitIfCancels waits as DelayCancels asks if a connection begins with a request to cancel.
+func (p *Proxy) waitIfCancels(begins []byte) {
+	if len(begins) < 8 || binary.BigEndian.Uint32(begins[4:]) != 80877102 {
+		return
+	}
+	p.mu.Lock()
+	late := p.late
+	p.mu.Unlock()
+	time.Sleep(late)
+}
+
 func (p *Proxy) serve() {
 	for {
 		client, err := p.listener.Accept()
@@ -138,10 +158,13 @@ func (p *Proxy) keep(ends ...net.Conn) bool {
 func (p *Proxy) pass(from, to net.Conn, fromServer bool) {
 	defer p.drop(from, to)
 	buffer := make([]byte, 32<<10)
-	for {
+	for first := true; ; first = false {
 		n, err := from.Read(buffer)
-		if fromServer {
+		switch {
+		case fromServer:
 			n = p.allow(n)
+		case first:
+			p.waitIfCancels(buffer[:n])
 		}
 		if _, failed := to.Write(buffer[:n]); failed != nil || err != nil {
 			return

@@ -121,6 +121,24 @@ func TestCancel(t *testing.T) {
 	t.Error("the server goes on")
 }
 
+// TestLateCancel has a request to cancel reach the server when its statement has ended, and the
+// next of the pool runs: that one goes on.
+func TestLateCancel(t *testing.T) {
+	t.Parallel()
+	far := pgtest.Shared(t).Proxy(t)
+	far.DelayCancels(400 * time.Millisecond)
+	pool, err := Open(far.DSN() + " pool_max_conns=1")
+	must(t, err)
+	t.Cleanup(pool.Close)
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(100*time.Millisecond, cancel)
+	if _, err := pool.pool.Exec(ctx, "SELECT pg_sleep(0.2)"); err != nil {
+		t.Logf("the statement did not end by itself: %v", err)
+	}
+	_, err = pool.pool.Exec(context.Background(), "SELECT pg_sleep(0.5)")
+	must(t, err)
+}
+
 // cut ends the pool's connections from the server's side.
 func cut(t testing.TB, conn *pgx.Conn) {
 	t.Helper()

@@ -33,6 +33,19 @@ type Pool struct {
 	unfit    source.Unfit
 }
 
+// watcher asks the server to cancel a statement whose context ends. The request may reach the server
+// when the statement has ended by itself, and would hit the next one of its connection: there is none.
+type watcher struct {
+	*pgconn.CancelRequestContextWatcherHandler
+}
+
+const cancelled = "cancelled" // marks a connection that the pool drops
+
+func (w watcher) HandleCancel(ctx context.Context) {
+	w.Conn.CustomData()[cancelled] = true
+	w.CancelRequestContextWatcherHandler.HandleCancel(ctx)
+}
+
 // cancelWithin is the time in which a server must obey a cancellation. After it the
 // connection is closed.
 const cancelWithin = 5 * time.Second
@@ -50,8 +63,9 @@ func Open(dsn string) (*Pool, error) {
 	}
 	config.ConnConfig.Tracer = nil
 	config.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
-		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: cancelWithin}
+		return watcher{&pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: cancelWithin}}
 	}
+	config.AfterRelease = func(c *pgx.Conn) bool { return c.PgConn().CustomData()[cancelled] == nil }
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = 30 * time.Second
 	}
