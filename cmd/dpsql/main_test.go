@@ -32,7 +32,7 @@ var (
 // TestMain lets more tests run at once than there are cores: most wait for
 // processes or for a terminal to settle. A process of dpsql runs it too.
 func TestMain(m *testing.M) {
-	flag.Set("test.parallel", "6")
+	flag.Set("test.parallel", "10")
 	scratch.InMemory()
 	scratch.CollectSeldom()
 	testscript.Main(m, map[string]func(){"dpsql": main, "sqlite3": sqlite3})

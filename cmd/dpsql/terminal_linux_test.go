@@ -22,6 +22,7 @@ import (
 type screen struct {
 	t      *testing.T
 	master *os.File
+	slave  string // where dpsql reads what is typed
 	cmd    *exec.Cmd
 	mu     sync.Mutex
 	seen   bytes.Buffer
@@ -53,7 +54,8 @@ func openTerminalWith(t *testing.T, dir string, env []string, args ...string) *s
 	if err != nil {
 		t.Fatal(err)
 	}
-	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	name := fmt.Sprintf("/dev/pts/%d", number)
+	slave, err := os.OpenFile(name, os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +68,7 @@ func openTerminalWith(t *testing.T, dir string, env []string, args ...string) *s
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	tm := &screen{t: t, master: master, cmd: cmd}
+	tm := &screen{t: t, master: master, slave: name, cmd: cmd}
 	go tm.watch()
 	return tm
 }
@@ -95,7 +97,7 @@ func (tm *screen) text() string {
 // expect waits until the text has appeared, and forgets everything up to it.
 func (tm *screen) expect(want string) {
 	tm.t.Helper()
-	for range 600 {
+	for range 6000 {
 		tm.mu.Lock()
 		if i := strings.Index(tm.seen.String(), want); i >= 0 {
 			tm.seen.Next(i + len(want))
@@ -103,20 +105,24 @@ func (tm *screen) expect(want string) {
 			return
 		}
 		tm.mu.Unlock()
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(5 * time.Millisecond)
 	}
 	tm.t.Fatalf("no %q on the terminal:\n%s", want, tm.text())
 }
 
-// settle waits until something has appeared behind what was typed, and then nothing more. It forgets all of it, because
-// the editor redraws a line for every key.
+// settle waits until what was typed is read, something has appeared behind it, and then nothing more. It forgets all of
+// it, because the editor redraws a line for every key.
 func (tm *screen) settle() {
 	tm.t.Helper()
-	last := -1
-	for range 100 {
+	last, still := -1, 0
+	for range 600 {
+		read := tm.isRead()
 		tm.mu.Lock()
 		n := tm.seen.Len()
-		settled := n == last && !tm.quiet
+		if still++; !read || n != last || tm.quiet {
+			still = 0
+		}
+		settled := still == 3
 		if last = n; settled {
 			tm.seen.Reset()
 		}
@@ -124,9 +130,20 @@ func (tm *screen) settle() {
 		if settled {
 			return
 		}
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 	}
 	tm.t.Fatal("nothing appears, or there is no end of it")
+}
+
+// isRead reports whether dpsql has read all that was typed.
+func (tm *screen) isRead() bool {
+	fd, err := unix.Open(tm.slave, unix.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return true // it is gone
+	}
+	defer unix.Close(fd)
+	left, err := unix.IoctlGetInt(fd, unix.TIOCINQ)
+	return err != nil || left == 0
 }
 
 func (tm *screen) typeIn(text string) {
@@ -182,11 +199,30 @@ func TestShellOnTerminal(t *testing.T) {
 	tm.expect("│ 3 ± 0 │")
 	tm.expect("± at 95 % · release by_sex (projection, m = 1) · cost 0 · ")
 	tm.settle()
+	tm.typeIn("\x04")
+	tm.leaves(exitOK)
 
-	// Ctrl-C drops the line, an error does not end the shell, Tab completes a
-	// name and a value, the arrow recalls the statement of two lines whole.
-	tm.typeIn("SELECT nonsense")
+	files, err := filepath.Glob(filepath.Join(dir, "config", "dpsql", "history", "people.db-*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("history files %q, %v", files, err)
+	}
+	history, err := os.ReadFile(files[0])
+	if want := `"SELECT COUNT(*) FROM people\nWHERE sex = 'F';"` + "\n"; err != nil || !strings.HasPrefix(string(history), want) {
+		t.Errorf("history %q, %v", history, err)
+	}
+}
+
+// Ctrl-C drops the line, an error does not end the shell, the arrow recalls a statement
+// of two lines whole, and Tab completes a name and a value.
+func TestKeysOnTerminal(t *testing.T) {
+	t.Parallel()
+	tm := openTerminal(t, fixture(t), "people.db")
+	tm.expect("people.db · .help for help")
 	tm.settle()
+	for _, line := range []string{"SELECT COUNT(*) FROM people\r", "WHERE sex = 'F';\r", "SELECT nonsense"} {
+		tm.typeIn(line)
+		tm.settle()
+	}
 	tm.typeIn("\x03")
 	tm.settle()
 	tm.typeIn("SELECT COUNT(*) FROM people WHERE sexx = 'F';\r")
@@ -209,15 +245,6 @@ func TestShellOnTerminal(t *testing.T) {
 	tm.settle()
 	tm.typeIn("\x04")
 	tm.leaves(exitOK)
-
-	files, err := filepath.Glob(filepath.Join(dir, "config", "dpsql", "history", "people.db-*"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("history files %q, %v", files, err)
-	}
-	history, err := os.ReadFile(files[0])
-	if want := `"SELECT COUNT(*) FROM people\nWHERE sex = 'F';"` + "\n"; err != nil || !strings.HasPrefix(string(history), want) {
-		t.Errorf("history %q, %v", history, err)
-	}
 }
 
 // Letters of every alphabet reach a statement, typed, pasted and in the middle of a
