@@ -288,6 +288,9 @@ func (c *call) explain(ctx context.Context, q *question) (*planned, error) {
 	out := &planned{Columns: []column{}, Candidates: []candidate{}, Details: []string{}, Warnings: []string{}}
 	if !p.Query() {
 		out.Price = priceOf(&engine.Price{Known: true})
+		if len(p.Parameters()) > 0 { // it is read when it runs
+			out.Price = price{Words: "price not known: write the arguments into the statement"}
+		}
 		return out, nil
 	}
 	explained, err := p.Explained()

@@ -386,6 +386,7 @@ func TestPlan(t *testing.T) {
 	ana.want(200, `"price":{"rho":"0\.000\d+","left":"0.02","words":"takes \d.* % of what is left, for good"}`)(
 		ana.post("plan", object{"sql": "SELECT COUNT(*) FROM visits WHERE age < ?", "args": []any{50}, "settings": object{"accuracy": 50}}))
 	ana.want(200, `"candidates":\[\].*"rho":"0"`)(ana.post("plan", object{"sql": "SHOW TABLES"}))
+	ana.want(200, `"price":{"rho":null,"left":null,"words":"price not known: `)(ana.post("plan", object{"sql": "CREATE RELEASE q ON visits (sex) WITH (epsilon = ?)", "args": []any{1}}))
 	ana.want(200, `"price":{"rho":"0"`)(ana.post("plan", object{"sql": "; SELECT sex, COUNT(*) FROM visits GROUP BY sex;"}))
 	ana.want(422, `"code":"unknown".*"position":8`)(ana.post("plan", object{"sql": "SELECT colour FROM visits"}))
 	ana.want(422, `"code":"unknown".*"position":15`)(ana.post("plan", object{"sql": "SELECT 1 FROM nowhere"}))
