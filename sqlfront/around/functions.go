@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"dpsql/internal/calendar"
 	"dpsql/query"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
@@ -65,10 +66,23 @@ func (w *walker) checkBinary(e *syntax.Binary, operands []types.Type) {
 	case e.Op == "->" || e.Op == "->>":
 		w.refuse(syntax.Token{Position: e.Operator}.Unsupported("an operator on JSON"))
 	case slices.Contains([]string{"+", "-", "*", "/", "%"}, e.Op):
+		if isMoment(e.X) || isMoment(e.Y) {
+			operands = []types.Type{query.SQLTimestamp}
+		}
 		w.refuseMoments(e.Operator, operands)
 	case !listed && e.Op != "IS" && e.Op != "IS DISTINCT FROM":
 		w.checkCompared(e.Operator, e.X, operands)
 	}
+}
+
+// isMoment reports whether an expression is a date or a moment that is written out.
+func isMoment(e syntax.Expr) bool {
+	l, ok := syntax.Inside(e).(*syntax.Literal)
+	if !ok || !types.IsText(l) {
+		return false
+	}
+	_, _, ok = calendar.ReadMoment(l.Value)
+	return ok
 }
 
 // checkCompared refuses to compare the first of several values, which is x, with another, a date with a

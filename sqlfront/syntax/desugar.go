@@ -93,7 +93,7 @@ func (m maker) castOf(c *Cast) Expr {
 		return m.paren(m.real(c.X))
 	case "DATE":
 		if day, ok := dayText(literal); ok && isText {
-			return m.text(day)
+			return m.aDay(m.text(day))
 		}
 		return m.call("date", c.X)
 	case "DATETIME":
@@ -162,12 +162,10 @@ func (m maker) operation(e *Binary) Expr {
 		if i, ok := m.interval(e.Y); ok {
 			return m.shifted(e, e.X, e.Y, i)
 		}
-		if e.Op == "-" {
-			return e
-		}
-		if i, ok := m.interval(e.X); ok {
+		if i, ok := m.interval(e.X); ok && e.Op == "+" {
 			return m.shifted(e, e.Y, e.X, i)
 		}
+		return m.apart(e)
 	case e.Op == "/":
 		if m.extracted[e] {
 			e.X = m.real(e.X)

@@ -44,6 +44,7 @@ var forms = sync.OnceValue(func() map[string]form {
 		"STRPOS":           renamed("instr", 2),
 		"BTRIM":            renamed("trim", 1),
 		"ASCII":            renamed("unicode", 1),
+		"CHR":              renamed("char", 1),
 		"STARTS_WITH":      maker.begins,
 		"VARP":             renamed("VAR_POP", 1),
 		"QUANTILE_CONT":    renamed("PERCENTILE_CONT", 2),
@@ -221,6 +222,9 @@ func (m maker) formatted(c *Call) Expr {
 	rest, ok := textOf(c.Args[1])
 	if !ok {
 		return c
+	}
+	if strings.Trim(rest, "FM09.,DG") == "" && strings.ContainsAny(rest, "09") {
+		m.refuse(c.Pos(), "TO_CHAR of a number", "CAST(x AS TEXT) shows it, and LPAD(CAST(x AS TEXT), 3, '0') sets zeros before it")
 	}
 	format, all := "", Expr(nil)
 	add := func(part Expr) {

@@ -15,6 +15,7 @@ type desugaring struct {
 	made   int // of the nodes that were made for them
 	// extracted has what EXTRACT became, and arithmetic with it: numeric in PostgreSQL, and here INTEGER.
 	extracted map[Expr]bool
+	days      map[Expr]bool       // has what DATE '2024-12-31' became
 	entries   map[*Column][]*Item // the entries of sub-selects that columns name
 	shapes
 }

@@ -28,6 +28,8 @@ func (m maker) typed(l *Literal) Expr {
 		text, ok = clockText(l.Value)
 	}
 	switch {
+	case ok && types[name] == "DATE":
+		return m.aDay(m.text(text))
 	case ok:
 		return m.text(text)
 	case name == "E":
@@ -141,7 +143,7 @@ func secondsOf(c *Call) (*Literal, bool) {
 
 // readDay desugars TO_DATE('2024-12-31', 'YYYY-MM-DD').
 func (m maker) readDay(c *Call) Expr {
-	return m.read(c, func(text string) string { return text[:len("2024-12-31")] })
+	return m.aDay(m.read(c, func(text string) string { return text[:len("2024-12-31")] }))
 }
 
 // read reads the text of a call by its format.
@@ -239,6 +241,37 @@ func (m maker) shifted(e *Binary, x, of Expr, interval string) Expr {
 		return m.day(x, m.texts(parts)...)
 	}
 	return m.call("datetime", append([]Expr{x}, m.texts(parts)...)...)
+}
+
+// apart desugars DATE '2024-12-31' - 7 into date('2024-12-31', '-7 days'), and what is between two such days
+// into a number: to SQLite a date is the number that its text begins with. Other numbers of days are left to
+// where columns have types, with date('2024-12-31').
+func (m maker) apart(e *Binary) Expr {
+	x, y := &e.X, &e.Y
+	if !m.days[Inside(*x)] && e.Op == "+" {
+		x, y = y, x
+	}
+	if !m.days[Inside(*x)] {
+		return e
+	}
+	n, ok := Inside(*y).(*Literal)
+	switch {
+	case ok && n.Kind == KindInteger:
+		return m.call("date", *x, m.text(e.Op+n.Value+" days"))
+	case e.Op == "-" && m.days[n]:
+		return m.cast(m.binary(m.call("julianday", *x), "-", m.call("julianday", *y)), "INTEGER")
+	}
+	*x = m.call("date", *x)
+	return e
+}
+
+// aDay notes that an expression is a day that is written out with its type.
+func (m maker) aDay(e Expr) Expr {
+	if m.days == nil {
+		m.days = make(map[Expr]bool)
+	}
+	m.days[e] = true
+	return e
 }
 
 func (m maker) texts(all []string) (list []Expr) {
