@@ -134,8 +134,8 @@ type rows struct {
 	rest    *item // a public table of which it has all columns, nil for none
 }
 
-// isAggregate reports whether an expression over private rows is an aggregate. Functions that
-// surroundings do not have are taken for aggregates: the front end knows more of them, and
+// isAggregate reports whether an expression over private rows is an aggregate. Functions that neither
+// surroundings nor rows have are taken for aggregates: the front end knows more of them, and
 // refuses the others.
 func isAggregate(e syntax.Expr) bool {
 	call, ok := e.(*syntax.Call)
@@ -149,7 +149,8 @@ func isAggregate(e syntax.Expr) bool {
 		return true
 	default:
 		_, listed := functions()[name]
-		return !listed
+		_, ofRows := ofRows()[name]
+		return !listed && !ofRows
 	}
 }
 

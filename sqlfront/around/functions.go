@@ -34,6 +34,8 @@ var functions = sync.OnceValue(func() types.Functions {
 	return all
 })
 
+var ofRows = sync.OnceValue(types.OfRows)
+
 // sum returns the type of a SUM. That of NULLs alone is not known.
 func sum(args []types.Type) types.Type {
 	if t := types.First(args); t == types.Null {

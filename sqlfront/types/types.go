@@ -149,6 +149,15 @@ func Shared() Functions {
 	return t
 }
 
+// OfRows returns the functions that private rows have and SQLite has not.
+func OfRows() Functions {
+	t := make(Functions)
+	t.Add(Function{Args: []Type{query.SQLInt8}, Value: query.SQLInt8}, "width_bucket")
+	t.Add(Function{Args: []Type{query.SQLFloat8}, Value: query.SQLFloat8}, "cbrt")
+	t.Add(Function{Args: []Type{query.SQLText, query.SQLInt8}, Value: query.SQLText}, "initcap reverse repeat split_part lpad rpad")
+	return t
+}
+
 // arg returns the type that an argument is expected to have.
 func (f Function) arg(i int) Type {
 	if len(f.Args) == 0 {
