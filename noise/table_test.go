@@ -29,7 +29,7 @@ func TestFill(t *testing.T) {
 		"dlap(1/100)", "dlap(3/10)", "dlap(1)", "dlap(5/2)", "dlap(10)", "dlap(1000/37)", "dlap(1000)",
 		"dgauss(1/100)", "dgauss(1/4)", "dgauss(17/3)", "dgauss(10007/100)", "dgauss(1000000)",
 	} {
-		draws := make([]int64, 300_000)
+		draws := make([]int64, sized(100_000, 300_000))
 		if err := mustTable(t, text).Fill(draws, stream(t, 300+uint64(i))); err != nil {
 			t.Fatal(err)
 		}

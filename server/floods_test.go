@@ -367,7 +367,7 @@ func TestFloods(t *testing.T) {
 					stops = append(stops, pour(t, address, f))
 				}
 			}
-			sleep(t.Context(), 300*time.Millisecond) // the floods rise
+			sleep(t.Context(), 150*time.Millisecond) // the floods rise
 			works(t, address, newServed())
 			var all sync.WaitGroup
 			for _, stop := range stops {

@@ -381,7 +381,7 @@ func TestLongMessages(t *testing.T) {
 // TestIdleConnections measures the memory of an idle connection: of its buffers and its stack, in
 // this process, which also has the client's side of a plain one.
 func TestIdleConnections(t *testing.T) {
-	n := 150
+	n := 80
 	if *long {
 		n = 1000
 	}

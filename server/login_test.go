@@ -22,7 +22,7 @@ import (
 // fails for |z| > 5, whose probability is 5.8e-7 for exchangeable times. A user for whom the
 // server would take 2 ms longer, as for making a verifier, is told apart.
 func TestLoginTime(t *testing.T) {
-	n := 400
+	n := 200
 	if *long {
 		n = 5000
 	}

@@ -201,7 +201,7 @@ func TestLost(t *testing.T) {
 }
 
 func holdMoments(t *testing.T, name string, draw func() float64, variance, ofSquares, slack float64) {
-	const n = 100_000
+	const n = 40_000
 	sum, squares := 0.0, 0.0
 	for range n {
 		x := draw()

@@ -70,7 +70,8 @@ func uniform(matrices []uint32, mask uint32) bool {
 }
 
 // Any r entries of the matrix, several rows of one point included, must be
-// jointly uniform, exactly: all matrices are enumerated, no sampling.
+// jointly uniform, exactly: all matrices are enumerated, no sampling. Without
+// -long a quarter of the triples is looked at.
 func TestSignsAreExactlyIndependent(t *testing.T) {
 	t.Run("r=2", func(t *testing.T) {
 		matrices := allMatrices(2)
@@ -87,6 +88,9 @@ func TestSignsAreExactlyIndependent(t *testing.T) {
 		for a := range 32 {
 			for b := range a {
 				for c := range b {
+					if !*long && (a+2*b+3*c)%4 != 0 {
+						continue
+					}
 					if !uniform(matrices, 1<<a|1<<b|1<<c) {
 						t.Fatalf("entries %d, %d and %d are dependent", a, b, c)
 					}

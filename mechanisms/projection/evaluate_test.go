@@ -222,7 +222,7 @@ func TestUnbiasednessAndVariance(t *testing.T) {
 			collisions += c * c
 		}
 	}
-	const sparseRows, denseRows = 16, 128
+	const sparseRows, denseRows = 16, 64
 	for _, c := range []struct {
 		p        Params
 		variance float64

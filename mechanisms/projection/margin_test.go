@@ -56,7 +56,7 @@ func TestMarginCoverage(t *testing.T) {
 		queries []query.Query
 		trials  int
 	}{
-		{"identity", Params{Transform: Identity, Rows: n, Law: law, Bulk: true}, skewed, queries, sized(30, 500)},
+		{"identity", Params{Transform: Identity, Rows: n, Law: law, Bulk: true}, skewed, queries, sized(20, 500)},
 		{"sparse 200 skewed", Params{Transform: Sparse, Rows: 200, Law: law}, skewed, queries, sized(12, 100)},
 		{"sparse 4000 skewed", Params{Transform: Sparse, Rows: 4000, Law: law, Bulk: true}, skewed, queries, sized(12, 100)},
 		{"sparse 200 flat", Params{Transform: Sparse, Rows: 200, Law: law}, flat, queries, sized(20, 300)},
@@ -99,7 +99,7 @@ func TestDenseMarginCoversAlignedQuery(t *testing.T) {
 		d[x] = 30
 	}
 	q := query.All(u)
-	trials := sized(500, 1000)
+	trials := sized(250, 1000)
 	hits := 0
 	for range trials {
 		r := build(t, u, Params{Transform: Dense, Rows: 256, Law: laplace(t, 5, 1), Independence: 4}, src, d.cells())
@@ -231,13 +231,13 @@ func TestConcurrentReaders(t *testing.T) {
 	}
 }
 
-var coverageRuns = flag.Int("coverage", 0, "releases in each case of the tests of coverage; 0 means 2, or 20 with -long")
+var coverageRuns = flag.Int("coverage", 0, "releases in each case of the tests of coverage; 0 means 1, or 20 with -long")
 
 func coverageReleases() int {
 	if *coverageRuns > 0 {
 		return *coverageRuns
 	}
-	return sized(2, 20)
+	return sized(1, 20)
 }
 
 var (

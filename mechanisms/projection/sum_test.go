@@ -28,10 +28,10 @@ func TestSumCoverage(t *testing.T) {
 		of     func(i int) Params
 		trials int
 	}{
-		{"alike", func(int) Params { return identity(5) }, sized(40, 2000)},
-		{"laws", func(i int) Params { return identity(int64(2 + 3*i)) }, sized(40, 2000)},
-		{"sparse", func(i int) Params { return sparse }, sized(25, 500)},
-		{"mixed", func(i int) Params { return []Params{identity(4), sparse, dense}[i%3] }, sized(15, 300)},
+		{"alike", func(int) Params { return identity(5) }, sized(20, 2000)},
+		{"laws", func(i int) Params { return identity(int64(2 + 3*i)) }, sized(20, 2000)},
+		{"sparse", func(i int) Params { return sparse }, sized(15, 500)},
+		{"mixed", func(i int) Params { return []Params{identity(4), sparse, dense}[i%3] }, sized(9, 300)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			hits := make([]int, len(queries))

@@ -37,7 +37,7 @@ func TestPaperStepFollowsAlgorithm1(t *testing.T) {
 	for name, s := range spaces(t, r) {
 		p := testParams(2000, Paper, s.maxWeight)
 		fast, slow := NewHypothesis(p, s.u, nil), newTwin(2000, p.MaxWeight, s.pool)
-		for step := range sized(120, 300) {
+		for step := range sized(60, 300) {
 			q := s.any()
 			noisy := r.Int64N(2*3000) - 1500
 			if math.Abs(float64(noisy)/p.mass()-slow.value(q)) < close9 {
@@ -71,7 +71,7 @@ func TestProjectionFollowsItsTwin(t *testing.T) {
 	for name, s := range spaces(t, r) {
 		p := testParams(500, Projection, s.maxWeight)
 		fast, slow := NewHypothesis(p, s.u, nil), newTwin(500, p.MaxWeight, s.pool)
-		for step := range sized(30, 150) {
+		for step := range sized(20, 150) {
 			q := s.any()
 			noisy := 60 + r.Int64N(700) // out of reach of the clipping
 			top := 0.0
@@ -110,7 +110,7 @@ func TestReplayFollowsItsTwin(t *testing.T) {
 		fast, slow := NewHypothesis(p, s.u, nil), newTwin(150, p.MaxWeight, s.pool)
 		var history []Step
 		replayed := 0
-		for step := range 30 {
+		for step := range sized(20, 30) {
 			q := s.any()
 			count := 0.0
 			for x, qx := range slow.support(q) {
@@ -213,7 +213,7 @@ func TestHypothesisStaysFiniteUnderAbsurdUpdates(t *testing.T) {
 			p := testParams(1<<62, rule, s.maxWeight)
 			p.NHat, p.Floor, p.Replay, p.Eta = 1e12, 1, 1000, 0.5
 			h := NewHypothesis(p, s.u, nil)
-			for range sized(70, 120) {
+			for range sized(40, 120) {
 				noisy := []int64{-1 << 60, 0, 3e12, 1 << 60}[r.IntN(4)]
 				if err := h.Update(s.any(), noisy); err != nil {
 					t.Fatal(err)
@@ -304,7 +304,7 @@ func TestPriorIsTheFirstHypothesis(t *testing.T) {
 	}
 	slow.ind = len(s.pool) + 1
 	compare(t, "prior", -1, h, slow, s)
-	for step := range sized(80, 200) {
+	for step := range sized(40, 200) {
 		q, noisy := s.any(), r.Int64N(3000)
 		if err := h.Update(q, noisy); err != nil {
 			t.Fatal(err)

@@ -109,7 +109,7 @@ func TestBoundsAreMonotone(t *testing.T) {
 	}
 	b, k, gamma := int64(1), int64(1), 0.9
 	last := noisy(tau, nu, b, k)
-	for range 25 {
+	for range sized(15, 25) {
 		p := noisy(tau, nu, b, k)
 		check("runs", last.SimultaneousBound(gamma), p.SimultaneousBound(gamma))
 		check("single", last.UnfiredMargin(1-gamma), p.UnfiredMargin(1-gamma))

@@ -366,13 +366,13 @@ func (a analyst) worst(h *Hypothesis) (q query.Query, c int64) {
 
 // TestAlphaKeepsItsPromise lets such an analyst ask mechanisms that were planned
 // for an alpha, with an N̂ as far off as it may be: no answer is further off than
-// alpha of the rows, and the runs suffice. Half of the eight settings are asked, in
-// which each pair of choices occurs, or all with -long. False-failure rate:
+// alpha of the rows, and the runs suffice. Two of the eight settings are asked, in
+// which each choice occurs, or all with -long. False-failure rate:
 // β = 1e-7 each, 8e-7.
 func TestAlphaKeepsItsPromise(t *testing.T) {
 	t.Parallel()
 	r := newRand(t)
-	settings := []int{0, 3, 5, 6}
+	settings := []int{3, 4}
 	if *long {
 		settings = []int{0, 1, 2, 3, 4, 5, 6, 7}
 	}

@@ -43,7 +43,7 @@ func outcomeLaw(t testing.TB, p Params, d, reach int64) (fired map[int64]float64
 func TestOutcomeLaw(t *testing.T) {
 	t.Parallel()
 	const reach = 120
-	n := sized(10_000, 60_000)
+	n := sized(5_000, 60_000)
 	trials := float64(n)
 	tolerance := math.Sqrt(17.28 / (2 * trials))
 	p := noisy(big.NewRat(5, 2), big.NewRat(3, 1), 1, 1)

@@ -240,9 +240,12 @@ func (c drawn) request(queries int, rho float64) Request {
 // prior: its answers are the same without the mechanism. The run from a uniform
 // start tests the updates. They must improve on the start, with the projection
 // and with the paper's step. Direct answers with the same budget have noise of
-// σ = 641 each and are off by 2,600 at worst. Queries of two and four columns, and the paper's step, are for -long.
+// σ = 641 each and are off by 2,600 at worst.
 // The seeds are fixed, so nothing is left to chance.
 func TestCorrelatedWorkload(t *testing.T) {
+	if !*long {
+		t.Skip("a study of what is learned: -long")
+	}
 	t.Parallel()
 	const queries, sigma, farthest = 20_000, 641, 2600
 	for seed := range *databases {
@@ -251,9 +254,6 @@ func TestCorrelatedWorkload(t *testing.T) {
 		src := newSource(r)
 		from, whole := c.learn(t, workloadRho/10, src), c.learn(t, workloadRho, src)
 		for _, columns := range columnSets {
-			if len(columns) != 3 && !*long {
-				continue
-			}
 			list := c.ask(t, r, columns, 3, queries)
 			request := c.request(queries, workloadRho*9/10)
 			if request.Prior = true; !PriorPays(request) {
@@ -279,9 +279,6 @@ func TestCorrelatedWorkload(t *testing.T) {
 			if projected.rms > 0.75*uniform.rms {
 				t.Errorf("columns %v: %d updates do not better the uniform start", columns, projected.updates)
 			}
-			if !*long {
-				continue
-			}
 			request.Update, request.MaxUpdates = Paper, 200
 			p = must(Plan(request))(t)
 			paper := play(t, p, c.u, nil, list, src)
@@ -295,9 +292,12 @@ func TestCorrelatedWorkload(t *testing.T) {
 
 // TestUpdatesEarnTheirKeep asks queries of a table whose pairs of columns carry
 // no information. The prior is blind, whatever it costs, and only updates help.
-// ε = 1, δ = 1e-6. They must reduce the RMS to a tenth, and, with -long, those of a
-// uniform start as well, the paper's step to a third. The seeds are fixed, so nothing is left to chance.
+// ε = 1, δ = 1e-6. They must reduce the RMS to a tenth, those of a
+// uniform start as well, and the paper's step to a third. The seeds are fixed, so nothing is left to chance.
 func TestUpdatesEarnTheirKeep(t *testing.T) {
+	if !*long {
+		t.Skip("a study of what is learned: -long")
+	}
 	t.Parallel()
 	const queries, runs = 2_000, 200
 	r := rand.New(rand.NewPCG(3, 7))
@@ -318,12 +318,10 @@ func TestUpdatesEarnTheirKeep(t *testing.T) {
 		}
 	}
 	check("from the prior", p, from, 0.1)
-	if *long {
-		request.Prior, request.RunEpsilon = false, shareOf(workloadRho)
-		check("uniform", must(Plan(request))(t), nil, 0.1)
-		request.Update, request.MaxUpdates = Paper, 500
-		check("the paper's step, uniform", must(Plan(request))(t), nil, 1./3)
-	}
+	request.Prior, request.RunEpsilon = false, shareOf(workloadRho)
+	check("uniform", must(Plan(request))(t), nil, 0.1)
+	request.Update, request.MaxUpdates = Paper, 500
+	check("the paper's step, uniform", must(Plan(request))(t), nil, 1./3)
 }
 
 // TestChosenUpdates compares the number of updates that is chosen with the fewest
@@ -334,6 +332,9 @@ func TestUpdatesEarnTheirKeep(t *testing.T) {
 // The seeds are fixed, so nothing is left to chance. With -workload.choices it
 // goes through 48 settings instead of 4.
 func TestChosenUpdates(t *testing.T) {
+	if !*long {
+		t.Skip("a study of what is learned: -long")
+	}
 	t.Parallel()
 	tables, sets, lists := []int{100_000}, columnSets[1:], []int{2000}
 	if *choices {
@@ -388,6 +389,9 @@ func (c drawn) checkChosen(t *testing.T, from Prior, list []asked, src *noise.So
 // grows by a tenth or more. A T of 0.6·x_β fires on noise. The seeds are fixed, so the
 // test cannot fail by chance. With -workload.choices it prints more settings.
 func TestChosenShare(t *testing.T) {
+	if !*long {
+		t.Skip("a study of what is learned: -long")
+	}
 	t.Parallel()
 	for rows, want := range map[int64]int64{50_000: 3, 1_000_000: 1} {
 		tables := float64(15)
@@ -418,7 +422,7 @@ func TestChosenShare(t *testing.T) {
 	}
 	low := p
 	low.Threshold = p.Threshold * 6 / 10
-	plays := sized(4, 8) // the first τ decides much
+	const plays = 8 // the first τ decides much
 	noisy, quiet := 0, 0
 	for range plays {
 		quiet += play(t, p, c.u, from, triples, src).updates

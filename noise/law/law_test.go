@@ -250,7 +250,7 @@ func TestTailAgainstEnclosures(t *testing.T) {
 	} {
 		l := mustParse(t, c.text)
 		spread := math.Sqrt(l.Variance())
-		for range 10 {
+		for range 4 {
 			k := 1 + int64(r.Float64()*c.far*spread)
 			p := l.within(k-1, c.bits)
 			tail := lawtest.Float(0).SetInt(new(big.Int).Add(p.lo, p.hi))

@@ -269,7 +269,11 @@ func TestIntervalsBeyond64Bits(t *testing.T) {
 		return n
 	}
 	known, beyond := 0, 0
-	for range 20_000 {
+	draws := 6_000
+	if *long {
+		draws = 20_000
+	}
+	for range draws {
 		truth, other := around(1), around(0.1)
 		wide := math.Ldexp(random.Float64(), random.IntN(64))
 		answer := func(truth *big.Int) Answer {
@@ -299,7 +303,7 @@ func TestIntervalsBeyond64Bits(t *testing.T) {
 			}
 		}
 	}
-	if known < 20_000 || beyond < 20_000 {
+	if known < draws || beyond < draws {
 		t.Errorf("%d intervals, and %d numbers without", known, beyond)
 	}
 }
@@ -542,7 +546,11 @@ func TestRoundsAsSQLite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for n := range 400 {
+	step := 3
+	if *long {
+		step = 1
+	}
+	for n := 0; n < 400; n += step {
 		for _, half := range []float64{float64(n) / 4, float64(n) / 8, float64(n) / 16, float64(n) / 20, float64(n) / 1000} {
 			for places := range int64(4) {
 				for _, x := range []float64{half, -half, math.Nextafter(half, math.Inf(1)), math.Nextafter(half, math.Inf(-1))} {

@@ -4,14 +4,21 @@ import (
 	"flag"
 	"math"
 	"math/rand/v2"
+	"os"
 	"testing"
 
-	"dpsql/internal/seeds"
-
 	"pgregory.net/rapid"
+
+	"dpsql/internal/scratch"
+	"dpsql/internal/seeds"
 )
 
 var long = flag.Bool("long", false, "draw as much as .ci/run does")
+
+func TestMain(m *testing.M) {
+	scratch.CollectSeldom()
+	os.Exit(m.Run())
+}
 
 // TestIsotonic compares pooling with the definition of the regression: at i it is the
 // largest over j ≤ i of the smallest over k ≥ i of the mean of x[j … k].
@@ -105,9 +112,9 @@ func quantileShapes() map[string][]int64 {
 // TestQuantilesCover draws noisy distributions and counts how often the interval at 95 %
 // misses the true quantile. The misses of 20,000 draws are at most binomial with 5 %: more
 // than 1,190 has a probability below 1.4e-8 (Chernoff) for each of 60 cells. By default a
-// fortieth is drawn, of which more than 64 is as rare. Half of the cells have gaps.
+// hundredth is drawn, of which more than 31 is as rare. Half of the cells have gaps.
 func TestQuantilesCover(t *testing.T) {
-	draws, most := 500, 64
+	draws, most := 200, 31
 	if *long {
 		draws, most = 20_000, 1190
 	}

@@ -10,9 +10,15 @@ import (
 	"strings"
 	"testing"
 
+	"dpsql/internal/scratch"
 	"dpsql/sqlerr"
 	"dpsql/sqlfront/syntax"
 )
+
+func TestMain(m *testing.M) {
+	scratch.CollectSeldom()
+	os.Exit(m.Run())
+}
 
 // queryCase is a query and how it is printed. It feeds the tests of parser and printer, and the
 // fuzz target.
