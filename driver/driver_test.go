@@ -14,14 +14,21 @@ import (
 
 	_ "dpsql/driver"
 	"dpsql/engine"
+	"dpsql/internal/scratch"
 	"dpsql/sqlerr"
 )
 
-// clinic makes a database with a private table of 4,000 visits, a release of
-// its two columns and a mechanism, and returns its path.
+var clinicFiles scratch.Template
+
+// clinic returns the path of a copy of a database with a private table of 4,000 visits,
+// a release of its two columns and a mechanism.
 func clinic(t testing.TB) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "clinic.db")
+	return filepath.Join(clinicFiles.Copy(t, func(dir string) { makeClinic(t, filepath.Join(dir, "clinic.db")) }), "clinic.db")
+}
+
+func makeClinic(t testing.TB, path string) {
+	t.Helper()
 	raw, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +55,6 @@ func clinic(t testing.TB) string {
 			t.Fatal(err)
 		}
 	}
-	return path
 }
 
 func open(t testing.TB, name string) *sql.DB {

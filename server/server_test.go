@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpsql/engine"
+	"dpsql/internal/scratch"
 	"dpsql/server"
 )
 
@@ -26,11 +27,18 @@ const patience = 5 * time.Minute
 // address and how to stop it.
 func start(t testing.TB, change func(*server.Config)) (url string, s *server.Server) {
 	t.Helper()
-	db, err := engine.Open(filepath.Join(t.TempDir(), "clinic.db"), engine.Options{})
+	dir := filled.Copy(t, func(dir string) {
+		db, err := engine.Open(filepath.Join(dir, "clinic.db"), engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		fill(t, db)
+	})
+	db, err := engine.Open(filepath.Join(dir, "clinic.db"), engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	fill(t, db)
 	config := server.Config{Database: db, Name: "clinic", Limits: server.Limits{Login: patience}}
 	if change != nil {
 		change(&config)
@@ -51,6 +59,8 @@ func start(t testing.TB, change func(*server.Config)) (url string, s *server.Ser
 	})
 	return fmt.Sprintf("postgres://ana:s3cretive@%s/clinic", l.Addr()), s
 }
+
+var filled scratch.Template // has what fill makes
 
 // fill makes a table of 200 visits and a release of all its cells.
 func fill(t testing.TB, db *engine.DB) {

@@ -261,6 +261,7 @@ func (e *endless) Read(p []byte) (int, error) {
 
 // TestHugeUpload: a file of 1 GiB is refused while it comes, and nothing of it stays.
 func TestHugeUpload(t *testing.T) {
+	t.Parallel()
 	h := open(t, func(c *web.Config) { c.Upload = 1 << 20 })
 	p := h.curator()
 	for _, known := range []bool{true, false} {

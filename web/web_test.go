@@ -45,27 +45,14 @@ type house struct {
 
 func open(t testing.TB, change func(*web.Config)) *house {
 	t.Helper()
-	h := &house{TB: t, file: filepath.Join(t.TempDir(), "clinic.db")}
-	var err error
-	if h.db, err = engine.Open(h.file, engine.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	h := &house{TB: t}
+	dir := houses.Copy(t, func(dir string) {
+		h.open(dir)
+		defer h.db.Close()
+		h.furnish()
+	})
+	h.open(dir)
 	t.Cleanup(func() { h.db.Close() })
-	rows := "sex,age\n"
-	for i := range 200 {
-		rows += fmt.Sprintf("%s,%d\n", []string{"F", "M"}[i%2], i%100)
-	}
-	csv := filepath.Join(t.TempDir(), "visits.csv")
-	if err := os.WriteFile(csv, []byte(rows), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := h.db.NewSession().Import(context.Background(), engine.Import{Path: csv, Table: "visits_raw"}); err != nil {
-		t.Fatal(err)
-	}
-	h.exec(`CREATE PRIVATE TABLE visits (sex TEXT IN ('F', 'M'), age INTEGER BETWEEN 0 AND 99) FROM visits_raw WITH (epsilon = 2, delta = 1e-6, answer_time = 5)`,
-		`CREATE RELEASE r ON visits (sex) USING PROJECTION WITH (epsilon = 0.5, transform = identity)`,
-		`CREATE USER ana PASSWORD 's3cretive'`, `CREATE USER bob PASSWORD 'b0bs-word'`,
-		`GRANT SELECT ON visits TO ana WITH (rho = 0.02)`)
 	c := web.Config{Database: h.db, Name: "clinic", File: h.file}
 	if change != nil {
 		change(&c)
@@ -75,6 +62,38 @@ func open(t testing.TB, change func(*web.Config)) *house {
 	t.Cleanup(s.Close)
 	h.url = s.URL
 	return h
+}
+
+var houses scratch.Template
+
+// open opens the database in a folder.
+func (h *house) open(dir string) {
+	h.Helper()
+	h.file = filepath.Join(dir, "clinic.db")
+	var err error
+	if h.db, err = engine.Open(h.file, engine.Options{}); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// furnish makes a table, a release and two users.
+func (h *house) furnish() {
+	h.Helper()
+	rows := "sex,age\n"
+	for i := range 200 {
+		rows += fmt.Sprintf("%s,%d\n", []string{"F", "M"}[i%2], i%100)
+	}
+	csv := filepath.Join(h.TempDir(), "visits.csv")
+	if err := os.WriteFile(csv, []byte(rows), 0o600); err != nil {
+		h.Fatal(err)
+	}
+	if _, err := h.db.NewSession().Import(context.Background(), engine.Import{Path: csv, Table: "visits_raw"}); err != nil {
+		h.Fatal(err)
+	}
+	h.exec(`CREATE PRIVATE TABLE visits (sex TEXT IN ('F', 'M'), age INTEGER BETWEEN 0 AND 99) FROM visits_raw WITH (epsilon = 2, delta = 1e-6, answer_time = 5)`,
+		`CREATE RELEASE r ON visits (sex) USING PROJECTION WITH (epsilon = 0.5, transform = identity)`,
+		`CREATE USER ana PASSWORD 's3cretive'`, `CREATE USER bob PASSWORD 'b0bs-word'`,
+		`GRANT SELECT ON visits TO ana WITH (rho = 0.02)`)
 }
 
 func (h *house) exec(statements ...string) {
@@ -253,6 +272,7 @@ func TestKey(t *testing.T) {
 
 // TestRequests: what no page of this console sends is refused before anything is done.
 func TestRequests(t *testing.T) {
+	t.Parallel()
 	h := open(t, func(c *web.Config) { c.Hosts = []string{"console.example"} })
 	for _, c := range []struct {
 		name    string
@@ -459,6 +479,7 @@ func lines(text string) (all []string) {
 
 // TestRun: the curator's statements tell how far they are, and are found again.
 func TestRun(t *testing.T) {
+	t.Parallel()
 	h := open(t, nil)
 	p := h.curator()
 	_, reply := p.post("run", object{"sql": "CREATE RELEASE by_age ON visits (age) USING PROJECTION WITH (epsilon = 0.5, transform = identity)"})
@@ -481,6 +502,7 @@ func TestRun(t *testing.T) {
 
 // TestImport: a file becomes a raw table, of which a draft is written and checked; nothing of it stays beside the database.
 func TestImport(t *testing.T) {
+	t.Parallel()
 	h := open(t, func(c *web.Config) { c.Upload = 1000 })
 	p := h.curator()
 	load := func(query, body string) (int, string) {
@@ -560,6 +582,7 @@ func TestExport(t *testing.T) {
 
 // TestSlow: who is slow to ask holds nobody else up, and is cut off.
 func TestSlow(t *testing.T) {
+	t.Parallel()
 	h := open(t, nil)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
