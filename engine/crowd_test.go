@@ -172,11 +172,11 @@ func crowdMechanism(name, table string) string {
 // crowdCodes are the errors that concurrent statements may get.
 var crowdCodes = []sqlerr.Code{sqlerr.Busy, sqlerr.Budget, sqlerr.Invalid, sqlerr.Unknown, sqlerr.Exists}
 
-// TestCrowd makes four processes of four goroutines each use one file for 300 ms, or eight of eight for four seconds with -long. Only a fault can fail it, and no
+// TestCrowd makes four processes of four goroutines each use one file for 150 ms, or eight of eight for four seconds with -long. Only a fault can fail it, and no
 // random draw.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
-	processes, length := sized(0, 4, 8), time.Duration(sized(0, 300, 4000))*time.Millisecond
+	processes, length := sized(0, 4, 8), time.Duration(sized(0, 150, 4000))*time.Millisecond
 	seed := seeds.Of(t)
 	path := filepath.Join(t.TempDir(), "ward.db")
 	fillWard(t, path, crowdTable("ward"), `CREATE MECHANISM m0 ON ward USING SMW

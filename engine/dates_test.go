@@ -48,7 +48,7 @@ func TestCurrentDate(t *testing.T) {
 func TestTimesMeanTheSame(t *testing.T) {
 	t.Parallel()
 	c := pgtest.SharedDatabase(t)
-	rows, conditions := 300, 6
+	rows, conditions := 300, 4
 	if *long {
 		rows, conditions = 10_000, 1000
 	}
@@ -177,7 +177,7 @@ func TestTimesMeanTheSame(t *testing.T) {
 	}
 }
 
-var momentsRun = flag.Int("moments", 10, "comparisons of dates that TestMomentsCompareAsInPostgres draws; 3000 with -long")
+var momentsRun = flag.Int("moments", 5, "comparisons of dates that TestMomentsCompareAsInPostgres draws; 3000 with -long")
 
 // moments draws comparisons of dates, moments and texts. Each is one text for dpsql and
 // PostgreSQL.

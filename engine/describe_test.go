@@ -385,7 +385,7 @@ func TestTypesOfGeneratedStatements(t *testing.T) {
 	t.Parallel()
 	s := described(t)
 	must(t, s, `SET accuracy = 10000`)
-	n, seed := 40, uint64(1)
+	n, seed := 25, uint64(1)
 	if *long {
 		n, seed = 5000, seeds.Of(t)
 	}

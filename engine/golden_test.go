@@ -144,7 +144,7 @@ func (w way) make(t *testing.T, path string) {
 // once for all ways that agree, and under its name for each way that differs. A way may
 // differ in the rows of an answer only if it is inexact, and then its rows must lie within
 // their margins. Nothing in the test is random. Without -long a file runs under its first way and
-// under an eighth of the others.
+// under one in 24 of the others.
 //
 // go test ./engine -run TestGolden -update rewrites the files.
 func TestGolden(t *testing.T) {
@@ -179,7 +179,7 @@ func goldenFile(t *testing.T, path string, made []string) {
 	outcomes := make([][]outcome, len(cases)) // by case, then by the ways that run the file
 	var here []way
 	for i, w := range ways {
-		if !w.runs(filepath.Base(path)) || len(here) > 0 && !*long && !*update && (i+len(path))%8 > 0 {
+		if !w.runs(filepath.Base(path)) || len(here) > 0 && !*long && !*update && (i+len(path))%24 > 0 {
 			continue
 		}
 		here = append(here, w)

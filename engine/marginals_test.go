@@ -402,12 +402,12 @@ func TestEstimateDefault(t *testing.T) {
 	s := clinic(t)
 	const aged = `(sex TEXT IN ('F', 'M', NULL), age INTEGER BETWEEN 0 AND 249, diagnosis TEXT IN (SELECT code FROM icd10))`
 	must(t, s, `CREATE PRIVATE TABLE aged `+aged+` FROM raw_admissions WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`)
-	fill(t, s, `CREATE TABLE raw_crowd AS WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 89999)
+	fill(t, s, `CREATE TABLE raw_crowd AS WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 8999)
 		SELECT 'F' AS sex, i % 250 AS age, 'E10' AS diagnosis FROM n`)
-	must(t, s, `CREATE PRIVATE TABLE crowd `+aged+` FROM raw_crowd WITH (epsilon = 4, delta = 1e-6, interactive = 0.5)`)
+	must(t, s, `CREATE PRIVATE TABLE crowd `+aged+` FROM raw_crowd WITH (epsilon = 40, delta = 1e-6, interactive = 0.5)`)
 	for _, create := range []string{
 		`CREATE RELEASE few ON admissions (sex, age, diagnosis) USING PROJECTION WITH (epsilon = 0.1)`,
-		`CREATE RELEASE dense ON crowd USING PROJECTION WITH (epsilon = 2)`,
+		`CREATE RELEASE dense ON crowd USING PROJECTION WITH (epsilon = 20)`,
 	} {
 		must(t, s, create)
 	}

@@ -14,7 +14,7 @@ import (
 	"dpsql/sqlerr"
 )
 
-var mixedRun = flag.Int("mixed", 150, "statements that TestMixedTypesNeverFault draws; all with -long")
+var mixedRun = flag.Int("mixed", 60, "statements that TestMixedTypesNeverFault draws; all with -long")
 
 // TestMixedTypesNeverFault has each kind of expression meet each kind of value in each form, inside
 // private aggregates and around them. A statement may be refused, with a code of its own, but

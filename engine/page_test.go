@@ -157,7 +157,7 @@ func TestPagesOfPeriods(t *testing.T) {
 
 // TestPagesAnswerAsTheEngine asks pages the statements of testdata. A page of one release says what the engine
 // says of the exported file, refusals too. One of all releases answers as the engine does that has rows, too.
-// Without -long each page is asked every sixth statement.
+// Without -long each page is asked every twelfth statement.
 func TestPagesAnswerAsTheEngine(t *testing.T) {
 	for _, w := range worlds {
 		if pageReleases[w.name] == nil {
@@ -191,7 +191,7 @@ func asksAlike(t *testing.T, what string, number int, desk *page.Desk, db *engin
 	lists := []string{`SHOW TABLES`, `SHOW RELEASES`, `SHOW RELEASES FULL`, `SHOW SETTINGS`}
 	for i, record := range append(lists, strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"+parting+"\n")...) {
 		statement, _, _ := strings.Cut(record, "\n"+mark)
-		if !*long && i >= len(lists) && i%6 != number%6 { // pages in a row are asked different ones
+		if !*long && i >= len(lists) && i%12 != number%12 { // pages in a row are asked different ones
 			continue
 		}
 		if p, err := engine.Prepare(statement); err != nil || len(p.Parameters()) > 0 || !isQuery.MatchString(statement) || clocked.MatchString(statement) {

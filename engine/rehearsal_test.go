@@ -97,6 +97,9 @@ func TestRehearsalIsWhatARunCosts(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string][]string{"set-up": setUp, "asking": questions, "both": append(append([]string{}, setUp...), questions...)} {
 		t.Run(name, func(t *testing.T) {
+			if name != "both" && !*long {
+				t.Skip("one has both: with -long")
+			}
 			s := clinic(t)
 			must(t, s, `SET accuracy = 40`)
 			must(t, s, `SELECT COUNT(*) FROM admissions WHERE zip = '15210'`)

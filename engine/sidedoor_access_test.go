@@ -328,7 +328,7 @@ func messyRows() (stored [][]any, meant [][4]*query.Value) {
 
 // TestMessyRowsChangeCountsOnly compares true counts on such rows with a count in Go: in
 // columns with and without affinity, with and without an index, and through a view. It
-// also runs every kind of statement on them.
+// also runs every kind of statement on them, without -long on those of one table.
 func TestMessyRowsChangeCountsOnly(t *testing.T) {
 	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "messy.db"), engine.Options{}).NewSession()
@@ -349,8 +349,11 @@ func TestMessyRowsChangeCountsOnly(t *testing.T) {
 	must(t, s, `CREATE PRIVATE TABLE p_bare (`+messyColumns+`) FROM bare WITH (epsilon = 20, delta = 1e-6)`)
 	must(t, s, `CREATE PRIVATE TABLE p_seen (`+messyColumns+`) FROM seen WITH (epsilon = 20, delta = 1e-6)`)
 	must(t, s, `CREATE PRIVATE TABLE p_typed (`+messyColumns+`) FROM typed WITH (epsilon = 20, delta = 1e-6)`)
-	for _, name := range []string{"p_bare", "p_seen", "p_typed"} {
+	names := []string{"p_bare", "p_seen", "p_typed"}
+	for _, name := range names {
 		countsAgree(t, s, name, meant)
+	}
+	for _, name := range some(t, 3, names) {
 		everyStatement(t, s, name)
 	}
 }

@@ -67,7 +67,7 @@ func TestUsersRace(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ward.db")
 			fillWard(t, path, `CREATE PRIVATE TABLE ward (sex TEXT IN ('F', 'M'), age INTEGER BETWEEN 0 AND 99, diagnosis TEXT IN ('E10', 'E11', 'E12'))
 				FROM raw_ward WITH (epsilon = 4, delta = 1e-6)`,
-				`CREATE MECHANISM m0 ON ward USING SMW WITH (epsilon = 0.5, max_updates = 3, queries = 1000, prior = uniform)`)
+				`ALTER PRIVATE TABLE ward SET (answer_time = 20)`, `CREATE MECHANISM m0 ON ward USING SMW WITH (epsilon = 0.5, max_updates = 3, queries = 1000, prior = uniform)`)
 			s := open(t, path, engine.Options{}).NewSession()
 			v, err := s.DB().View(t.Context())
 			if err != nil {

@@ -32,13 +32,14 @@ func inventedVisits(t *testing.T) *engine.Session {
 
 // TestDatesAndMomentsOfVisits asks what reports ask: a date is the moment at which its day begins,
 // and a text beside a number is the number that it reads as. The answers are those of PostgreSQL,
-// which TestMomentsCompareAsInPostgres asks at random.
+// which TestMomentsCompareAsInPostgres asks at random. Without -long every third is asked.
 func TestDatesAndMomentsOfVisits(t *testing.T) {
 	t.Parallel()
 	s := inventedVisits(t)
 	const hourly = `(SELECT date_trunc('hour', seen) AS h, COUNT(*) AS n FROM visits GROUP BY 1) AS q`
 	const monthly, months = `(SELECT date_trunc('month', day) AS m, COUNT(*) AS n FROM visits GROUP BY 1) AS q`, `generate_series('2023-01-01'::timestamp, '2023-04-01'::timestamp, '1 month') AS g(m)`
-	for _, c := range []struct{ text, want string }{
+	type asked struct{ text, want string }
+	for _, c := range some(t, 3, []asked{
 		{`SELECT COUNT(*) FROM visits WHERE day >= '2023-03-02'::timestamp`, `[[696]]`},
 		{`SELECT COUNT(*) FROM visits WHERE day = '2023-03-02'::timestamp`, `[[12]]`},
 		{`SELECT COUNT(*) FROM visits WHERE date_trunc('month', day) = '2023-03-01'::timestamp`, `[[72]]`},
@@ -97,7 +98,7 @@ func TestDatesAndMomentsOfVisits(t *testing.T) {
 		{`SELECT COUNT(*) FROM visits WHERE minutes / 10 = '3'`, `[[70]]`},
 		{`SELECT COUNT(*) FROM visits WHERE LENGTH(dept) = '1'`, `[[840]]`},
 		{`SELECT COUNT(*) FROM (SELECT dept, COUNT(*) AS n FROM visits GROUP BY 1) AS q WHERE n >= '280' AND '2' < n / 100 + 1`, `[[3]]`},
-	} {
+	}) {
 		if r, err := s.Exec(t.Context(), c.text, nil); err != nil {
 			t.Errorf("%s\n%v", c.text, err)
 		} else if got := fmt.Sprint(r.Rows); got != c.want {

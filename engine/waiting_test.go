@@ -67,7 +67,7 @@ func TestInterruptedCostsNothing(t *testing.T) {
 		before := lines(t, s)
 		must(t, s, text)
 		want, _ := charged(t, s, before)
-		for at := 1; ; at += sized(0, 5, 1) {
+		for at := 1; ; at += sized(0, 7, 1) {
 			f := newFar(t)
 			s := buys(t, f)
 			before := lines(t, s)

@@ -352,13 +352,13 @@ func drawn(t *testing.T, st *answer.Statement, p answer.Purchase, ask int, count
 	return st.Database.Estimate(a, margin)
 }
 
-// TestReleaseMarginsOfWeights asks releases for sums of weights in 2,000 groups, or 10,000 with -long, each
+// TestReleaseMarginsOfWeights asks releases for sums of weights in 1,000 groups, or 10,000 with -long, each
 // with its own noise. The false-failure rate of each case is below 10⁻⁶, see mostMisses
 // and fewestMisses. The groups of a sketch are not independent, but two share a bucket
 // only once in thousands of times.
 func TestReleaseMarginsOfWeights(t *testing.T) {
 	t.Parallel()
-	draws := sized(0, 2000, 10_000)
+	draws := sized(0, 1000, 10_000)
 	s := open(t, filepath.Join(t.TempDir(), "weighted.db"), engine.Options{}).NewSession()
 	fill(t, s, `CREATE TABLE raw (town TEXT, k INTEGER)`, `CREATE TABLE risks (name TEXT, weight REAL, cost REAL)`, riskRows,
 		fmt.Sprintf(`INSERT INTO raw SELECT substr('AshElmElmYewFir', 1 + 3 * (i %% 5), 3), (i * 7919) %% %d FROM %s`, draws, numbers(draws*5/2)))

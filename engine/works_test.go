@@ -87,10 +87,10 @@ func TestDeadlineIsChargedOnce(t *testing.T) {
 }
 
 // TestDeadlinesOfBuilds gives builds and comparisons too little time, eight times, and then enough. They
-// cost what those cost that have the time at once.
+// cost what those cost that have the time at once. Without -long every second is tried.
 func TestDeadlinesOfBuilds(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{bought[0], bought[3], bought[6], `SELECT /*+ mechanism(asked), accuracy(default) */ COUNT(*) FROM admissions WHERE age = 3`} {
+	for _, text := range some(t, 2, []string{bought[0], bought[3], bought[6], `SELECT /*+ mechanism(asked), accuracy(default) */ COUNT(*) FROM admissions WHERE age = 3`}) {
 		synctest.Test(t, func(t *testing.T) {
 			var costs [2]accounting.Amount
 			for i := range costs {
