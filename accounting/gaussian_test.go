@@ -261,8 +261,8 @@ func TestDiscreteSigmaSquaredIsPrivate(t *testing.T) {
 		for _, s := range shift {
 			v.SquaredSensitivity += int64(s * s)
 		}
-		for _, b := range budgets {
-			if len(shift) == 32 && b.e < 1e15 {
+		for i, b := range budgets {
+			if len(shift) == 32 && (b.e < 1e15 || i%3 > 0) {
 				continue // of 16 coordinates it is as exact, and a quarter of the work
 			}
 			ratio, err := DiscreteSigmaSquared(b.e, b.d, v)

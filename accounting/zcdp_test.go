@@ -1,6 +1,7 @@
 package accounting
 
 import (
+	"flag"
 	"math"
 	"math/big"
 	"os"
@@ -12,7 +13,9 @@ import (
 	_ "dpsql/internal/seeds"
 )
 
+// TestMain lets properties be tried 30 times in place of 100, unless -rapid.checks says otherwise.
 func TestMain(m *testing.M) {
+	flag.Set("rapid.checks", "30")
 	scratch.CollectSeldom()
 	os.Exit(m.Run())
 }

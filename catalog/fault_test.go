@@ -16,7 +16,7 @@ import (
 	"dpsql/internal/seeds"
 )
 
-var faultSteps = flag.Int("fault-steps", 150, "transactions of TestTransactionsAfterFaults")
+var faultSteps = flag.Int("fault-steps", 80, "transactions of TestTransactionsAfterFaults")
 
 // fault is what happens at one statement of a transaction.
 type fault int

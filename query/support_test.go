@@ -1,6 +1,7 @@
 package query
 
 import (
+	"flag"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -10,7 +11,9 @@ import (
 	"dpsql/internal/seeds"
 )
 
+// TestMain lets properties be tried 30 times in place of 100, unless -rapid.checks says otherwise.
 func TestMain(m *testing.M) {
+	flag.Set("rapid.checks", "30")
 	scratch.CollectSeldom()
 	os.Exit(m.Run())
 }

@@ -209,6 +209,9 @@ func TestCountManyColumns(t *testing.T) {
 		if got, err := source.SQLite(db).Count(context.Background(), anyone{}, table, q); err != nil || got != 1 {
 			t.Errorf("%s: got %d, %v, want 1", name, got, err)
 		}
+		if name == "ranges" && !*long {
+			continue
+		}
 		if got, err := source.CountStreamed(context.Background(), db, table, q); err != nil || got != 1 {
 			t.Errorf("%s: streamed %d, %v, want 1", name, got, err)
 		}

@@ -6,17 +6,26 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"dpsql/internal/scratch"
 	"dpsql/internal/seeds"
 	"dpsql/query"
 	"dpsql/source"
 )
 
 var long = flag.Bool("long", false, "run the campaigns at full size")
+
+// TestMain lets properties be tried 30 times in place of 100, unless -rapid.checks says otherwise.
+func TestMain(m *testing.M) {
+	flag.Set("rapid.checks", "30")
+	scratch.CollectSeldom()
+	os.Exit(m.Run())
+}
 
 // sized returns the size of a campaign.
 func sized(small, full int) int {

@@ -72,7 +72,7 @@ func around(r *rand.Rand, moment int64) any {
 // TestPartsAreRead compares what is counted in the rows of some periods when SQLite looks these up
 // with what is counted when it reads the whole table, over stored values of all kinds near the
 // ends of the periods, in columns of each affinity and collation, with indexes of each. An index
-// serves in 4 of 9 cases, so that one in 30 of 150 does not with probability below 1e-8.
+// serves in 4 of 9 cases, so that fewer than 30 of 150 have a probability below 1e-8, and none of 36 one below 1e-9.
 func TestPartsAreRead(t *testing.T) {
 	t.Parallel()
 	seed := seeds.Of(t)
@@ -88,7 +88,7 @@ func TestPartsAreRead(t *testing.T) {
 	indexes := []string{"CREATE INDEX i ON raw (d)", "CREATE INDEX i ON raw (d COLLATE NOCASE DESC, x)", "CREATE INDEX i ON raw (d COLLATE RTRIM)", "CREATE INDEX i ON raw (x); CREATE INDEX j ON raw (d, x, person)",
 		"CREATE INDEX i ON raw (d) WHERE x > 1", "CREATE INDEX i ON raw (x, d)", "CREATE INDEX i ON raw (d || '')", ""}
 	counted, guided := int64(0), 0
-	for range sized(50, 150) {
+	for range sized(36, 150) {
 		form := forms[r.IntN(len(forms))]
 		lo, hi, name := "2020-01-01", "2029-12-31", fmt.Sprintf("%04d-%02d", 2020+r.IntN(10), 1+r.IntN(12))
 		switch r.IntN(8) {
@@ -132,7 +132,7 @@ func TestPartsAreRead(t *testing.T) {
 		samePart(t, r, db, whole)
 		db.Close()
 	}
-	if counted == 0 || guided < sized(10, 30) {
+	if counted == 0 || guided < sized(1, 30) {
 		t.Errorf("%d rows counted, %d times by an index: the test shows nothing", counted, guided)
 	}
 }
@@ -259,7 +259,7 @@ func TestPartsAreLookedUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
+	for i, c := range []struct {
 		form         query.Form
 		create, plan string
 		access       source.Access
@@ -293,6 +293,9 @@ func TestPartsAreLookedUp(t *testing.T) {
 				run(t, db, "ANALYZE")
 			}
 			for _, unit := range []string{"", "person"} {
+				if !*long && (i%2 == 0) == (analyzed == (unit == "")) {
+					continue // half of them by turns
+				}
 				part := named("2024-01")
 				part.Unit, part.MaxRows, part.Key = unit, 2, []byte{1}
 				q := &planned{DB: db, t: t}
@@ -357,7 +360,7 @@ func TestPartsOfValuesAreRead(t *testing.T) {
 	types := []string{"", "TEXT", "INTEGER", "REAL", "NUMERIC", "BLOB", "ANY", "TEXT COLLATE NOCASE", "INTEGER COLLATE NOCASE", "COLLATE RTRIM"}
 	indexes := []string{"CREATE INDEX i ON raw (d)", "CREATE INDEX i ON raw (d COLLATE NOCASE DESC, x)", "CREATE INDEX i ON raw (d COLLATE RTRIM)", "CREATE INDEX i ON raw (d COLLATE BINARY, x, person)", "CREATE INDEX i ON raw (x, d)"}
 	counted, guided := int64(0), 0
-	for i := range sized(60, 150) {
+	for i := range sized(36, 150) {
 		var whole source.Table
 		d, part := between(t, -50, 50), between(t, 17, 17+r.Int64N(3))
 		switch i % 3 {
@@ -396,7 +399,7 @@ func TestPartsOfValuesAreRead(t *testing.T) {
 		counted += samePart(t, r, db, whole)
 		db.Close()
 	}
-	if counted == 0 || guided < sized(4, 10) {
+	if counted == 0 || guided < sized(1, 10) {
 		t.Errorf("%d rows counted, %d times by an index: the test shows nothing", counted, guided)
 	}
 }

@@ -425,7 +425,7 @@ func TestPairsAgainstSQLite(t *testing.T) {
 		}
 	})
 	t.Logf("%d groups were compared", compared)
-	if compared < 200 {
+	if compared < 50 {
 		t.Errorf("only %d groups were compared", compared)
 	}
 }
@@ -592,7 +592,11 @@ func TestWideDomains(t *testing.T) {
 		{"c0 * 1000 = c12", thousand},
 		{"c12 - c0 BETWEEN 1 AND 3", 3 * thousand},
 		{"(c3 + c2 + c1 + c0) % 2 = 1", thousand * thousand * thousand * thousand / 2},
-		{"(c0 + c1 + c2 + c3) % 100 = 0", thousand * thousand * thousand * 10},
+	}
+	if *long {
+		cases = append(cases, cases[0])
+		last := &cases[len(cases)-1]
+		last.where, last.size = "(c0 + c1 + c2 + c3) % 100 = 0", thousand*thousand*thousand*10
 	}
 	for _, c := range cases {
 		b, err := compile(table, "SELECT COUNT(*) FROM wide WHERE "+c.where)

@@ -113,7 +113,10 @@ func TestDaysOfKeys(t *testing.T) {
 	v := declare(t, visitsOfDays)
 	year := declare(t, strings.Replace(visitsOfDays, "'2020-01-01' AND '2029-12-31'", "'2024-01-01' AND '2024-12-31'", 1))
 	const from = " FROM v WHERE (d BETWEEN '2024-02-28' AND '2024-03-02' OR d IS NULL) AND e > '2024-03-29' "
-	for _, x := range []string{"d + 1", "1 + d", "d - 1", "d - d", "d - e", "e - DATE '2024-02-29'", "(d + 1) - (e - 7)", "d + n", "d + (n - 3) * 2", "d - '2024-01-01'"} {
+	for i, x := range []string{"d + 1", "1 + d", "d - 1", "d - d", "d - e", "e - DATE '2024-02-29'", "(d + 1) - (e - 7)", "d + n", "d + (n - 3) * 2", "d - '2024-01-01'"} {
+		if !*long && i%2 == 1 {
+			continue
+		}
 		keys := "d, e"
 		if strings.Contains(x, "n") {
 			keys += ", n"

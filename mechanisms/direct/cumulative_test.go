@@ -57,11 +57,11 @@ func TestCumulativeOfExactCounts(t *testing.T) {
 }
 
 // TestCumulativeBounds draws noise and counts how often a Bound of 5 % a side is exceeded. The
-// misses of 4,000 draws are at most binomial with 5 %: more than 300 has a probability below
-// 2e-10 (Chernoff), for each of 12 cells. Fewer than 100 would be as rare even for 4 %: the
+// misses of 2,000 draws are at most binomial with 5 %: more than 166 has a probability below
+// 2e-10 (Chernoff), for each of 12 cells. Fewer than 32 would be as rare even for 4 %: the
 // bound is as tight as it says, since its Gaussian part is exact and Σ|w| below 1.
 func TestCumulativeBounds(t *testing.T) {
-	const draws = 4000
+	const draws = 2000
 	c := direct.Cumulative{Places: 60}
 	p, ok := direct.PlanForCumulative([]direct.Cumulative{c}, []float64{0.05}, 100, 3)
 	if !ok || p.Width > 100 || p.Width < 99 {
@@ -106,7 +106,7 @@ func TestCumulativeBounds(t *testing.T) {
 	}
 	for _, side := range []map[cell]int{high, low} {
 		for at, n := range side {
-			if n > 300 || n < 100 {
+			if n > 166 || n < 32 {
 				t.Errorf("%+v: the bound is exceeded in %d of %d draws, want about %d", at, n, draws, draws/20)
 			}
 		}

@@ -21,7 +21,7 @@ import (
 	"dpsql/sqlfront/syntax"
 )
 
-var cuts = flag.Int("cuts", 60, "statements that TestCutGenerated writes, and three times those of TestLineageHoldsEveryTruth")
+var cuts = flag.Int("cuts", 36, "statements that TestCutGenerated writes, and three times those of TestLineageHoldsEveryTruth")
 
 // visits are the columns of the private table of these tests, with their declared types.
 var visits = []struct{ name, affinity string }{{"year", "INTEGER"}, {"sex", "TEXT"}, {"age", "INTEGER"}, {"town", "TEXT"}, {"days", "INTEGER"}}
