@@ -138,11 +138,6 @@ func (b *block) set(list []syntax.Expr) {
 }
 
 func (b *block) addKey(e syntax.Expr) {
-	if b.hasAggregate(e) {
-		b.refuseAt(e, "GROUP BY a value that is computed from other rows",
-			"group by columns, and expressions of them")
-		return
-	}
 	k := key{expr: e, canon: b.canon(e)}
 	if slices.ContainsFunc(b.keys, func(have key) bool { return have.canon == k.canon }) {
 		return

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// This file desugars clauses of other systems: TOP, FETCH, OFFSET, GROUP BY ALL, QUALIFY and
-// generate_series, and takes the schema public away.
+// This file desugars clauses of other systems: TOP, FETCH, OFFSET, GROUP BY ALL, QUALIFY,
+// generate_series and names of columns in FROM, and takes the schema public away.
 
 // desugar desugars a statement's query.
 func (d *desugaring) desugar(q *Query) error {
@@ -23,8 +23,11 @@ func (d *desugaring) desugar(q *Query) error {
 func (d *desugaring) clauses(q *Query) {
 	d.schemas(q)
 	Walk(q, func(n Node) bool {
-		if inner, ok := n.(*Query); ok {
-			d.query(inner)
+		switch n := n.(type) {
+		case *Query:
+			d.query(n)
+		case *Derived:
+			d.columns(n)
 		}
 		return true
 	})
@@ -290,6 +293,19 @@ func (d *desugaring) qualify(b *Block) {
 	from := &Derived{span: b.span, Query: &Query{span: b.span, Body: &inner}, Alias: Alias{Name: m.named("qualified")}}
 	outer.From, outer.Where = []Source{counted(m, from)}, m.column(m.named("qualify"))
 	*b = *outer
+}
+
+// columns desugars (SELECT …) AS t (a, b): a common table expression has names for its columns.
+func (d *desugaring) columns(s *Derived) {
+	if s.Alias.Columns == nil || s.Alias.Types != nil {
+		return
+	}
+	m := d.in(s)
+	d.replaces(s.Alias.Columns[0].Pos())
+	name := m.named("named")
+	with := &CommonTable{span: m.at, Name: name, Columns: s.Alias.Columns, Query: s.Query}
+	all := &Block{span: m.at, Items: []Item{{span: m.at, X: counted(m, &Star{span: m.at})}}, From: []Source{counted(m, &Table{span: m.at, Path: []Ident{name}})}}
+	s.Query, s.Alias.Columns = counted(m, &Query{span: m.at, With: []*CommonTable{counted(m, with)}, Body: counted(m, all)}), nil
 }
 
 // series writes generate_series(a, b, step) in FROM, or as the only entry of a select list, as a

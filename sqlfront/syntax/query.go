@@ -529,6 +529,7 @@ func (p *queryParser) derived(from int, lateral bool) Source {
 	d := &Derived{Lateral: lateral, Query: p.query()}
 	p.expect(")")
 	d.Alias = p.alias()
+	p.renamed = p.renamed || d.Alias.Columns != nil
 	d.span = p.since(from)
 	return d
 }

@@ -224,7 +224,7 @@ func (r *Reading) query(given []Given) (err error) {
 		i, _ := indexAt(r.Tokens, q.settingsAt)
 		q.Settings, q.to = nil, r.Tokens[i-1].End
 	}
-	if formed(r.Tokens) || given != nil {
+	if formed(r.Tokens) || p.renamed || given != nil {
 		if err = r.desugar(given); err != nil {
 			return err
 		}

@@ -25,6 +25,8 @@ var rewritings = []struct{ from, to string }{
 		`SELECT CAST(strftime('%Y', d) AS INTEGER), ((CAST(strftime('%m', d) AS INTEGER) + 2) / 3), CAST(strftime('%Y', d) AS INTEGER), year, t.month FROM t`},
 	{`SELECT TO_CHAR(d, 'YYYY-MM') FROM t WHERE d >= CURRENT_DATE - INTERVAL '3 months' AND d < date '2025-01-01' + interval '1' day AND e < f - INTERVAL 2 HOUR`,
 		`SELECT strftime('%Y-%m', d) FROM t WHERE d >= date(CURRENT_DATE, '-3 months', 'floor') AND d < date('2025-01-01', '+1 days') AND e < datetime(f, '-2 hours')`},
+	{`SELECT k, n FROM (VALUES (1, 2)) AS v(k, w), (SELECT COUNT(*) FROM t) c (n)`,
+		`SELECT k, n FROM (WITH "named" (k, w) AS (VALUES (1, 2)) SELECT * FROM "named") AS v, (WITH "named" (n) AS (SELECT COUNT(*) FROM t) SELECT * FROM "named") AS c`},
 	{`SELECT DATE '2024-12-31' - 7, (7) + DATE '2024-12-31', '2024-12-31'::date - n, d - DATE '2024-12-31', DATE '2024-12-31' - (DATE '2024-01-31'), date_trunc('day', d) - 7, '2024-12-31' - 7 FROM t`,
 		`SELECT date('2024-12-31', '-7 days'), date('2024-12-31', '+7 days'), date('2024-12-31') - n, d - '2024-12-31', CAST(julianday('2024-12-31') - julianday(('2024-01-31')) AS INTEGER), date(d) - 7, '2024-12-31' - 7 FROM t`},
 	{`SELECT TO_CHAR(d, 'Mon DD, IYYY'), TO_CHAR(d, 'FMDAY'), TO_CHAR(d, '"Q"Q'), TO_CHAR(d, 'DD "50% of" MM') FROM t`,

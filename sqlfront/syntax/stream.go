@@ -257,6 +257,7 @@ type queryParser struct {
 	depth   int
 	certain bool // the error stands, whatever else is wrong
 	formed  bool // the error is about a form of another system
+	renamed bool // a query in FROM has names for its columns
 }
 
 // caught returns the error that f stops with by a panic.
