@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -95,19 +96,20 @@ func epsilonOf(t testing.TB, text string) accounting.Epsilon {
 }
 
 // TestAnswersOverParts compares the answers of releases without noise with counts of the rows:
-// whole periods, days, months and years.
+// whole periods, days, months and years. Without -long two of the four are asked.
 func TestAnswersOverParts(t *testing.T) {
 	t.Parallel()
-	for name, create := range map[string]string{
+	creates := map[string]string{
 		"cells":     `CREATE RELEASE r ON visits USING PROJECTION WITH (epsilon = 1) EACH PERIOD`,
 		"sparse":    `CREATE RELEASE r ON visits USING PROJECTION WITH (epsilon = 1, transform = sparse, heavy = none, rows = 65536) EACH PERIOD`,
 		"marginals": `CREATE RELEASE r ON visits USING MARGINALS WITH (epsilon = 1, estimate = unbiased) EACH PERIOD`,
 		"fitted":    `CREATE RELEASE r ON visits USING MARGINALS WITH (epsilon = 1) EACH PERIOD`,
-	} {
+	}
+	for _, name := range some(t, 2, slices.Sorted(maps.Keys(creates))) {
 		t.Run(name, func(t *testing.T) {
 			s, _ := growing(t, "")
 			quieten(s.DB())
-			must(t, s, create)
+			must(t, s, creates[name])
 			must(t, s, `REFRESH RELEASE r`)
 			for _, where := range []string{`visited < '2026-11-01'`, `visited < '2026-11-01' AND sex = 'F'`, `visited BETWEEN '2026-02-10' AND '2026-02-20'`,
 				`visited BETWEEN '2026-02-10' AND '2026-05-03' AND sex = 'M'`, `visited IN ('2026-01-31', '2026-02-01', '2026-10-31')`} {

@@ -522,8 +522,11 @@ func TestTypesMeanTheSame(t *testing.T) {
 		}
 	}
 
-	// Releases read the cells of the rows.
+	// Releases read the cells of the rows, without -long those of every third column.
 	for i, c := range columns {
+		if !*long && i%3 != int(seed%3) {
+			continue
+		}
 		groups := make(map[standing]int64)
 		for _, row := range counted {
 			groups[row[i]]++

@@ -293,7 +293,7 @@ func plannedAt(t *testing.T, s *engine.Session, text string) *answer.Statement {
 // false-failure rate of each case is below 10⁻⁶, see mostMisses and fewestMisses.
 func TestDirectMarginsOfWeights(t *testing.T) {
 	t.Parallel()
-	draws := sized(0, 2000, 10_000)
+	draws := sized(0, 1000, 10_000)
 	for _, c := range []struct {
 		column string
 		truth  float64
