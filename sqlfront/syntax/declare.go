@@ -757,8 +757,11 @@ var constraints = words("NOT NULL PRIMARY UNIQUE CHECK DEFAULT REFERENCES COLLAT
 // follows, the error says what is not allowed.
 func (p *parser) expectColumnEnd() error {
 	if t := p.peek(); t.Kind == KindWord && constraints[t.Upper] {
-		return t.Unsupported("a column constraint").
-			WithHint("a declaration has types and domains only; rows outside the domain are not counted")
+		hint := "a declaration has types and domains only; rows outside the domain are not counted"
+		if t.Upper == "NULL" || t.Upper == "NOT" {
+			hint = "OR NULL behind the domain takes rows without a value; without it they are not counted"
+		}
+		return t.Unsupported("a column constraint").WithHint("%s", hint)
 	}
 	return p.expectClose()
 }
