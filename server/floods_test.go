@@ -360,7 +360,7 @@ func TestFloods(t *testing.T) {
 		}
 	}()
 	if !*long {
-		withServer(t, floodFile(t, 250), func(address string, server *exec.Cmd) {
+		withServer(t, floodFile(t, 100), func(address string, server *exec.Cmd) {
 			var stops []func()
 			for _, f := range floods {
 				if !f.alone {

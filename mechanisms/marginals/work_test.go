@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -167,5 +168,18 @@ func BenchmarkWork(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/steps, "ns/step")
 		})
+	}
+}
+
+// λ is chosen by moments only where the cells over all columns are measured.
+func TestChooser(t *testing.T) {
+	for _, c := range []struct {
+		sets    [][]int
+		columns int
+		want    chooser
+	}{{[][]int{{0, 1}}, 2, byMoments}, {[][]int{{0, 1}}, 3, byRisk}, {[][]int{{0, 1}, {1, 2}}, 3, byRisk}, {nil, 2, byRisk}} {
+		if got := (Params{Sets: c.sets}).chooser(c.columns); reflect.ValueOf(got).Pointer() != reflect.ValueOf(c.want).Pointer() {
+			t.Errorf("%v of %d columns: chosen otherwise", c.sets, c.columns)
+		}
 	}
 }
