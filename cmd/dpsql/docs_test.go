@@ -41,7 +41,7 @@ const docsDir, top = "../../docs", "../.."
 //     its output below it; see TestDocsGo. So does one of Python or R, which a line
 //     of the page runs.
 //
-// go test ./cmd/dpsql -run TestDocs -update replaces outputs that differ.
+// go test ./cmd/dpsql -long -run TestDocs -update replaces outputs that differ.
 //
 // False failures: a number is off by more than its allowance (see allowances)
 // with a probability below 5e-10, and the pages have fewer than 1,000, so 5e-7.
