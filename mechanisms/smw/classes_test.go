@@ -224,7 +224,8 @@ func (f *fit) likelihood() (sum float64) {
 }
 
 // Without noise the laws of pairs are those of the counts; with nothing but
-// noise, a table says no more than that its columns are independent.
+// noise, a table says no more than that its columns are independent. One that is
+// half noise is half-way.
 func TestPairLaws(t *testing.T) {
 	r := newRand(t)
 	c := newCorrelated(t, r, 50_000)
@@ -246,6 +247,13 @@ func TestPairLaws(t *testing.T) {
 			if want := singles[l.a][k/l.sizeB] * singles[l.b][k%l.sizeB]; math.Abs(p-want) > close9 {
 				t.Fatalf("columns %d and %d, all noise: %v, want %v", l.a, l.b, p, want)
 			}
+		}
+	}
+	two := newDrawn(t, []int{2, 2}, 0).u
+	laws, _ = pairLaws(two, []Table{{A: 0, B: 1, Counts: []int64{300, 100, 100, 300}}}, math.Sqrt(5000), 800)
+	for k, want := range []float64{0.3125, 0.1875, 0.1875, 0.3125} {
+		if p := laws[0].joint[k]; math.Abs(p-want) > close9 {
+			t.Errorf("cell %d, half noise: %v, want %v", k, p, want)
 		}
 	}
 }

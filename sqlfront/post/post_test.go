@@ -582,6 +582,18 @@ func TestChoiceWithoutARule(t *testing.T) {
 	}
 }
 
+// TestEitherReading: what a choice chooses may be an INTEGER or a REAL, and is shown as one of them.
+func TestEitherReading(t *testing.T) {
+	within := func(float64) any { return Interval{Low: 4, High: 6} }
+	cells := []Cell{{Value: int64(0)}, {Value: int64(5), Ends: within, Same: 1}}
+	half := Arithmetic{sqlvalue.Over, Choice{0, []Expr{Number{1}}}, Constant{int64(2)}}
+	for shown, known := range map[any]bool{int64(2): true, 2.5: true, 2.25: false} {
+		if got := Enclose(half, shown, cells, 0.95); (got != nil) != known {
+			t.Errorf("%v is in %v", shown, got)
+		}
+	}
+}
+
 // TestCellsThatPromiseNothing has a cell whose interval is open, and choices that nobody made.
 func TestCellsThatPromiseNothing(t *testing.T) {
 	open := Cell{Value: int64(5), Ends: func(float64) any { return Interval{2, math.Inf(1)} }}
