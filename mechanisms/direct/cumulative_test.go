@@ -84,6 +84,17 @@ func TestCumulativeBounds(t *testing.T) {
 		}
 		widths[at] = width
 	}
+	most, _ := c.Most(p.Law, 0.05)
+	largest := 0.0
+	for place := range c.Places {
+		for _, q := range []float64{0, 0.5, 1} {
+			width, _ := c.Bound(p.Law, place, q, 0.05)
+			largest = max(largest, width)
+		}
+	}
+	if largest > most || largest < most-0.1 {
+		t.Errorf("the largest bound is %g, and at most %g", largest, most)
+	}
 	high, low := make(map[cell]int), make(map[cell]int)
 	for range draws {
 		noisy := make([]int64, len(measured))

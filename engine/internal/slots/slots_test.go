@@ -380,3 +380,11 @@ func TestQueueIsLimited(t *testing.T) {
 		w.must(1).End()
 	})
 }
+
+// TestCoversNothing: a turn that nobody took covers no table.
+func TestCoversNothing(t *testing.T) {
+	var none *slots.Turn
+	if none.Covers([]int64{1}) || !none.Covers(nil) {
+		t.Error("no turn covers a table, or not even none")
+	}
+}
