@@ -70,6 +70,8 @@ func TestOtherFiles(t *testing.T) {
 		{"years as names", "land,2019,2020\nx,1,2.5\n", "land TEXT, 2019 INTEGER, 2020 REAL", []string{"'x' 1 2.5"}, 0},
 		{"dates in eight figures", "a,day\nx,20240131\ny,20231201\n", "a TEXT, day INTEGER", []string{"'x' 20240131", "'y' 20231201"}, 1},
 		{"eight figures that are no dates", "a,id\nx,20240131\ny,20241331\n", "a TEXT, id INTEGER", []string{"'x' 20240131", "'y' 20241331"}, 0},
+		{"months without a day", "a,b,c,d\n2024-03,03/2024,Mar 2024,März-24\n2024-12,12/2024,May-24,Juni 24\n", "a TEXT, b TEXT, c TEXT, d TEXT", []string{"'2024-03' '03/2024' 'Mar 2024' 'März-24'", "'2024-12' '12/2024' 'May-24' 'Juni 24'"}, 4},
+		{"no months", "a,b\n2024-13,Box 24\n2024-03,May 2024\n", "a TEXT, b TEXT", []string{"'2024-13' 'Box 24'", "'2024-03' 'May 2024'"}, 0},
 		{"moments in UTC by name", "at\n2024-01-31 10:15:00 UTC\n2024-02-29 09:00:00.5 UTC\n", "at TEXT", []string{"'2024-01-31 10:15:00'", "'2024-02-29 09:00:00.5'"}, 1},
 		{"Stata's missing values", "a,b\n1,2\n.a,3\n4,.z\n", "a TEXT, b TEXT", []string{"'1' '2'", "'.a' '3'", "'4' '.z'"}, 2},
 		{"a name like a given one", ",column_1\n1,2\n", "column_1_2 INTEGER, column_1 INTEGER", []string{"1 2"}, 1},

@@ -27,6 +27,7 @@ type tally struct {
 	marked                                  int      // of the dressed, those with a decimal comma
 	line                                    int      // of the first of the others
 	packed                                  int      // of the numbers, those that may be dates: 20240131
+	months                                  int      // of the others, months without a day
 	united                                  int      // of the dressed, those with a unit: 60 kg
 	units                                   []string // of the numbers, "" for none
 	markers                                 map[string]int
@@ -79,7 +80,23 @@ func (t *tally) see(column *seen, field string, line int, d *Dialect) {
 		if t.others++; t.others == 1 {
 			t.line = line
 		}
+		if isMonth(field) {
+			t.months++
+		}
 	}
+}
+
+// month finds a month without a day: 2024-03, 03/2024, Mar 2024, März-24.
+var month = regexp.MustCompile(`^(?:(?:19|20)\d\d[-/](?:0?[1-9]|1[0-2])|(?:0?[1-9]|1[0-2])[-/](?:19|20)\d\d|(\p{L}{3,})\.?[ /-](?:\d\d){1,2})$`)
+
+// isMonth reports whether a field is a month without a day, by its number or name.
+func isMonth(field string) bool {
+	m := month.FindStringSubmatch(field)
+	if m == nil || m[1] == "" {
+		return m != nil
+	}
+	_, named := withNames("Y").read("1 " + m[1] + " 2024")
+	return named
 }
 
 // mostUnits is the largest number of units of a column of numbers.
@@ -176,6 +193,9 @@ func (t *tally) notice(name string) string {
 	}
 	if t.dates.n > n {
 		kind, n, others = t.dates.kind(), t.dates.n, t.others+n
+	}
+	if t.months > 0 && t.months == t.others && n == 0 {
+		return fmt.Sprintf("`%s`: months without a day, which stay texts: with one, as in 2024-03-01, they are dates", name)
 	}
 	if n == 0 || others*4 > n {
 		if t.empty > 0 && t.others+len(t.markers) > 0 {
