@@ -513,6 +513,9 @@ func TestReleaseWithoutUsing(t *testing.T) {
 			t.Errorf("a release of (%s) is not by %s: %v", columns, want, err)
 		}
 	}
+	if r := must(t, s, `CREATE RELEASE again ON g (a, b) WITH (epsilon = 2)`); !strings.Contains(fmt.Sprint(r.Warnings), "only, and there are about ") {
+		t.Errorf("of 102,000 cells for 2 rows it is said %q", r.Warnings)
+	}
 	must(t, s, `SET mechanism = ab`)
 	if r := must(t, s, `SELECT COUNT(*) FROM g`); len(r.Rows) != 1 {
 		t.Errorf("an identity release of 102,000 cells answers its total with %v", r.Rows)

@@ -7,13 +7,14 @@ import (
 	"dpsql/cmd/dpsql/internal/terminal"
 )
 
-// On a terminal a release is confirmed with its price and margins; one that cannot count all rows
-// is paid for only after a yes, and so is what was paid for dropped. A script is not asked.
+// On a terminal a release is confirmed with its price and margins; one that cannot count all rows,
+// or not to within them, is paid for only after a yes, and so is what was paid for dropped. A script is not asked.
 func TestPaidOnTerminal(t *testing.T) {
 	t.Parallel()
 	dir := fixture(t)
 	dpsql := commandIn(t, dir)
 	const few = "CREATE RELEASE few ON p (a, b) WITH (epsilon = 0.1, transform = sparse, delta = 1e-8);"
+	const wide = "CREATE RELEASE wide ON p (a, b) WITH (epsilon = 0.1);"
 	dpsql("paid.db", `
 .import people.csv raw
 CREATE VIEW cells AS SELECT sex, age AS a, age AS b FROM raw;
@@ -34,6 +35,8 @@ CREATE PRIVATE TABLE p (sex TEXT IN ('F', 'M'), a INTEGER BETWEEN 0 AND 399, b I
 	before := spent()
 	say(few, "warning: release few cannot count all rows: m = 120000, above max_support = 65536", "[y/N] ")
 	say("n", "nothing was charged")
+	say(wide, "warning: release wide counts all rows within ±", "[y/N] ")
+	say("n", "nothing was charged")
 	if after := spent(); after != before {
 		t.Errorf("charged without a yes: %s", after)
 	}
@@ -44,7 +47,8 @@ CREATE PRIVATE TABLE p (sex TEXT IN ('F', 'M'), a INTEGER BETWEEN 0 AND 399, b I
 	tm.settle()
 	tm.typeIn("\x04")
 	tm.leaves(exitOK)
-	if out := dpsql("paid.db", few+"DROP RELEASE few"); !strings.Contains(out, "warning: release few cannot count all rows") || strings.Contains(out, "lost") {
+	if out := dpsql("paid.db", wide+few+"DROP RELEASE few"); !strings.Contains(out, "warning: release few cannot count all rows") ||
+		!strings.Contains(out, "only, and a table of fewer rows cannot be told from an empty one") || strings.Contains(out, "lost") {
 		t.Errorf("in a script: %s", out)
 	}
 }

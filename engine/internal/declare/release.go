@@ -237,16 +237,31 @@ func (s *Statement) ask(warning string) error {
 	return nil
 }
 
-// askTotal warns, before anything is paid, of a release that cannot answer its own total. A person
-// at a terminal is asked; a script gets the warning. A release of SMW answers its class of queries,
-// and that the total is none of them is as it was asked for.
+// unknownRows is how many rows a table is taken to have whose N̂ is not known, by those who are warned.
+const unknownRows = 1000
+
+// askTotal warns, before anything is paid, of a release that cannot answer its own total, or only within a margin
+// of all rows. A person at a terminal is asked; a script gets the warning. A release of SMW answers its class of
+// queries, and that the total is none of them is as it was asked for.
 func (s *Statement) askTotal(p kind.Plan, st *syntax.CreateRelease) (warnings []string, err error) {
 	o := p.Outlined()
 	total := p.Cover(query.All(o.Table.Universe))
-	if st.Using == syntax.SMW || total.Refusal == "" || total.Size.Infinite || o.Unclear != "" {
+	if st.Using == syntax.SMW || total.Refusal != "" && total.Size.Infinite || o.Unclear != "" {
 		return nil, nil
 	}
 	warning := fmt.Sprintf("release %s cannot count all rows: %s; max_support = … raises that, and fewer columns have fewer cells", st.Name.Text, total.Refusal)
+	if total.Refusal == "" {
+		rows, of := int64(unknownRows), "a table of fewer rows cannot be told from an empty one"
+		if n := o.Table.NHat; n != nil {
+			rows, of = n.Value, fmt.Sprintf("there are about %d", n.Value)
+		}
+		at, err := p.Predict(total.Query, confidenceShown)
+		if err != nil || !at.Known && !at.About || at.Margin < float64(rows) {
+			return nil, err
+		}
+		warning = fmt.Sprintf("release %s counts all rows within ±%s only, and %s; fewer columns have fewer cells, and more epsilon has less noise",
+			st.Name.Text, released.Rounded(at.Margin), of)
+	}
 	if s.Confirm != nil {
 		return nil, s.ask(warning)
 	}
