@@ -21,7 +21,7 @@ import (
 // package may import, its tests included. ARCHITECTURE.md draws it. A new package needs a line here.
 var arrows = map[string][]string{
 	".":                       {"driver", "engine", "sqlerr"},
-	"cmd/dpsql":               {"cmd/dpsql/internal/host", "cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/answerjson", "internal/audit", "internal/complete", "internal/exporter", "internal/places", "internal/scram", "page/publish", "query", "server", "sqlerr", "sqlfront/syntax", "web"},
+	"cmd/dpsql":               {"cmd/dpsql/internal/host", "cmd/dpsql/internal/render", "cmd/dpsql/internal/terminal", "engine", "internal/answerjson", "internal/audit", "internal/complete", "internal/exporter", "internal/importer", "internal/places", "internal/scram", "page/publish", "query", "server", "sqlerr", "sqlfront/syntax", "web"},
 	"internal/audit":          {"accounting", "mechanisms/direct", "mechanisms/marginals", "mechanisms/projection", "mechanisms/smw", "noise", "noise/coin", "noise/law", "internal/period", "query", "source", "sqlerr"},
 	"driver":                  {"engine", "query", "sqlerr"},
 	"server":                  {"engine", "query", "internal/places", "internal/scram", "server/pgcatalog", "sqlerr", "sqlfront/syntax"}, // tokens and trees: a text is read once

@@ -5,7 +5,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -26,6 +25,7 @@ import (
 	"dpsql/cmd/dpsql/internal/render"
 	"dpsql/cmd/dpsql/internal/terminal"
 	"dpsql/engine"
+	"dpsql/internal/importer"
 	"dpsql/query"
 	"dpsql/sqlerr"
 )
@@ -211,15 +211,20 @@ func missing(path string) error {
 	return nil
 }
 
+// databases are endings of names under which a file is taken for a damaged database.
+var databases = []string{"", ".db", ".db3", ".sqlite", ".sqlite3"}
+
 // noDatabase says of a file of rows that was named in place of a database what to type instead.
 func noDatabase(path string, err error) error {
 	var e *sqlerr.Error
 	ending, ok := hasRows(path)
-	if !errors.As(err, &e) || e.Code != sqlerr.Corrupt || !ok {
+	if !errors.As(err, &e) || e.Code != sqlerr.Corrupt || slices.Contains(databases, strings.ToLower(ending)) {
 		return err
 	}
-	if noText(path) {
-		return e.WithHint("it is no table of text either: save its rows as CSV where they come from")
+	if refused := importer.NoTable(path); refused != nil {
+		return refused
+	} else if !ok {
+		return err
 	}
 	stem := strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ending)
 	table := strings.Map(func(r rune) rune {
@@ -229,21 +234,6 @@ func noDatabase(path string, err error) error {
 		return '_'
 	}, filepath.Base(stem))
 	return e.WithHint("its rows can be imported into a database: type dpsql %s, and there .import %s %s", inQuotes(stem+".db"), inQuotes(path), table)
-}
-
-// noText reports whether a file has bytes that no text has, though its name ends as that of one. UTF-16 begins with a mark.
-func noText(path string) bool {
-	if ending := strings.ToLower(filepath.Ext(path)); ending == ".gz" || ending == ".parquet" {
-		return false
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	head := make([]byte, 512)
-	n, _ := io.ReadFull(f, head)
-	return bytes.IndexByte(head[:n], 0) >= 0 && head[0] < 0xfe
 }
 
 // inQuotes returns a file name as a shell and .import take it.

@@ -282,20 +282,20 @@ func testRunner(f render.Format) (r *runner, session *fakeSession, out, errs *by
 	return &runner{session: session, role: engine.Curator, console: testConsole(out, errs, f), args: make(arguments)}, session, out, errs
 }
 
-// TestNoText: a file that is named as one of rows and is no text is not proposed to .import.
-func TestNoText(t *testing.T) {
-	for name, text := range map[string]string{"a.csv": "a,b\n", "utf16.txt": "\xff\xfea\x00", "x.parquet": "PAR1\x00", "x.csv.gz": "\x1f\x8b\x00", "empty.csv": "", "binary.csv": "\x7fELF\x00"} {
+// TestNoDatabase: a file that is no database is told by what it is.
+func TestNoDatabase(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"a.csv": {"a,b\n", ".import "}, "utf16.txt": {"\xff\xfea\x00", ".import "}, "empty.csv": {"", ".import "},
+		"binary.csv": {"\x7fELF\x01\x00\x02", "save its table as CSV"}, "x.parquet": {"PAR1\x00", ""}, "log.jsonl": {"{\"a\": 1}\n", "save the table as CSV"},
+		"book.xlsx": {"PK\x03\x04", "save its sheet as CSV"}, "ward.db": {"{\"a\": 1}\n", ""}, "ward.dat": {"a b\n", ""},
+	} {
 		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		err := noDatabase(path, sqlerr.New(sqlerr.Corrupt, "no database"))
 		var e *sqlerr.Error
-		if !errors.As(err, &e) || strings.Contains(e.Hint, "no table of text") != (name == "binary.csv") {
+		if err := noDatabase(path, sqlerr.New(sqlerr.Corrupt, "no database")); !errors.As(err, &e) || !strings.Contains(e.Hint, c.want) || c.want == "" && e.Hint != "" {
 			t.Errorf("%s: %v, %q", name, err, e.Hint)
 		}
-	}
-	if noText("nowhere.csv") {
-		t.Error("a file that is not there")
 	}
 }

@@ -131,6 +131,19 @@ var others = []struct {
 	{"a PDF, a web page, XML or JSON", "save the table as CSV", []string{"%PDF-", "<!DOCTYPE", "<!doctype", "<html", "<?xml", `{"`, "[{"}},
 }
 
+// NoTable returns why a file is no table that can be imported, as far as its beginning tells, or nil.
+func NoTable(path string) error {
+	in, err := openInput(Options{Path: path})
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	if f, ok := in.(*file); ok {
+		_, err = f.head()
+	}
+	return err
+}
+
 // noText refuses a file whose beginning shows that it is no table of text.
 func (f *file) noText(head string) error {
 	for _, kind := range others {
