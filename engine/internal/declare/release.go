@@ -238,7 +238,7 @@ func (s *Statement) ask(warning string) error {
 }
 
 // unknownRows is how many rows a table is taken to have whose N̂ is not known, by those who are warned.
-const unknownRows = 1000
+const unknownRows = 5000
 
 // askTotal warns, before anything is paid, of a release that cannot answer its own total, or only within a margin
 // of all rows. A person at a terminal is asked; a script gets the warning. A release of SMW answers its class of
