@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -27,12 +25,7 @@ func TestPastedTabsOnTerminal(t *testing.T) {
 	tm.typeIn("\x04")
 	tm.leaves(exitOK)
 
-	files, err := filepath.Glob(filepath.Join(dir, "config", "dpsql", "history", "people.db-*"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("history files %q, %v", files, err)
-	}
-	history, err := os.ReadFile(files[0])
-	if err != nil || !strings.Contains(string(history), `SELECT\tCOUNT(*)\tFROM people`) || !strings.Contains(string(history), `'a\tb' = 'a\tb'`) {
-		t.Errorf("the history is %q, %v", history, err)
+	if history := historyIn(t, dir); !strings.Contains(history, `SELECT\tCOUNT(*)\tFROM people`) || !strings.Contains(history, `'a\tb' = 'a\tb'`) {
+		t.Errorf("the history is %q", history)
 	}
 }

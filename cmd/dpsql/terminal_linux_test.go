@@ -94,6 +94,20 @@ func (tm *screen) text() string {
 	return tm.seen.String()
 }
 
+// historyIn returns what was kept of the statements of people.db.
+func historyIn(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "config", "dpsql", "history", "people.db-*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("history files %q, %v", files, err)
+	}
+	history, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(history)
+}
+
 // expect waits until the text has appeared, and forgets everything up to it.
 func (tm *screen) expect(want string) {
 	tm.t.Helper()
@@ -202,13 +216,8 @@ func TestShellOnTerminal(t *testing.T) {
 	tm.typeIn("\x04")
 	tm.leaves(exitOK)
 
-	files, err := filepath.Glob(filepath.Join(dir, "config", "dpsql", "history", "people.db-*"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("history files %q, %v", files, err)
-	}
-	history, err := os.ReadFile(files[0])
-	if want := `"SELECT COUNT(*) FROM people\nWHERE sex = 'F';"` + "\n"; err != nil || !strings.HasPrefix(string(history), want) {
-		t.Errorf("history %q, %v", history, err)
+	if want, history := `"SELECT COUNT(*) FROM people\nWHERE sex = 'F';"`+"\n", historyIn(t, dir); !strings.HasPrefix(history, want) {
+		t.Errorf("history %q", history)
 	}
 }
 
